@@ -1,0 +1,75 @@
+# Two commands do all the set-up: `make run` and `make test`. `make help` lists the rest.
+PYTHON ?= python3
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead lock clean
+
+help:  ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: install  ## Install, ingest the sample documentation, serve API and page on http://localhost:$(PORT)
+	@$(BIN)/surefind ingest docs
+	@$(BIN)/surefind serve --port $(PORT)
+
+install: $(VENV)/installed  ## Create .venv with surefind, from the hashed lock files
+
+$(VENV)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("surefind needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make run PYTHON=python3.12") if sys.version_info < (3, 11) else 0'
+	@echo "creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/python pyproject.toml requirements/base.txt requirements/build.txt
+	@echo "installing surefind into $(VENV)"
+	@$(PIP) --require-hashes -r requirements/build.txt
+	@$(PIP) --require-hashes -r requirements/base.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/installed requirements/dev.txt
+	@echo "installing the developers' tools"
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+model: $(VENV)/installed  ## Fetch and verify the embedding model
+	@$(BIN)/surefind model fetch
+
+test: $(VENV)/dev model  ## Run the test suite: no root, no browser, no server needed
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest
+
+lint: $(VENV)/dev  ## Lint, formatting and architecture
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-cache
+
+types: $(VENV)/dev  ## Type-check everything, strictly
+	@$(BIN)/mypy
+
+coverage:  ## Branch coverage of the last test run: the core 100 %, all 95 %
+	@$(BIN)/coverage report --fail-under=95
+	@$(BIN)/coverage report --fail-under=100 --include='src/surefind/errors.py,src/surefind/model.py,src/surefind/text/*,src/surefind/services/*,src/surefind/contracts/*'
+
+corpora: $(VENV)/dev model  ## Tests on the real corpora (SUREFIND_DATA, default ../shared/data)
+	@$(BIN)/pytest tests/corpora
+
+browser: $(VENV)/dev model  ## Tests of the page in a real Chromium
+	@$(BIN)/pytest tests/browser
+
+check: lint types test coverage corpora browser  ## Everything CI runs
+
+bench-overhead: $(VENV)/dev model  ## What surefind adds on top of its bare parts
+	@$(BIN)/python bench/overhead.py
+
+lock:  ## Recompile requirements/*.txt from pyproject.toml
+	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
+	@for part in base:pyproject.toml "build:--group build" "dev:--group dev -c requirements/base.txt"; do \
+	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	    $${part#*:} -o requirements/$${part%%:*}.txt; done
+
+clean:  ## Remove the environment, the caches and the sample index
+	@rm -rf $(VENV) .venv-lock .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -1,0 +1,1 @@
+"""One file per vendor. Adapters take plain arguments and translate vendor errors."""

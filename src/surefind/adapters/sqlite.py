@@ -1,0 +1,343 @@
+"""SQLite: a generation's catalog is one file beside its index, immutable once it is sealed."""
+
+import asyncio
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+from pydantic import TypeAdapter, ValidationError
+
+from surefind.adapters.layout import DataFolder, storing, sync_folder, write_atomically
+from surefind.errors import StoreError, UnknownGeneration
+from surefind.model import (
+    Chunk,
+    ChunkRecord,
+    Document,
+    DocumentRecord,
+    GenerationRef,
+    Manifest,
+)
+
+T = TypeVar("T")
+
+_FILE, _MANIFEST, _POINTER = "catalog.sqlite", "manifest.json", "CURRENT"
+_MANIFESTS: TypeAdapter[Manifest] = TypeAdapter(Manifest)
+_PAGE_ROWS = 256
+
+_RECORD = """
+    SELECT c.chunk_id, c.source_path, c.position, c.text, c.start_offset, c.end_offset,
+           c.heading_path, c.context, c.anchor, c.tokens, c.content_hash, c.has_code,
+           c.content_type, d.url, d.slug, d.title, c.created_at, c.term_count, c.point_id
+    FROM chunk c JOIN document d USING (source_path)
+"""
+_DOCUMENT = """
+    SELECT source_path, url, slug, title, content_hash,
+           (SELECT count(*) FROM chunk c WHERE c.source_path = d.source_path)
+    FROM document d
+"""
+
+
+class SqliteCatalogStore:
+    def __init__(self, folder: DataFolder) -> None:
+        self._folder = folder
+
+    async def collections(self) -> list[str]:
+        root = self._folder.root / "collections"
+        return sorted(path.parent.name for path in root.glob(f"*/{_POINTER}"))
+
+    async def current(self, collection: str) -> int | None:
+        """A file of a few bytes: microseconds, so that every search may ask."""
+        path = self._folder.collection(collection) / _POINTER
+        try:
+            return int(path.read_text())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise StoreError(
+                f"the pointer {path} can't be read ({error}); "
+                "`surefind generations rollback --to N` writes it anew"
+            ) from error
+
+    async def manifest(self, ref: GenerationRef) -> Manifest:
+        path = self._folder.generation(ref) / _MANIFEST
+        try:
+            return _MANIFESTS.validate_json(path.read_bytes())
+        except FileNotFoundError as error:
+            raise UnknownGeneration(
+                f"collection {ref.collection!r} has no generation {ref.number}; "
+                "`surefind generations list` shows those it has"
+            ) from error
+        except (OSError, ValidationError) as error:
+            raise StoreError(f"the manifest {path} can't be read: {error}") from error
+
+    async def manifests(self, collection: str) -> list[Manifest]:
+        complete = [ref for ref in self._refs(collection) if self._sealed(ref)]
+        return [await self.manifest(ref) for ref in complete]
+
+    async def unfinished(self, collection: str) -> list[GenerationRef]:
+        return [ref for ref in self._refs(collection) if not self._sealed(ref)]
+
+    async def next_ref(self, collection: str) -> GenerationRef:
+        last = max((ref.number for ref in self._refs(collection)), default=0)
+        return GenerationRef(collection, last + 1)
+
+    async def create(
+        self, ref: GenerationRef, copy_of: GenerationRef | None
+    ) -> "SqliteCatalogWriter":
+        path = self._path(ref)
+        with storing(path):
+            path.parent.mkdir(parents=True)
+            if copy_of is not None:
+                shutil.copyfile(self._path(copy_of), path)
+        return SqliteCatalogWriter(path, empty=copy_of is None)
+
+    async def open(self, ref: GenerationRef) -> "SqliteCatalog":
+        return SqliteCatalog(self._path(ref))
+
+    async def seal(self, manifest: Manifest) -> None:
+        folder = self._folder.generation(manifest.ref)
+        with storing(folder):
+            sync_folder(folder)
+            write_atomically(
+                folder / _MANIFEST, _MANIFESTS.dump_json(manifest, indent=2).decode() + "\n"
+            )
+
+    async def point_to(self, ref: GenerationRef) -> None:
+        await self.manifest(ref)
+        path = self._folder.collection(ref.collection) / _POINTER
+        with storing(path):
+            write_atomically(path, f"{ref.number}\n")
+
+    async def drop(self, ref: GenerationRef) -> None:
+        """The manifest first: what is left when this is cut short is unfinished, not wrong."""
+        folder = self._folder.generation(ref)
+        with storing(folder):
+            (folder / _MANIFEST).unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @asynccontextmanager
+    async def writing(self, purpose: str) -> AsyncIterator[None]:
+        with self._folder.held(purpose):
+            yield
+
+    def _path(self, ref: GenerationRef) -> Path:
+        return self._folder.generation(ref) / _FILE
+
+    def _sealed(self, ref: GenerationRef) -> bool:
+        return (self._folder.generation(ref) / _MANIFEST).exists()
+
+    def _refs(self, collection: str) -> list[GenerationRef]:
+        folder = self._folder.collection(collection)
+        names = (path.name for path in folder.glob("[0-9]*") if path.name.isdigit())
+        return [GenerationRef(collection, number) for number in sorted(map(int, names))]
+
+
+class SqliteCatalog:
+    """Read-only. The file never changes, so SQLite needs no lock on it and any thread may read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _database(path):
+            self._connection = self._connect(path)
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+        connection.execute("SELECT count(*) FROM document WHERE source_path = ''")
+        return connection
+
+    async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
+        def fetch() -> dict[UUID, ChunkRecord]:
+            marks = ",".join("?" * len(point_ids))
+            rows = self._connection.execute(
+                f"{_RECORD} WHERE c.point_id IN ({marks})",
+                [point_id.bytes for point_id in point_ids],
+            )
+            return {UUID(bytes=row[-1]): _record(row) for row in rows}
+
+        return await self._run(fetch)
+
+    async def chunk(self, chunk_id: str) -> ChunkRecord | None:
+        rows = await self._rows(f"{_RECORD} WHERE c.chunk_id = ?", chunk_id)
+        return _record(rows[0]) if rows else None
+
+    async def document(self, source_path: str) -> DocumentRecord | None:
+        rows = await self._rows(f"{_DOCUMENT} WHERE source_path = ?", source_path)
+        return DocumentRecord(*rows[0]) if rows else None
+
+    async def documents(self) -> list[DocumentRecord]:
+        rows = await self._rows(f"{_DOCUMENT} ORDER BY source_path")
+        return [DocumentRecord(*row) for row in rows]
+
+    async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
+        rows = await self._rows(
+            f"{_RECORD} WHERE c.source_path = ? ORDER BY c.position", source_path
+        )
+        return [_record(row) for row in rows]
+
+    async def chunks(self) -> AsyncIterator[ChunkRecord]:
+        place: tuple[str, int] = ("", -1)
+        while True:
+            rows = await self._rows(
+                f"{_RECORD} WHERE (c.source_path, c.position) > (?, ?)"
+                " ORDER BY c.source_path, c.position LIMIT ?",
+                *place,
+                _PAGE_ROWS,
+            )
+            for row in rows:
+                yield _record(row)
+            if len(rows) < _PAGE_ROWS:
+                return
+            place = (rows[-1][1], rows[-1][2])
+
+    async def count(self) -> int:
+        return int((await self._rows("SELECT count(*) FROM chunk"))[0][0])
+
+    async def close(self) -> None:
+        self._connection.close()
+
+    async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        return await self._run(lambda: self._connection.execute(statement, values).fetchall())
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        with _database(self._path):
+            return await asyncio.to_thread(work)
+
+
+class SqliteCatalogWriter(SqliteCatalog):
+    """No journal while building: a build that dies is thrown away whole."""
+
+    def __init__(self, path: Path, *, empty: bool) -> None:
+        self._empty = empty
+        super().__init__(path)
+
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA synchronous = OFF")
+        if self._empty:
+            schema = resources.files("surefind.adapters").joinpath("catalog.sql").read_text()
+            connection.executescript(schema)
+        connection.execute("BEGIN")
+        return connection
+
+    async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
+        def write() -> None:
+            self._remove(document.source_path)
+            self._connection.execute(
+                "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    document.source_path,
+                    document.url,
+                    document.slug,
+                    document.title,
+                    document.content_hash,
+                    json.dumps(document.front_matter, default=str, ensure_ascii=False),
+                    document.text,
+                ),
+            )
+            marks = ",".join("?" * 16)
+            self._connection.executemany(
+                f"INSERT INTO chunk VALUES ({marks})",  # noqa: S608 - only marks
+                [_row(record) for record in chunks],
+            )
+
+        await self._run(write)
+
+    async def remove(self, source_path: str) -> None:
+        await self._run(lambda: self._remove(source_path))
+
+    async def total_terms(self) -> int:
+        rows = await self._rows("SELECT coalesce(sum(term_count), 0) FROM chunk")
+        return int(rows[0][0])
+
+    async def finish(self) -> int:
+        chunks = await self.count()
+
+        def write() -> None:
+            self._connection.execute("COMMIT")
+            self._connection.close()
+            with self._path.open("rb+") as stream:
+                os.fsync(stream.fileno())
+
+        with storing(self._path):
+            await self._run(write)
+        return chunks
+
+    async def abandon(self) -> None:
+        self._connection.close()
+
+    def _remove(self, source_path: str) -> None:
+        self._connection.execute("DELETE FROM chunk WHERE source_path = ?", (source_path,))
+        self._connection.execute("DELETE FROM document WHERE source_path = ?", (source_path,))
+
+
+def _row(record: ChunkRecord) -> tuple[object, ...]:
+    chunk = record.chunk
+    return (
+        chunk.point_id.bytes,
+        chunk.id,
+        chunk.source_path,
+        chunk.position,
+        chunk.start,
+        chunk.end,
+        chunk.text,
+        json.dumps(chunk.heading_path, ensure_ascii=False),
+        chunk.context,
+        chunk.anchor,
+        chunk.tokens,
+        record.term_count,
+        chunk.content_hash,
+        chunk.has_code,
+        chunk.content_type,
+        record.created_at.isoformat(),
+    )
+
+
+def _record(row: Sequence[Any]) -> ChunkRecord:
+    (chunk_id, source_path, position, text, start, end, heading_path, *rest) = row
+    (context, anchor, tokens, content_hash, has_code, content_type, *shown) = rest
+    (url, slug, title, created_at, term_count, _point_id) = shown
+    return ChunkRecord(
+        chunk=Chunk(
+            id=chunk_id,
+            source_path=source_path,
+            position=position,
+            text=text,
+            start=start,
+            end=end,
+            heading_path=tuple(json.loads(heading_path)),
+            context=context,
+            anchor=anchor,
+            tokens=tokens,
+            content_hash=content_hash,
+            has_code=bool(has_code),
+            content_type=content_type,
+        ),
+        url=url,
+        slug=slug,
+        title=title,
+        created_at=datetime.fromisoformat(created_at),
+        term_count=term_count,
+    )
+
+
+@contextmanager
+def _database(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        advice = (
+            "the disk is full: free some space and run it again; nothing was published"
+            if "full" in str(error)
+            else f"{error}; `surefind generations rollback` returns to an earlier generation"
+        )
+        raise StoreError(f"the catalog {path}: {advice}") from error

@@ -1,0 +1,113 @@
+"""SQLite: the embedding cache, one file that outlives every generation."""
+
+import asyncio
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from surefind.adapters.layout import storing
+from surefind.errors import StoreError
+from surefind.model import EmbedderFingerprint
+from surefind.ports import Vector
+
+T = TypeVar("T")
+_LOOKUP_ROWS = 500
+
+
+class SqliteEmbeddingCache:
+    """Keyed by fingerprint, input type and text; committed batch by batch."""
+
+    def __init__(self, path: Path, notify: Callable[[str], None]) -> None:
+        self._path = path
+        with storing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._connection = _connect(path)
+        except sqlite3.DatabaseError as error:
+            # It can be rebuilt, so a damaged one is put aside instead of stopping the work.
+            aside = path.with_suffix(".damaged")
+            notify(f"the embedding cache {path} is damaged ({error}); kept as {aside.name}")
+            path.replace(aside)
+            self._connection = _connect(path)
+
+    async def read(
+        self, fingerprint: EmbedderFingerprint, input_type: str, passages: Sequence[str]
+    ) -> Mapping[str, Vector]:
+        keys = {_key(fingerprint, input_type, passage): passage for passage in passages}
+        rows = await self._run(lambda: list(self._lookup(list(keys))))
+        vectors = ((keys[key], np.frombuffer(blob, dtype=np.float32)) for key, blob in rows)
+        return {
+            passage: vector
+            for passage, vector in vectors
+            if vector.shape == (fingerprint.dimensions,) and np.isfinite(vector).all()
+        }
+
+    async def write(
+        self, fingerprint: EmbedderFingerprint, input_type: str, vectors: Mapping[str, Vector]
+    ) -> None:
+        rows = [
+            (_key(fingerprint, input_type, passage), vector.astype(np.float32).tobytes())
+            for passage, vector in vectors.items()
+        ]
+
+        def write() -> None:
+            with self._connection:
+                self._connection.executemany("INSERT OR REPLACE INTO embedding VALUES (?, ?)", rows)
+
+        await self._run(write)
+
+    async def close(self) -> None:
+        self._connection.close()
+
+    def _lookup(self, keys: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        for start in range(0, len(keys), _LOOKUP_ROWS):
+            page = keys[start : start + _LOOKUP_ROWS]
+            marks = ",".join("?" * len(page))
+            yield from self._connection.execute(
+                f"SELECT key, vector FROM embedding WHERE key IN ({marks})",  # noqa: S608
+                page,
+            )
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        with _database(self._path):
+            return await asyncio.to_thread(work)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS embedding (key BLOB PRIMARY KEY, vector BLOB NOT NULL)"
+        )
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _key(fingerprint: EmbedderFingerprint, input_type: str, passage: str) -> bytes:
+    parts = (
+        fingerprint.provider,
+        fingerprint.model,
+        str(fingerprint.dimensions),
+        fingerprint.weights,
+        fingerprint.input_types,
+        input_type,
+        passage,
+    )
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
+
+
+@contextmanager
+def _database(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"the embedding cache {path}: {error}") from error

@@ -1,0 +1,1 @@
+"""The published shapes. Each maps to and from the model; nothing else knows their names."""

@@ -1,0 +1,65 @@
+"""Every error surefind raises on purpose.
+
+SurefindError
+├── InputError (ValueError)   the caller can fix it                exit 2, HTTP 400
+│   ├── UnknownCollection     no such collection, or never filled  exit 2, HTTP 404
+│   ├── UnknownGeneration     no such generation                   exit 2, HTTP 404
+│   ├── UnknownChunk          no such chunk                        exit 2, HTTP 404
+│   ├── UnknownDocument       no such page                         exit 2, HTTP 404
+│   ├── FormatTooNew          a newer surefind wrote the folder    exit 2
+│   └── AddressInUse          the port is taken                    exit 2
+├── GuardStopped              publishing would lose something      exit 1
+├── EmbeddingError            the embedding model or service failed  exit 4, HTTP 502
+└── StoreError                a store failed or is away            exit 4, HTTP 503
+    └── StoreBusy             another process is writing           exit 4, HTTP 503
+
+The message of each names the thing, the reason and the next step.
+"""
+
+
+class SurefindError(Exception):
+    """The root: catching it catches every failure surefind knows about."""
+
+
+class InputError(SurefindError, ValueError):
+    """What the caller gave can't be used as it is."""
+
+
+class UnknownCollection(InputError):  # noqa: N818 - reads as the answer it is
+    pass
+
+
+class UnknownGeneration(InputError):  # noqa: N818
+    pass
+
+
+class UnknownChunk(InputError):  # noqa: N818
+    pass
+
+
+class UnknownDocument(InputError):  # noqa: N818
+    pass
+
+
+class FormatTooNew(InputError):  # noqa: N818
+    pass
+
+
+class AddressInUse(InputError):  # noqa: N818
+    pass
+
+
+class GuardStopped(SurefindError):  # noqa: N818
+    """A guard refused to publish; what readers see has not changed."""
+
+
+class EmbeddingError(SurefindError):
+    pass
+
+
+class StoreError(SurefindError):
+    pass
+
+
+class StoreBusy(StoreError):  # noqa: N818
+    pass

@@ -1,0 +1,1 @@
+"""How people and programs reach surefind. Only here are surefind's errors caught."""

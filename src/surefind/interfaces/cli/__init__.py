@@ -1,0 +1,61 @@
+"""The command line. Each command imports what it needs when it runs, so that help is instant."""
+
+import sys
+
+import typer
+
+from surefind.errors import SurefindError
+from surefind.interfaces.cli import chunks, generations, ingest, model, search, serve, settings
+from surefind.interfaces.cli.console import note
+from surefind.interfaces.failures import INTERRUPTED, failure_of
+
+app = typer.Typer(
+    name="surefind",
+    help="Finds the passages an answer needs, and proves that it does.",
+    epilog="Exit codes: 0 done, 1 quality failed or a guard stopped it, 2 the caller's mistake, "
+    "3 inconclusive, 4 a store or service is away.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("ingest")(ingest.ingest)
+app.command("search")(search.search)
+app.command("serve")(serve.serve)
+app.add_typer(generations.app, name="generations")
+app.add_typer(chunks.app, name="chunks")
+app.add_typer(model.app, name="model")
+app.command("settings")(settings.settings)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"surefind {version('surefind')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version.", callback=_version, is_eager=True
+    ),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Errors become one line on stderr and an exit code, never a traceback."""
+    try:
+        app()
+    except SurefindError as error:
+        note(f"error: {error}")
+        sys.exit(failure_of(error).exit_code)
+    except KeyboardInterrupt:
+        note("interrupted")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,120 @@
+"""What the commands share: their common options, and how they speak.
+
+Results go to stdout, everything else to stderr, so that `--json` is JSON and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from surefind.bootstrap import Application
+    from surefind.services.building import Progress
+
+T = TypeVar("T")
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Where everything is stored. [default: .surefind]"),
+]
+Collection = Annotated[
+    str | None,
+    typer.Option("--collection", "-c", help="The collection to work on. [default: docs]"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
+
+PLAIN_INTERVAL_S = 5.0
+
+
+def note(message: str) -> None:
+    """For the person at the terminal, never part of the result."""
+    print(f"surefind: {message}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def show(text: str) -> None:
+    print(text, flush=True)  # noqa: T201
+
+
+def show_json(value: Any) -> None:
+    show(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def run(work: Callable[[Application], Awaitable[T]], **given: Any) -> T:
+    """Wire an application from the settings and what the command was given, use it, close it."""
+    from surefind.bootstrap import Application
+    from surefind.settings import load
+
+    async def using() -> T:
+        application = Application(load(**given), note)
+        try:
+            return await work(application)
+        finally:
+            await application.close()
+
+    return asyncio.run(using())
+
+
+@contextmanager
+def progress_display() -> Iterator[Callable[[Progress], None]]:
+    """Bars on a terminal, a plain line every few seconds elsewhere, nothing for short work."""
+    if sys.stderr.isatty():
+        with _bars() as report:
+            yield report
+    else:
+        yield _PlainLines()
+
+
+@contextmanager
+def _bars() -> Iterator[Callable[[Progress], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = ("{task.description:>10}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    rate = TextColumn("{task.fields[rate]}")
+    with Bars(*columns, rate, console=Console(stderr=True), transient=True) as bars:
+        yield _BarReport(bars)
+
+
+class _BarReport:
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, progress: Progress) -> None:
+        task = self._tasks.get(progress.stage)
+        if task is None:
+            task = self._bars.add_task(progress.stage, total=progress.total, rate="")
+            self._tasks[progress.stage] = task
+        speed = self._bars.tasks[self._bars.task_ids.index(task)].speed
+        self._bars.update(
+            task,
+            completed=progress.done,
+            total=progress.total,
+            rate=f"{speed:.0f}/s" if speed else "",
+        )
+        self._bars.refresh()
+
+
+class _PlainLines:
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._last >= PLAIN_INTERVAL_S:
+            self._last = now
+            of_total = f" of {progress.total}" if progress.total is not None else ""
+            note(f"{progress.stage}: {progress.done}{of_total}")

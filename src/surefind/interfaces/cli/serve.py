@@ -1,0 +1,31 @@
+"""`surefind serve`: the HTTP API and the page."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefind.interfaces.cli.console import Collection, DataDir, note, run
+
+if TYPE_CHECKING:
+    from surefind.bootstrap import Application
+
+
+def serve(
+    port: Annotated[
+        int | None, typer.Option(help="The port; else $PORT, else 8000. 0 takes a free one.")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="The address. [default: 127.0.0.1]")] = None,
+    collection: Collection = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Serve the HTTP API and the search page, until Ctrl-C.
+
+    A generation that `surefind ingest` publishes meanwhile is picked up without a restart.
+    """
+
+    async def work(application: "Application") -> None:
+        from surefind.interfaces.http.server import serve_application
+
+        await serve_application(application, note)
+
+    run(work, port=port, host=host, collection=collection, data_dir=data_dir)

@@ -1,0 +1,25 @@
+"""`surefind settings`: what can be set, and what it is set to."""
+
+from surefind.interfaces.cli.console import AsJson, show, show_json
+
+
+def settings(as_json: AsJson = False) -> None:
+    """List every setting with its present value. Secrets are masked."""
+    from surefind.settings import Settings, load
+
+    values = load()
+    rows = {
+        str(field.validation_alias or f"SUREFIND_{name.upper()}"): (
+            getattr(values, name),
+            field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    }
+    if as_json:
+        show_json(
+            {name: None if value is None else str(value) for name, (value, _) in rows.items()}
+        )
+        return
+    for name, (value, description) in rows.items():
+        shown = "not set" if value is None else str(value)
+        show(f"{name:<26} {shown}" + (f"\n{'':<26}   {description}" if description else ""))

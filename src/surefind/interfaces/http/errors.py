@@ -1,0 +1,91 @@
+"""Every error leaves as `{error, message}`, with the contract's names and statuses."""
+
+import json
+import logging
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from surefind.errors import SurefindError
+from surefind.interfaces.failures import failure_of
+
+_log = logging.getLogger(__name__)
+MAX_BODY_BYTES = 64 * 1024
+_NAMES = {404: "not_found", 405: "method_not_allowed"}
+
+
+def error_response(status: int, name: str, message: str) -> JSONResponse:
+    return JSONResponse({"error": name, "message": message}, status_code=status)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    @app.exception_handler(SurefindError)
+    async def _known(_request: Request, error: SurefindError) -> JSONResponse:
+        failure = failure_of(error)
+        return error_response(failure.http_status, failure.name, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+        return error_response(400, "validation_error", _explain(error))
+
+    @app.exception_handler(HTTPException)
+    async def _http(_request: Request, error: HTTPException) -> JSONResponse:
+        name = _NAMES.get(error.status_code, "validation_error")
+        response = error_response(error.status_code, name, str(error.detail))
+        response.headers.update(error.headers or {})
+        return response
+
+    @app.exception_handler(Exception)
+    async def _unexpected(request: Request, error: Exception) -> JSONResponse:
+        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return error_response(500, "internal_error", "Something went wrong; the log says more")
+
+
+def _explain(error: RequestValidationError) -> str:
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return "The body is not valid JSON"
+    place = ".".join(str(part) for part in first["loc"] if part != "body")
+    return f"{place or 'body'}: {first['msg'].removeprefix('Value error, ')}"
+
+
+class BodyLimit:
+    """Refuses a body that is too large before it is read into memory."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > self._max_bytes:
+            await self._refuse(send)
+            return
+        messages, size = [], 0
+        while True:
+            message = await receive()
+            messages.append(message)
+            size += len(message.get("body", b""))
+            if size > self._max_bytes:
+                await self._refuse(send)
+                return
+            if message["type"] != "http.request" or not message.get("more_body"):
+                break
+
+        async def replay() -> Message:
+            return messages.pop(0) if messages else await receive()
+
+        await self._app(scope, replay, send)
+
+    async def _refuse(self, send: Send) -> None:
+        message = f"body: it is larger than {self._max_bytes} bytes"
+        body = json.dumps({"error": "validation_error", "message": message}).encode()
+        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 400, "headers": headers})
+        await send({"type": "http.response.body", "body": body})

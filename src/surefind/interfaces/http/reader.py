@@ -1,0 +1,50 @@
+"""An ingested page as HTML, for links that have no site to lead to."""
+
+from html import escape
+
+from surefind.bootstrap import Application
+from surefind.errors import StoreError, UnknownCollection, UnknownDocument
+from surefind.model import ChunkRecord
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} · surefind</title>
+<link rel="stylesheet" href="/static/style.css">
+</head>
+<body class="reader">
+<header><a href="/">surefind</a> <span>{path}</span></header>
+<main>
+<article>
+{body}
+</article>
+</main>
+</body>
+</html>
+"""
+
+
+async def render_document(application: Application, collection: str, source_path: str) -> str:
+    if collection != application.settings.collection:
+        raise UnknownCollection(f"this server has no collection {collection!r}")
+    async with application.reader.lease() as generation:
+        if generation.catalog is None:
+            raise StoreError("the catalog is away, and only it knows whole pages")
+        document = await generation.catalog.document(source_path)
+        if document is None:
+            raise UnknownDocument(f"collection {collection!r} has no page {source_path!r}")
+        chunks = await generation.catalog.document_chunks(source_path)
+    return _PAGE.format(title=escape(document.title), path=escape(source_path), body=_body(chunks))
+
+
+def _body(chunks: list[ChunkRecord]) -> str:
+    """Each passage under its anchor; the first of a section carries it."""
+    sections, seen = [], set()
+    for record in chunks:
+        anchor = record.chunk.anchor
+        identity = f' id="{escape(anchor)}"' if anchor and anchor not in seen else ""
+        seen.add(anchor)
+        sections.append(f"<section{identity}>{escape(record.chunk.text)}</section>")
+    return "\n".join(sections)

@@ -1,0 +1,80 @@
+"""Running the application under uvicorn, from a bound socket to a graceful end."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from surefind.bootstrap import Application
+from surefind.errors import AddressInUse, InputError, UnknownCollection
+from surefind.interfaces.http.app import create_app
+
+GRACE_S = 10
+
+
+async def serve_application(application: Application, notify: Callable[[str], None]) -> None:
+    """Until SIGINT or SIGTERM; requests under way are answered first."""
+    settings = application.settings
+    with application.serving(), _bound(settings.host, settings.port) as listener:
+        await application.searcher()
+        server = _Server(
+            uvicorn.Config(
+                create_app(application),
+                loop="asyncio",
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=GRACE_S,
+            )
+        )
+        notify(await _welcome(application, listener))
+        await server.serve(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Ends when asked to, and then returns, so that locks and views are given back."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+@contextmanager
+def _bound(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except socket.gaierror as error:
+            raise InputError(f"{host} is no address of this machine: {error.strerror}") from error
+        except OSError as error:
+            raise AddressInUse(
+                f"port {port} on {host} can't be had ({error.strerror}); stop what uses it, or "
+                "take another one with --port"
+            ) from error
+        yield listener
+
+
+async def _welcome(application: Application, listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    try:
+        async with application.reader.lease() as generation:
+            manifest = generation.manifest
+            what = (
+                f"generation {manifest.number} of {manifest.collection}, {manifest.chunks} chunks"
+            )
+    except UnknownCollection as error:
+        what = f"nothing yet: {error}"
+    return f"serving {what}\n\n    {address}/\n\nCtrl-C stops it"

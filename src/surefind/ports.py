@@ -1,0 +1,267 @@
+"""What the services ask of the outside world. Each port has a contract suite in tests/contract."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+from uuid import UUID
+
+from surefind.model import (
+    ChunkRecord,
+    Document,
+    DocumentRecord,
+    EmbedderFingerprint,
+    GenerationRef,
+    Manifest,
+    PageFailure,
+    Scored,
+    SourcePage,
+    Terms,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Spelled as strings so that the command line's help does not wait for numpy.
+Vector: TypeAlias = "NDArray[np.float32]"
+Matrix: TypeAlias = "NDArray[np.float32]"
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors of one fixed size."""
+
+    @property
+    def fingerprint(self) -> EmbedderFingerprint: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest passage it reads whole; what is longer is cut."""
+        ...
+
+    def count_tokens(self, passage: str) -> int:
+        """By the embedder's own tokenizer, without the marks it adds around a passage."""
+        ...
+
+    async def embed_passages(self, passages: Sequence[str]) -> Matrix:
+        """One row per passage, in order."""
+        ...
+
+    async def embed_query(self, query: str) -> Vector: ...
+
+    async def close(self) -> None: ...
+
+
+class EmbeddingCache(Protocol):
+    """Vectors already paid for, kept across runs. Losing it costs time, never truth."""
+
+    async def read(
+        self, fingerprint: EmbedderFingerprint, input_type: str, passages: Sequence[str]
+    ) -> Mapping[str, Vector]: ...
+
+    async def write(
+        self, fingerprint: EmbedderFingerprint, input_type: str, vectors: Mapping[str, Vector]
+    ) -> None:
+        """Durable against a killed process when it returns."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class TermCounter(Protocol):
+    """Turns text into the terms that the lexical leg matches."""
+
+    @property
+    def analyzer(self) -> str:
+        """Names the rules; two counters of one name give the same terms."""
+        ...
+
+    def count(self, text: str) -> Terms:
+        """Each term with how often it occurs."""
+        ...
+
+
+class Source(Protocol):
+    """A body of pages."""
+
+    @property
+    def name(self) -> str:
+        """The first part of each of its pages' `source_path`."""
+        ...
+
+    def pages(self) -> AsyncIterator[SourcePage | PageFailure]:
+        """Every page, in the order of its path; one that can't be read is a failure, not an end."""
+        ...
+
+
+# --- the index --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DenseProbe:
+    """The nearest by cosine; `among` restricts it to those points and makes it exact."""
+
+    vector: Vector
+    limit: int
+    among: frozenset[UUID] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TermProbe:
+    """The best by BM25; `among` restricts it to those points, with the whole index's statistics."""
+
+    terms: Terms
+    limit: int
+    among: frozenset[UUID] | None = None
+
+
+class VectorIndex(Protocol):
+    """One generation's index, open for reading."""
+
+    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[list[Scored]]:
+        """One list per probe, best first, ties in the order of the point ids."""
+        ...
+
+    async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
+        """The records as the index keeps them: they stand in when the catalog is away."""
+        ...
+
+    async def count(self) -> int: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    record: ChunkRecord
+    vector: Vector
+    terms: Terms
+
+
+class IndexWriter(Protocol):
+    """One generation's index while it is being built; nobody reads it yet."""
+
+    async def upsert(self, entries: Sequence[IndexEntry]) -> None:
+        """All or nothing: a wrong size or a NaN is refused before anything is written."""
+        ...
+
+    async def delete(self, point_ids: Sequence[UUID]) -> None: ...
+
+    async def finish(self) -> int:
+        """Make it fast and durable, and close it; the number of points."""
+        ...
+
+    async def abandon(self) -> None:
+        """Let go of it; what was written is left to `IndexStore.drop`."""
+        ...
+
+
+class IndexStore(Protocol):
+    async def require_room(self, points: int, dimensions: int) -> None:
+        """StoreError when an index of that many points will not fit where it would be written."""
+        ...
+
+    async def create(
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+    ) -> IndexWriter: ...
+
+    async def open(self, ref: GenerationRef) -> VectorIndex: ...
+
+    async def drop(self, ref: GenerationRef) -> None:
+        """Remove it where it exists. Readers that have it open keep reading."""
+        ...
+
+
+# --- the catalog ------------------------------------------------------------------------------
+
+
+class Catalog(Protocol):
+    """One generation's documents and chunks, open for reading."""
+
+    async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
+        """In one round trip; a point that the catalog does not know is left out."""
+        ...
+
+    async def chunk(self, chunk_id: str) -> ChunkRecord | None: ...
+
+    async def document(self, source_path: str) -> DocumentRecord | None: ...
+
+    async def documents(self) -> list[DocumentRecord]:
+        """In the order of their source paths."""
+        ...
+
+    async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
+        """In the order of their positions."""
+        ...
+
+    def chunks(self) -> AsyncIterator[ChunkRecord]:
+        """Every chunk, by source path and position, without holding them all in memory."""
+        ...
+
+    async def count(self) -> int: ...
+
+    async def close(self) -> None: ...
+
+
+class CatalogWriter(Catalog, Protocol):
+    """One generation's catalog while it is being built."""
+
+    async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
+        """Replace a document and all of its chunks."""
+        ...
+
+    async def remove(self, source_path: str) -> None: ...
+
+    async def total_terms(self) -> int:
+        """The sum of every chunk's `term_count`."""
+        ...
+
+    async def finish(self) -> int:
+        """Make it durable; the number of chunks. The writer is closed."""
+        ...
+
+    async def abandon(self) -> None: ...
+
+
+class CatalogStore(Protocol):
+    """Catalogs, manifests, and the pointer that says which generation readers see."""
+
+    async def collections(self) -> list[str]: ...
+
+    async def current(self, collection: str) -> int | None:
+        """Cheap: readers ask it on every search."""
+        ...
+
+    async def manifest(self, ref: GenerationRef) -> Manifest:
+        """Raises UnknownGeneration when there is none."""
+        ...
+
+    async def manifests(self, collection: str) -> list[Manifest]:
+        """Every complete generation, oldest first."""
+        ...
+
+    async def unfinished(self, collection: str) -> list[GenerationRef]:
+        """What a run that died has left behind."""
+        ...
+
+    async def next_ref(self, collection: str) -> GenerationRef: ...
+
+    async def create(self, ref: GenerationRef, copy_of: GenerationRef | None) -> CatalogWriter: ...
+
+    async def open(self, ref: GenerationRef) -> Catalog: ...
+
+    async def seal(self, manifest: Manifest) -> None:
+        """Write the manifest: from now on the generation is complete, though not yet current."""
+        ...
+
+    async def point_to(self, ref: GenerationRef) -> None:
+        """Move the pointer, atomically and durably. This is publishing, and rolling back."""
+        ...
+
+    async def drop(self, ref: GenerationRef) -> None: ...
+
+    def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
+        """Hold the one writer's place; StoreBusy, naming the holder, when it is taken."""
+        ...

@@ -1,0 +1,1 @@
+"""The verbs. Services know the ports, never who stands behind them."""

@@ -1,0 +1,109 @@
+"""Building the index of the next generation from its catalog, and proving that it is whole."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+
+from surefind.errors import StoreError
+from surefind.model import ChunkerSettings, ChunkRecord, GenerationRef, point_id
+from surefind.ports import (
+    Catalog,
+    CatalogStore,
+    IndexEntry,
+    IndexStore,
+    IndexWriter,
+    TermCounter,
+)
+from surefind.services.embedding import CachedEmbedder
+from surefind.services.lexical import passage_weights
+
+BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`total` is None while it is not known yet."""
+
+    stage: str
+    done: int
+    total: int | None = None
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestTools:
+    """What an ingest works with."""
+
+    embedder: CachedEmbedder
+    terms: TermCounter
+    index: IndexStore
+    catalogs: CatalogStore
+    chunker: ChunkerSettings
+    version: str
+
+
+async def fill(
+    writer: IndexWriter,
+    batches: AsyncIterator[Sequence[ChunkRecord]],
+    total: int,
+    mean_terms: float,
+    tools: IngestTools,
+    report: Report,
+) -> None:
+    """Embed and write every batch; what is in the cache is not embedded again."""
+    done = 0
+    report(Progress("embedding", 0, total))
+    async for batch in batches:
+        vectors = await tools.embedder.embed_passages([record.chunk.passage for record in batch])
+        await writer.upsert(
+            [
+                IndexEntry(
+                    record,
+                    vector,
+                    passage_weights(tools.terms.count(record.chunk.passage), mean_terms),
+                )
+                for record, vector in zip(batch, vectors, strict=True)
+            ]
+        )
+        done += len(batch)
+        report(Progress("embedding", done, total))
+
+
+async def all_chunks(catalog: Catalog) -> AsyncIterator[Sequence[ChunkRecord]]:
+    batch: list[ChunkRecord] = []
+    async for record in catalog.chunks():
+        batch.append(record)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def some_chunks(
+    catalog: Catalog, chunk_ids: Sequence[str]
+) -> AsyncIterator[Sequence[ChunkRecord]]:
+    for start in range(0, len(chunk_ids), BATCH):
+        wanted = [point_id(chunk_id) for chunk_id in chunk_ids[start : start + BATCH]]
+        records = await catalog.by_point(wanted)
+        yield [records[point] for point in wanted]
+
+
+async def verify(ref: GenerationRef, points: int, chunks: int, tools: IngestTools) -> None:
+    """Both stores, opened as a reader opens them, hold what was written, and equally much."""
+    index = await tools.index.open(ref)
+    try:
+        indexed = await index.count()
+    finally:
+        await index.close()
+    catalog = await tools.catalogs.open(ref)
+    try:
+        cataloged = await catalog.count()
+    finally:
+        await catalog.close()
+    if not points == indexed == chunks == cataloged:
+        raise StoreError(
+            f"generation {ref} is not whole: the index holds {indexed} points ({points} written), "
+            f"the catalog {cataloged} chunks ({chunks} written). It was not published; run it again"
+        )

@@ -1,0 +1,68 @@
+"""An embedder that never pays twice for the same text."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+
+from surefind.model import EmbedderFingerprint
+from surefind.ports import Embedder, EmbeddingCache, Matrix, Vector
+
+PASSAGE = "passage"
+QUERIES_KEPT = 1024
+
+
+class CachedEmbedder:
+    """Passages are kept on disk for good, the last queries in memory."""
+
+    def __init__(self, embedder: Embedder, cache: EmbeddingCache | None) -> None:
+        self._embedder = embedder
+        self._cache = cache
+        self._queries: OrderedDict[str, Vector] = OrderedDict()
+        self.embedded = 0
+        self.reused = 0
+
+    @property
+    def fingerprint(self) -> EmbedderFingerprint:
+        return self._embedder.fingerprint
+
+    @property
+    def max_tokens(self) -> int:
+        return self._embedder.max_tokens
+
+    def count_tokens(self, passage: str) -> int:
+        return self._embedder.count_tokens(passage)
+
+    async def embed_passages(self, passages: Sequence[str]) -> Matrix:
+        distinct = list(dict.fromkeys(passages))
+        vectors: dict[str, Vector] = {}
+        if self._cache is not None:
+            vectors.update(await self._cache.read(self.fingerprint, PASSAGE, distinct))
+        missing = [passage for passage in distinct if passage not in vectors]
+        if missing:
+            rows = await self._embedder.embed_passages(missing)
+            fresh = dict(zip(missing, rows, strict=True))
+            if self._cache is not None:
+                await self._cache.write(self.fingerprint, PASSAGE, fresh)
+            vectors.update(fresh)
+        self.embedded += len(missing)
+        self.reused += len(passages) - len(missing)
+        if not passages:
+            return np.empty((0, self.fingerprint.dimensions), dtype=np.float32)
+        return np.stack([vectors[passage] for passage in passages])
+
+    async def embed_query(self, query: str) -> Vector:
+        known = self._queries.get(query)
+        if known is not None:
+            self._queries.move_to_end(query)
+            return known
+        vector = await self._embedder.embed_query(query)
+        self._queries[query] = vector
+        if len(self._queries) > QUERIES_KEPT:
+            self._queries.popitem(last=False)
+        return vector
+
+    async def close(self) -> None:
+        await self._embedder.close()
+        if self._cache is not None:
+            await self._cache.close()

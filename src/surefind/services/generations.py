@@ -1,0 +1,52 @@
+"""Generations: which there are, which one readers see, and going back."""
+
+from surefind.errors import InputError, UnknownCollection
+from surefind.model import GenerationRef, Manifest
+from surefind.ports import CatalogStore, IndexStore
+
+
+class Generations:
+    def __init__(self, collection: str, index: IndexStore, catalogs: CatalogStore) -> None:
+        self._collection = collection
+        self._index = index
+        self._catalogs = catalogs
+
+    async def current(self) -> int:
+        number = await self._catalogs.current(self._collection)
+        if number is None:
+            raise UnknownCollection(
+                f"there is no collection {self._collection!r} yet; "
+                "`surefind ingest FOLDER` makes it from your documentation"
+            )
+        return number
+
+    async def list(self) -> list[Manifest]:
+        """Every complete generation, oldest first."""
+        await self.current()
+        return await self._catalogs.manifests(self._collection)
+
+    async def rollback(self, to: int | None = None) -> Manifest:
+        """Move the pointer to generation `to`, by default the one before the current one."""
+        async with self._catalogs.writing("ingest"):
+            current = await self.current()
+            if to is None:
+                earlier = [m.number for m in await self.list() if m.number < current]
+                if not earlier:
+                    raise InputError(
+                        f"generation {current} of {self._collection!r} is the oldest one kept: "
+                        "there is nothing to go back to"
+                    )
+                to = earlier[-1]
+            ref = GenerationRef(self._collection, to)
+            manifest = await self._catalogs.manifest(ref)
+            # Readers must be able to open what the pointer names.
+            await (await self._index.open(ref)).close()
+            await (await self._catalogs.open(ref)).close()
+            await self._catalogs.point_to(ref)
+            return manifest
+
+
+async def drop(ref: GenerationRef, index: IndexStore, catalogs: CatalogStore) -> None:
+    """The index first: while the catalog knows of it, it can still be found and dropped again."""
+    await index.drop(ref)
+    await catalogs.drop(ref)

@@ -1,0 +1,73 @@
+"""What an ingest is about to do to a collection, and the guards that may stop it."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from surefind.errors import GuardStopped, InputError
+from surefind.model import ChunkerSettings, EmbedderFingerprint, Manifest, PageFailure
+
+SHRINK_LIMIT = 0.2
+_NAMED = 5
+
+
+@dataclass(slots=True)
+class Changes:
+    """Filled page by page while the sources are read."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    failures: list[PageFailure] = field(default_factory=list)
+    empty_pages: list[str] = field(default_factory=list)
+    stale_chunks: list[str] = field(default_factory=list)
+    new_chunks: list[str] = field(default_factory=list)
+
+    @property
+    def any(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+def check_same_making(
+    manifest: Manifest, embedder: EmbedderFingerprint, chunker: ChunkerSettings, analyzer: str
+) -> None:
+    """A collection is of one making: another model or other chunks need a rebuild, said aloud."""
+    differences = (
+        ("the embedder", manifest.embedder, embedder),
+        ("the chunker", manifest.chunker, chunker),
+        ("the lexical analyzer", manifest.lexical.analyzer, analyzer),
+    )
+    for what, before, now in differences:
+        if before != now:
+            raise InputError(
+                f"collection {manifest.collection!r} was built with {what} {before}, and now it is "
+                f"{now}. Nothing was changed: give --rebuild to build it anew, "
+                "or another --collection"
+            )
+
+
+def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:
+    """GuardStopped when more than a fifth of the pages, or a whole top-level section, would go.
+
+    One page may always go: that is an edit, not an accident.
+    """
+    if len(removed) <= 1:
+        return
+    reasons = []
+    if len(removed) > SHRINK_LIMIT * len(before):
+        reasons.append(f"{len(removed)} of {len(before)} pages are missing")
+    gone = set(removed)
+    vanished = _sections(before) - _sections(path for path in before if path not in gone)
+    reasons += [f"section {section} is missing entirely" for section in sorted(vanished)[:_NAMED]]
+    if reasons:
+        named = ", ".join(sorted(removed)[:_NAMED]) + (", …" if len(removed) > _NAMED else "")
+        raise GuardStopped(
+            f"{'; '.join(reasons)} ({named}). Nothing was changed: check the source, name every "
+            "folder that belongs to the collection, or give --allow-shrink if it is meant"
+        )
+
+
+def _sections(source_paths: Iterable[str]) -> set[str]:
+    """`docs/guide/install.md` is in `docs/guide`; a page right below the root is in none."""
+    parts = (path.split("/") for path in source_paths)
+    return {"/".join(path[:2]) for path in parts if len(path) > 2}

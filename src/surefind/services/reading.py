@@ -1,0 +1,108 @@
+"""Readers see exactly one generation, and the next one as soon as it is published."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from surefind.errors import StoreError, UnknownCollection, UnknownGeneration
+from surefind.model import GenerationRef, Manifest
+from surefind.ports import Catalog, CatalogStore, IndexStore, VectorIndex
+
+_log = logging.getLogger(__name__)
+_TRIES = 5
+
+
+class OpenGeneration:
+    """One generation, open. `catalog` is None while the catalog is away."""
+
+    def __init__(self, manifest: Manifest, index: VectorIndex, catalog: Catalog | None) -> None:
+        self.manifest = manifest
+        self.index = index
+        self.catalog = catalog
+        self._readers = 0
+        self._retired = False
+
+    async def retire(self) -> None:
+        """Close it as soon as the last reader has left."""
+        self._retired = True
+        await self._close_if_unused()
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator["OpenGeneration"]:
+        self._readers += 1
+        try:
+            yield self
+        finally:
+            self._readers -= 1
+            await self._close_if_unused()
+
+    async def _close_if_unused(self) -> None:
+        if self._retired and not self._readers:
+            await self.index.close()
+            if self.catalog is not None:
+                await self.catalog.close()
+
+
+class CollectionReader:
+    """The door of one collection: every lease is of the generation that is current then."""
+
+    def __init__(self, collection: str, index: IndexStore, catalogs: CatalogStore) -> None:
+        self.collection = collection
+        self._index = index
+        self._catalogs = catalogs
+        self._open: OpenGeneration | None = None
+        self._opening = asyncio.Lock()
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[OpenGeneration]:
+        generation = await self._current()
+        async with generation.reading():
+            yield generation
+
+    async def close(self) -> None:
+        if self._open is not None:
+            await self._open.retire()
+            self._open = None
+
+    async def _current(self) -> OpenGeneration:
+        number = await self._number()
+        if self._open is not None and self._open.manifest.number == number:
+            return self._open
+        async with self._opening:
+            for attempt in range(1, _TRIES + 1):
+                number = await self._number()
+                if self._open is not None and self._open.manifest.number == number:
+                    return self._open
+                try:
+                    opened = await self._open_generation(GenerationRef(self.collection, number))
+                except (StoreError, UnknownGeneration):
+                    # It may have been replaced and removed since its number was read.
+                    if attempt == _TRIES or number == await self._number():
+                        raise
+                    continue
+                before, self._open = self._open, opened
+                if before is not None:
+                    _log.info("%s: now reading generation %d", self.collection, number)
+                    await before.retire()
+                return opened
+        raise StoreError(f"collection {self.collection!r} changes too fast to be opened")
+
+    async def _number(self) -> int:
+        number = await self._catalogs.current(self.collection)
+        if number is None:
+            raise UnknownCollection(
+                f"there is no collection {self.collection!r} yet; "
+                "`surefind ingest FOLDER` makes it from your documentation"
+            )
+        return number
+
+    async def _open_generation(self, ref: GenerationRef) -> OpenGeneration:
+        manifest = await self._catalogs.manifest(ref)
+        index = await self._index.open(ref)
+        try:
+            catalog = await self._catalogs.open(ref)
+        except StoreError as error:
+            _log.warning("the catalog is away, the index stands in: %s", error)
+            return OpenGeneration(manifest, index, None)
+        return OpenGeneration(manifest, index, catalog)

@@ -1,0 +1,1 @@
+"""Pure text work: bytes become a Document, a Document becomes Chunks."""

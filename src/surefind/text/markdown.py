@@ -1,0 +1,205 @@
+"""Where the headings, the code and the block borders of a Markdown text are.
+
+One pass over the lines. It follows CommonMark for what stands at the top level, which is all
+that sections are made of; what lists and quotes hold is left inside them. A test compares it
+with a CommonMark parser.
+"""
+
+import re
+from dataclasses import dataclass
+
+from surefind.text.slugs import anchor_of
+
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*$")
+_ATX_CLOSING = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
+_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_LIST_ITEM = re.compile(r"( {0,3}(?:[-+*]|\d{1,9}[.)]))([ \t]+|$)")
+_QUOTE = re.compile(r" {0,3}>")
+_RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_RAW_HTML = re.compile(r" {0,3}<(!--|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
+_EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
+_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_CODE_SPAN = re.compile(r"`+([^`]+)`+")
+_EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)(\1)(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """`start` and `end` span the heading's own lines in the text."""
+
+    level: int
+    title: str
+    anchor: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """`borders` are the offsets where a block begins after a blank line, outside of code."""
+
+    headings: tuple[Heading, ...]
+    borders: tuple[int, ...]
+    code: tuple[tuple[int, int], ...]
+
+
+def outline(text: str) -> Outline:
+    scanner = _Scanner()
+    start = 0
+    for line in text.split("\n"):
+        end = min(start + len(line) + 1, len(text))
+        scanner.line(line, start, end)
+        start = end
+    scanner.finish(len(text))
+    return Outline(tuple(scanner.headings), tuple(scanner.borders), tuple(scanner.code))
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.headings: list[Heading] = []
+        self.borders: list[int] = []
+        self.code: list[tuple[int, int]] = []
+        self._anchors: dict[str, int] = {}
+        self._fence: tuple[str, int, int] | None = None  # its character, its length, where it began
+        self._raw_html_end: str | None = None
+        self._paragraph: int | None = None  # where the open paragraph began, if it may be a heading
+        self._paragraph_lines: list[str] = []
+        self._lazy = False  # inside a list or a quote, until a blank line
+        self._list_indent = 0  # lines at least this far in belong to the open list item
+        self._after_blank = False
+
+    def line(self, line: str, start: int, end: int) -> None:
+        if self._fence is not None:
+            self._inside_fence(self._fence, line, end)
+        elif self._raw_html_end is not None:
+            if self._raw_html_end in line.lower():
+                self._raw_html_end = None
+        elif not line.strip():
+            self._after_blank = True
+            self._close_paragraph()
+            self._lazy = False
+        else:
+            if self._after_blank:
+                self.borders.append(start)
+                self._after_blank = False
+            self._block_line(line, start, end)
+
+    def finish(self, end: int) -> None:
+        """An unclosed fence reaches to the end, as CommonMark has it."""
+        if self._fence is not None:
+            self.code.append((self._fence[2], end))
+
+    def _inside_fence(self, fence: tuple[str, int, int], line: str, end: int) -> None:
+        character, length, began = fence
+        stripped = line.strip(" \t")
+        indent = len(line) - len(line.lstrip(" "))
+        if indent <= 3 and len(stripped) >= length and not stripped.strip(character):
+            self.code.append((began, end))
+            self._fence = None
+
+    def _block_line(self, line: str, start: int, end: int) -> None:
+        if self._list_indent and _indent(line) >= self._list_indent:
+            return
+        if not self._lazy:
+            self._list_indent = 0
+        if self._setext_heading(line, end) or self._atx_heading(line, start, end):
+            return
+        fence = _FENCE.match(line)
+        if fence is not None:
+            self._close_containers()
+            self._fence = (fence.group(1)[0], len(fence.group(1)), start)
+            return
+        raw_html = _RAW_HTML.match(line)
+        if raw_html is not None:
+            self._open_raw_html(line, raw_html)
+            return
+        if _RULE.match(line):
+            self._close_containers()
+            return
+        self._text_line(line, start)
+
+    def _text_line(self, line: str, start: int) -> None:
+        item = _LIST_ITEM.match(line)
+        if item is not None and self._may_open_list(line, item):
+            self._close_paragraph()
+            self._lazy = True
+            padding = len(item.group(2).expandtabs(4))
+            self._list_indent = len(item.group(1)) + (padding if 1 <= padding <= 4 else 1)
+        elif _QUOTE.match(line):
+            self._close_paragraph()
+            self._lazy = True
+        elif self._lazy or (self._paragraph is None and _indent(line) >= 4):
+            return
+        else:
+            if self._paragraph is None:
+                self._paragraph = start
+            self._paragraph_lines.append(line)
+
+    def _may_open_list(self, line: str, item: re.Match[str]) -> bool:
+        """An empty item, or a number other than 1, does not break into a paragraph."""
+        if self._paragraph is None:
+            return True
+        marker = item.group(1).strip()
+        return bool(line[item.end() :].strip()) and (not marker[:-1] or marker[:-1] == "1")
+
+    def _open_raw_html(self, line: str, opening: re.Match[str]) -> None:
+        self._close_containers()
+        name = opening.group(1).lower()
+        end = "-->" if name == "!--" else f"</{name}>"
+        if end not in line.lower()[opening.end() :]:
+            self._raw_html_end = end
+
+    def _setext_heading(self, line: str, end: int) -> bool:
+        underline = _SETEXT.match(line)
+        if underline is None or self._paragraph is None:
+            return False
+        title = " ".join(part.strip() for part in self._paragraph_lines)
+        self._add(1 if underline.group(1)[0] == "=" else 2, title, self._paragraph, end)
+        return True
+
+    def _atx_heading(self, line: str, start: int, end: int) -> bool:
+        heading = _ATX.match(line)
+        if heading is None:
+            return False
+        title = _ATX_CLOSING.sub("", heading.group(2) or "")
+        self._add(len(heading.group(1)), title, start, end)
+        return True
+
+    def _add(self, level: int, raw_title: str, start: int, end: int) -> None:
+        explicit = _EXPLICIT_ID.search(raw_title)
+        title = plain(_EXPLICIT_ID.sub("", raw_title)) if explicit else plain(raw_title)
+        anchor = (explicit.group(1) or explicit.group(2)) if explicit else anchor_of(title)
+        repeats = self._anchors.get(anchor, 0)
+        self._anchors[anchor] = repeats + 1
+        if repeats:
+            anchor = self._next_free(anchor, repeats)
+        self.headings.append(Heading(level, title, anchor, start, end))
+        self._close_containers()
+
+    def _next_free(self, anchor: str, repeats: int) -> str:
+        while f"{anchor}-{repeats}" in self._anchors:
+            repeats += 1
+        self._anchors[f"{anchor}-{repeats}"] = 1
+        return f"{anchor}-{repeats}"
+
+    def _close_paragraph(self) -> None:
+        self._paragraph = None
+        self._paragraph_lines = []
+
+    def _close_containers(self) -> None:
+        self._close_paragraph()
+        self._lazy = False
+        self._list_indent = 0
+
+
+def plain(inline: str) -> str:
+    """A heading's words without its markup: what a reader sees, and what anchors are made of."""
+    text = _LINK.sub(r"\1", inline)
+    text = _CODE_SPAN.sub(r"\1", text)
+    return _EMPHASIS.sub(r"\2", text).strip()
+
+
+def _indent(line: str) -> int:
+    expanded = line.expandtabs(4)
+    return len(expanded) - len(expanded.lstrip(" "))

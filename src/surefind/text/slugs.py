@@ -1,0 +1,48 @@
+"""Names made of other names: anchors, slugs and chunk ids."""
+
+import base64
+import hashlib
+import re
+from pathlib import PurePosixPath
+
+_NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
+
+CHUNK_ID_LENGTH = 50
+SLUG_LENGTH = 100
+_DIGEST_LENGTH = 10
+
+
+def anchor_of(title: str) -> str:
+    """The fragment that GitHub and Docusaurus give a heading of this title."""
+    return _NOT_IN_ANCHOR.sub("", title.lower()).replace(" ", "-")
+
+
+def slug_of(site_path: str) -> str:
+    """`chapter-1/index.md` becomes `chapter-1-index`; never longer than 100 characters."""
+    slug = _ascii(str(PurePosixPath(site_path).with_suffix(""))) or "page"
+    if len(slug) <= SLUG_LENGTH:
+        return slug
+    return f"{slug[: SLUG_LENGTH - _DIGEST_LENGTH - 1]}-{_digest(site_path)}"
+
+
+def chunk_id(source_path: str, anchor: str, ordinal: int) -> str:
+    """Readable, printable ASCII, at most 50 characters.
+
+    It depends on the source path, the section's anchor and the ordinal inside that section,
+    and on nothing else: no edit elsewhere can change it.
+    """
+    section = f"{source_path}\0{anchor}"
+    ending = f"-{_digest(section)}-{ordinal}"
+    stem = _ascii(PurePosixPath(source_path).with_suffix("").name)
+    name = "-".join(part for part in (stem[:18], _ascii(anchor)[:24]) if part)
+    return (name or "chunk")[: CHUNK_ID_LENGTH - len(ending)].strip("-") + ending
+
+
+def _ascii(name: str) -> str:
+    return _NOT_IN_SLUG.sub("-", name.lower()).strip("-")
+
+
+def _digest(name: str) -> str:
+    whole = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+    return base64.b32encode(whole)[:_DIGEST_LENGTH].decode().lower()
