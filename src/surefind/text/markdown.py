@@ -67,6 +67,7 @@ class _Scanner:
         self._paragraph_lines: list[str] = []
         self._lazy = False  # inside a list or a quote, until a blank line
         self._list_indent = 0  # lines at least this far in belong to the open list item
+        self._empty_item = False
         self._after_blank = False
 
     def line(self, line: str, start: int, end: int) -> None:
@@ -79,6 +80,8 @@ class _Scanner:
             self._after_blank = True
             self._close_paragraph()
             self._lazy = False
+            if self._empty_item:  # a blank line ends an item that holds nothing yet
+                self._list_indent = 0
         else:
             if self._after_blank:
                 self.borders.append(start)
@@ -99,6 +102,7 @@ class _Scanner:
             self._fence = None
 
     def _block_line(self, line: str, start: int, end: int) -> None:
+        self._empty_item = False
         if self._list_indent and _indent(line) >= self._list_indent:
             return
         if not self._lazy:
@@ -124,6 +128,7 @@ class _Scanner:
         if item is not None and self._may_open_list(line, item):
             self._close_paragraph()
             self._lazy = True
+            self._empty_item = not line[item.end() :].strip()
             padding = len(item.group(2).expandtabs(4))
             self._list_indent = len(item.group(1)) + (padding if 1 <= padding <= 4 else 1)
         elif _QUOTE.match(line):

@@ -20,7 +20,8 @@ def anchor_of(title: str) -> str:
 
 def slug_of(site_path: str) -> str:
     """`chapter-1/index.md` becomes `chapter-1-index`; never longer than 100 characters."""
-    slug = _ascii(str(PurePosixPath(site_path).with_suffix(""))) or "page"
+    path = PurePosixPath(site_path)
+    slug = _ascii(str(path.parent / path.stem)) or "page"
     if len(slug) <= SLUG_LENGTH:
         return slug
     return f"{slug[: SLUG_LENGTH - _DIGEST_LENGTH - 1]}-{_digest(site_path)}"
@@ -34,7 +35,7 @@ def chunk_id(source_path: str, anchor: str, ordinal: int) -> str:
     """
     section = f"{source_path}\0{anchor}"
     ending = f"-{_digest(section)}-{ordinal}"
-    stem = _ascii(PurePosixPath(source_path).with_suffix("").name)
+    stem = _ascii(PurePosixPath(source_path).stem)
     name = "-".join(part for part in (stem[:18], _ascii(anchor)[:24]) if part)
     return (name or "chunk")[: CHUNK_ID_LENGTH - len(ending)].strip("-") + ending
 

@@ -11,9 +11,9 @@ _INDEX_NAMES = {"index", "readme"}
 
 def page_url(site_path: str, base_url: str) -> str:
     """`guide/install.md` on `https://docs.example.com/` is `https://docs.example.com/guide/install`."""
-    path = PurePosixPath(site_path).with_suffix("")
-    if path.name.lower() in _INDEX_NAMES:
-        path = path.parent
+    path = PurePosixPath(site_path)
+    index = path.stem.lower() in _INDEX_NAMES
+    path = path.parent if index else path.parent / path.stem
     tail = "" if str(path) == "." else quote(str(path))
     return base_url.rstrip("/") + "/" + tail
 

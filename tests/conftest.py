@@ -1,0 +1,45 @@
+"""Fixtures that every suite may use."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from surefind.adapters.bge_small import BgeSmallEmbedder
+from surefind.adapters.layout import DataFolder
+from surefind.adapters.model_files import locate
+from surefind.settings import load
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def model_files() -> Path:
+    """The real model; `make test` has fetched it, and a machine without it fails here."""
+    return locate(None, load().cache_dir, print)
+
+
+@pytest.fixture(scope="session")
+async def bge(model_files: Path, anyio_backend: str) -> AsyncIterator[BgeSmallEmbedder]:
+    embedder = BgeSmallEmbedder(model_files)
+    yield embedder
+    await embedder.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DataFolder:
+    data = DataFolder(tmp_path / "data")
+    data.prepare()
+    return data
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No test reads the settings of the person who runs it."""
+    for name in ("PORT", "QDRANT_URL", "QDRANT_API_KEY", "COHERE_API_KEY", "DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    yield

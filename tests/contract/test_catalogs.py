@@ -1,0 +1,220 @@
+"""What every catalog promises."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+from fakes import NOW, MemoryCatalogStore, document, record
+
+from surefind.adapters.layout import DataFolder
+from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.errors import InputError, StoreBusy, StoreError, UnknownGeneration
+from surefind.model import (
+    ChunkerSettings,
+    DocumentRecord,
+    EmbedderFingerprint,
+    GenerationRef,
+    LexicalSettings,
+    Manifest,
+)
+from surefind.ports import Catalog, CatalogStore
+
+ONE, TWO = GenerationRef("docs", 1), GenerationRef("docs", 2)
+
+
+def manifest(ref: GenerationRef) -> Manifest:
+    return Manifest(
+        collection=ref.collection,
+        number=ref.number,
+        created_at=NOW,
+        surefind_version="0.1.0",
+        embedder=EmbedderFingerprint("fake", "words", 32, "w", ""),
+        chunker=ChunkerSettings(),
+        lexical=LexicalSettings("words", 12.5),
+        sources=("docs",),
+        base_url=None,
+        source_digest="d",
+        documents=1,
+        chunks=3,
+        based_on=None,
+    )
+
+
+async def build(store: CatalogStore, ref: GenerationRef = ONE) -> int:
+    writer = await store.create(ref, None)
+    await writer.put(document(), [record(0, "eins zwei"), record(1), record(2)])
+    other = [record(7, "other", "docs/a.md"), record(8, "other", "docs/a.md")]
+    moved = [replace(r, chunk=replace(r.chunk, position=n)) for n, r in enumerate(other)]
+    await writer.put(document("docs/a.md", "other"), moved)
+    await writer.put(document("docs/empty.md", ""), [])
+    return await writer.finish()
+
+
+class CatalogContract:
+    @pytest.fixture
+    def store(self) -> CatalogStore:
+        raise NotImplementedError
+
+    @pytest.fixture
+    async def catalog(self, store: CatalogStore) -> AsyncIterator[Catalog]:
+        assert await build(store) == 5
+        catalog = await store.open(ONE)
+        yield catalog
+        await catalog.close()
+
+    async def test_chunks_are_found_by_point_in_one_go(self, catalog: Catalog) -> None:
+        wanted = [record(2).chunk.point_id, record(0).chunk.point_id, uuid4()]
+        found = await catalog.by_point(wanted)
+        assert found == {wanted[0]: record(2), wanted[1]: record(0, "eins zwei")}
+        assert await catalog.by_point([]) == {}
+
+    async def test_a_chunk_is_found_by_its_id(self, catalog: Catalog) -> None:
+        assert await catalog.chunk("chunk-1") == record(1)
+        assert await catalog.chunk("no-such-chunk") is None
+
+    async def test_documents_come_in_order_with_their_chunk_counts(self, catalog: Catalog) -> None:
+        assert [(d.source_path, d.chunks) for d in await catalog.documents()] == [
+            ("docs/a.md", 2),
+            ("docs/empty.md", 0),
+            ("docs/page.md", 3),
+        ]
+        page = document()
+        assert await catalog.document("docs/page.md") == DocumentRecord(
+            page.source_path, page.url, page.slug, page.title, page.content_hash, 3
+        )
+        assert await catalog.document("docs/none.md") is None
+
+    async def test_all_chunks_come_by_path_and_position(self, catalog: Catalog) -> None:
+        assert [r.chunk.id async for r in catalog.chunks()] == [
+            "chunk-7",
+            "chunk-8",
+            "chunk-0",
+            "chunk-1",
+            "chunk-2",
+        ]
+        assert [r.chunk.id for r in await catalog.document_chunks("docs/a.md")] == [
+            "chunk-7",
+            "chunk-8",
+        ]
+        assert await catalog.document_chunks("docs/none.md") == []
+
+    async def test_many_chunks_are_all_listed_once(self, store: CatalogStore) -> None:
+        writer = await store.create(ONE, None)
+        await writer.put(document(), [record(number) for number in range(1000)])
+        assert await writer.finish() == 1000
+        catalog = await store.open(ONE)
+        listed = [r.chunk.position async for r in catalog.chunks()]
+        assert listed == list(range(1000))
+        await catalog.close()
+
+    async def test_a_copy_takes_changes_and_the_original_does_not(
+        self, store: CatalogStore, catalog: Catalog
+    ) -> None:
+        writer = await store.create(TWO, ONE)
+        assert await writer.total_terms() == 2 + 2 + 2 + 1 + 1
+        await writer.put(document(text="new"), [record(1, "new")])
+        await writer.remove("docs/a.md")
+        await writer.remove("docs/none.md")
+        assert [r.chunk.id for r in await writer.document_chunks("docs/page.md")] == ["chunk-1"]
+        assert await writer.total_terms() == 1
+        assert await writer.finish() == 1
+        copy = await store.open(TWO)
+        assert (await catalog.count(), await copy.count()) == (5, 1)
+        assert [d.source_path for d in await copy.documents()] == ["docs/empty.md", "docs/page.md"]
+        await copy.close()
+
+    async def test_a_generation_counts_once_it_is_sealed_and_is_current_once_pointed_to(
+        self, store: CatalogStore
+    ) -> None:
+        assert await store.current("docs") is None
+        assert await store.next_ref("docs") == ONE
+        await build(store)
+        assert await store.unfinished("docs") == [ONE]
+        assert await store.manifests("docs") == []
+        assert await store.next_ref("docs") == TWO
+        with pytest.raises(UnknownGeneration):
+            await store.point_to(ONE)
+        await store.seal(manifest(ONE))
+        assert await store.unfinished("docs") == []
+        assert await store.manifests("docs") == [manifest(ONE)]
+        assert await store.manifest(ONE) == manifest(ONE)
+        assert await store.current("docs") is None
+        assert await store.collections() == []
+        await store.point_to(ONE)
+        assert await store.current("docs") == 1
+        assert await store.collections() == ["docs"]
+
+    async def test_what_is_dropped_is_gone(self, store: CatalogStore) -> None:
+        await build(store)
+        await store.seal(manifest(ONE))
+        await store.drop(ONE)
+        await store.drop(ONE)
+        assert await store.manifests("docs") == []
+        assert await store.unfinished("docs") == []
+        with pytest.raises(UnknownGeneration):
+            await store.manifest(ONE)
+
+    async def test_an_abandoned_catalog_stays_unfinished(self, store: CatalogStore) -> None:
+        writer = await store.create(ONE, None)
+        await writer.put(document(), [record(0)])
+        await writer.abandon()
+        assert await store.unfinished("docs") == [ONE]
+
+
+class TestMemoryCatalog(CatalogContract):
+    @pytest.fixture
+    def store(self) -> CatalogStore:
+        return MemoryCatalogStore()
+
+
+class TestSqlite(CatalogContract):
+    @pytest.fixture
+    def store(self, folder: DataFolder) -> CatalogStore:
+        return SqliteCatalogStore(folder)
+
+    async def test_only_one_may_write_and_the_other_is_told_who_does(
+        self, store: CatalogStore, folder: DataFolder
+    ) -> None:
+        other = SqliteCatalogStore(folder)
+        async with store.writing("ingest"):
+            with pytest.raises(StoreBusy, match=r"another `surefind ingest` \(process \d+"):
+                async with other.writing("ingest"):
+                    pytest.fail("two writers at once")
+        async with other.writing("ingest"):
+            assert folder.root.exists()
+
+    async def test_a_damaged_catalog_is_a_store_error_with_advice(
+        self, store: CatalogStore, folder: DataFolder
+    ) -> None:
+        await build(store)
+        (folder.generation(ONE) / "catalog.sqlite").write_bytes(b"no database" * 1000)
+        with pytest.raises(StoreError, match="rollback"):
+            await store.open(ONE)
+
+    async def test_a_damaged_manifest_and_pointer_are_store_errors(
+        self, store: CatalogStore, folder: DataFolder
+    ) -> None:
+        await build(store)
+        await store.seal(manifest(ONE))
+        await store.point_to(ONE)
+        (folder.generation(ONE) / "manifest.json").write_text('{"collection": 5}')
+        with pytest.raises(StoreError, match="manifest"):
+            await store.manifest(ONE)
+        (folder.collection("docs") / "CURRENT").write_text("")
+        with pytest.raises(StoreError, match="rollback --to"):
+            await store.current("docs")
+
+    @pytest.mark.parametrize("name", ["", "..", "a/b", "UPPER", "-x", "a" * 64, "ü"])
+    async def test_a_name_that_could_leave_the_folder_is_refused(
+        self, store: CatalogStore, name: str
+    ) -> None:
+        with pytest.raises(InputError, match="no name for a collection"):
+            await store.current(name)
+
+    async def test_what_the_file_system_refuses_is_a_store_error(
+        self, store: CatalogStore, folder: DataFolder
+    ) -> None:
+        (folder.root / "collections").write_text("in the way")
+        with pytest.raises(StoreError, match="collections"):
+            await store.create(ONE, None)

@@ -1,0 +1,93 @@
+"""What every embedder promises."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+from fakes import MemoryCache, WordEmbedder
+
+from surefind.adapters.bge_small import BgeSmallEmbedder
+from surefind.ports import Embedder
+from surefind.services.embedding import CachedEmbedder
+
+
+class EmbedderContract:
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        raise NotImplementedError
+
+    async def test_one_unit_row_per_passage_in_order(self, embedder: Embedder) -> None:
+        passages = ["how to install", "the weather in spring", "how to install"]
+        rows = await embedder.embed_passages(passages)
+        assert rows.shape == (3, embedder.fingerprint.dimensions)
+        assert rows.dtype == np.float32
+        assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+        assert np.array_equal(rows[0], rows[2])
+        assert not np.array_equal(rows[0], rows[1])
+
+    async def test_no_passages_give_no_rows(self, embedder: Embedder) -> None:
+        assert (await embedder.embed_passages([])).shape == (0, embedder.fingerprint.dimensions)
+
+    async def test_a_vector_does_not_depend_on_its_neighbours(self, embedder: Embedder) -> None:
+        alone = await embedder.embed_passages(["a short passage"])
+        among = await embedder.embed_passages(["word " * 300, "a short passage", "x"])
+        assert np.array_equal(alone[0], among[1])
+
+    async def test_concurrent_calls_give_the_same_vectors(self, embedder: Embedder) -> None:
+        passages = [f"passage number {number}" for number in range(8)]
+        together = await asyncio.gather(*(embedder.embed_query(passage) for passage in passages))
+        one_by_one = [await embedder.embed_query(passage) for passage in passages]
+        assert all(np.array_equal(a, b) for a, b in zip(together, one_by_one, strict=True))
+
+    async def test_a_passage_near_to_the_question_is_nearer_than_a_far_one(
+        self, embedder: Embedder
+    ) -> None:
+        query = await embedder.embed_query("install the program")
+        near, far = await embedder.embed_passages(
+            ["how to install the program", "cats sleep in sunshine"]
+        )
+        assert query @ near > query @ far
+
+    async def test_any_text_has_a_finite_vector(self, embedder: Embedder) -> None:
+        odd = ["", " ", "\n", "😀" * 50, "x" * 5000, "word " * 3000, "\u202bעברית", "a\x00b"]
+        assert np.isfinite(await embedder.embed_passages(odd)).all()
+
+    async def test_tokens_are_counted(self, embedder: Embedder) -> None:
+        assert embedder.count_tokens("") == 0
+        assert embedder.count_tokens("one two three") == 3
+        assert embedder.count_tokens("word " * 1000) == 1000
+
+
+class TestWordEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return WordEmbedder()
+
+
+class TestBgeSmall(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, bge: BgeSmallEmbedder) -> Embedder:
+        return bge
+
+    async def test_it_is_the_model_it_says(self, bge: BgeSmallEmbedder) -> None:
+        """A relevant pair and an irrelevant one lie where this model puts them."""
+        query = await bge.embed_query("What is the capital of France?")
+        relevant, irrelevant = await bge.embed_passages(
+            ["Paris is the capital and largest city of France.", "Bread is baked from flour."]
+        )
+        assert 0.75 < query @ relevant < 0.95
+        assert query @ irrelevant < 0.6
+
+    async def test_what_is_longer_than_the_model_reads_is_cut(self, bge: BgeSmallEmbedder) -> None:
+        words = ["alpha"] * bge.max_tokens
+        cut, longer = await bge.embed_passages([" ".join(words), " ".join([*words, "beta", "gamma"])])
+        assert np.array_equal(cut, longer)
+
+
+class TestCachedEmbedder(EmbedderContract):
+    @pytest.fixture
+    async def embedder(self) -> AsyncIterator[Embedder]:
+        embedder = CachedEmbedder(WordEmbedder(), MemoryCache())
+        yield embedder
+        await embedder.close()

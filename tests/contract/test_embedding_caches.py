@@ -1,0 +1,103 @@
+"""What every embedding cache promises."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fakes import MemoryCache
+
+from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.errors import StoreError
+from surefind.model import EmbedderFingerprint
+from surefind.ports import EmbeddingCache
+
+MODEL = EmbedderFingerprint("fake", "words", 3, "w1", "")
+
+
+class EmbeddingCacheContract:
+    @pytest.fixture
+    def cache(self) -> EmbeddingCache:
+        raise NotImplementedError
+
+    async def test_what_was_written_is_read(self, cache: EmbeddingCache) -> None:
+        vectors = {f"passage {n}": np.array([n, 0.5, -1], dtype=np.float32) for n in range(1200)}
+        await cache.write(MODEL, "passage", vectors)
+        read = await cache.read(MODEL, "passage", [*vectors, "never seen"])
+        assert read.keys() == vectors.keys()
+        assert all(np.array_equal(read[text], vectors[text]) for text in vectors)
+
+    async def test_nothing_is_shared_between_models_or_input_types(
+        self, cache: EmbeddingCache
+    ) -> None:
+        await cache.write(MODEL, "passage", {"text": np.ones(3, dtype=np.float32)})
+        assert not await cache.read(MODEL, "query", ["text"])
+        assert not await cache.read(replace(MODEL, weights="w2"), "passage", ["text"])
+        assert not await cache.read(replace(MODEL, input_types="q=x"), "passage", ["text"])
+
+    async def test_writing_again_replaces(self, cache: EmbeddingCache) -> None:
+        await cache.write(MODEL, "passage", {"text": np.ones(3, dtype=np.float32)})
+        await cache.write(MODEL, "passage", {"text": np.zeros(3, dtype=np.float32)})
+        assert not (await cache.read(MODEL, "passage", ["text"]))["text"].any()
+
+    async def test_reading_nothing_gives_nothing(self, cache: EmbeddingCache) -> None:
+        assert not await cache.read(MODEL, "passage", [])
+
+
+class TestMemoryCache(EmbeddingCacheContract):
+    @pytest.fixture
+    def cache(self) -> EmbeddingCache:
+        return MemoryCache()
+
+
+class TestSqliteCache(EmbeddingCacheContract):
+    @pytest.fixture
+    async def cache(self, tmp_path: Path) -> AsyncIterator[EmbeddingCache]:
+        cache = SqliteEmbeddingCache(tmp_path / "cache" / "embeddings.sqlite", print)
+        yield cache
+        await cache.close()
+
+    async def test_it_outlives_the_process_that_wrote_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "embeddings.sqlite"
+        first = SqliteEmbeddingCache(path, print)
+        await first.write(MODEL, "passage", {"text": np.ones(3, dtype=np.float32)})
+        second = SqliteEmbeddingCache(path, print)  # the first never closed, as after a kill
+        assert "text" in await second.read(MODEL, "passage", ["text"])
+        await first.close()
+        await second.close()
+
+    async def test_a_damaged_vector_counts_as_missing(self, tmp_path: Path) -> None:
+        path = tmp_path / "embeddings.sqlite"
+        cache = SqliteEmbeddingCache(path, print)
+        good = np.ones(3, dtype=np.float32)
+        await cache.write(MODEL, "passage", {"short": good, "nan": good, "good": good})
+        with sqlite3.connect(path) as other:
+            keys = [row[0] for row in other.execute("SELECT key FROM embedding ORDER BY rowid")]
+            other.execute("UPDATE embedding SET vector = x'00000000' WHERE key = ?", (keys[0],))
+            nan = np.full(3, np.nan, dtype=np.float32).tobytes()
+            other.execute("UPDATE embedding SET vector = ? WHERE key = ?", (nan, keys[1]))
+        other.close()
+        assert list(await cache.read(MODEL, "passage", ["short", "nan", "good"])) == ["good"]
+        await cache.close()
+
+    async def test_a_damaged_file_is_put_aside_and_said(self, tmp_path: Path) -> None:
+        path = tmp_path / "embeddings.sqlite"
+        path.write_bytes(b"this is no database, whatever its name says" * 100)
+        said: list[str] = []
+        cache = SqliteEmbeddingCache(path, said.append)
+        await cache.write(MODEL, "passage", {"text": np.ones(3, dtype=np.float32)})
+        assert "text" in await cache.read(MODEL, "passage", ["text"])
+        assert "damaged" in said[0]
+        assert path.with_suffix(".damaged").exists()
+        await cache.close()
+
+    async def test_a_failing_database_is_a_store_error(self, tmp_path: Path) -> None:
+        cache = SqliteEmbeddingCache(tmp_path / "embeddings.sqlite", print)
+        with sqlite3.connect(tmp_path / "embeddings.sqlite") as other:
+            other.execute("DROP TABLE embedding")
+        other.close()
+        with pytest.raises(StoreError, match="embedding cache"):
+            await cache.read(MODEL, "passage", ["text"])
+        await cache.close()

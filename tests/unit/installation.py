@@ -1,0 +1,104 @@
+"""A whole installation for tests: real stores, a small embedder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fakes import PageSource, WordEmbedder
+
+from surefind.adapters.layout import DataFolder
+from surefind.adapters.qdrant_edge import Bm25TermCounter, EdgeIndexStore
+from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.model import ChunkerSettings, IngestReport, Mode, Query, SearchResult
+from surefind.ports import CatalogStore, IndexStore
+from surefind.services.building import IngestTools, Progress
+from surefind.services.embedding import CachedEmbedder
+from surefind.services.generations import Generations
+from surefind.services.ingest import IngestOptions, Ingestor
+from surefind.services.reading import CollectionReader
+from surefind.services.search import Searcher
+
+
+@dataclass
+class Installation:
+    """Everything is real but the embedder, which counts its calls and fails when told to."""
+
+    root: Path
+    embedder: WordEmbedder = field(default_factory=WordEmbedder)
+    chunker: ChunkerSettings = field(default_factory=ChunkerSettings)
+    index: IndexStore = field(init=False)
+    catalogs: CatalogStore = field(init=False)
+    reader: CollectionReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        folder = DataFolder(self.root)
+        folder.prepare()
+        self.index = EdgeIndexStore(folder)
+        self.catalogs = SqliteCatalogStore(folder)
+        self.reader = CollectionReader("docs", self.index, self.catalogs)
+
+    @property
+    def generations(self) -> Generations:
+        return Generations("docs", self.index, self.catalogs)
+
+    async def ingest(
+        self,
+        pages: Mapping[str, str | bytes],
+        failing: Mapping[str, str] | None = None,
+        *,
+        crash_at: int | None = None,
+        **options: object,
+    ) -> IngestReport:
+        """`crash_at` breaks the run at the nth thing it reports, without any chance to tidy up."""
+        cache = SqliteEmbeddingCache(self.root / "cache" / "embeddings.sqlite", print)
+        cached = CachedEmbedder(self.embedder, cache)
+        tools = IngestTools(
+            cached, Bm25TermCounter(), self.index, self.catalogs, self.chunker, "test"
+        )
+        seen = 0
+
+        def report(_: Progress) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == crash_at:
+                raise Crash
+
+        try:
+            return await Ingestor(tools).run(
+                [PageSource(pages, failing)],
+                IngestOptions("docs", **options),  # type: ignore[arg-type]
+                report,
+            )
+        finally:
+            await cached.close()
+
+    async def search(self, text: str, **options: object) -> SearchResult:
+        searcher = Searcher(self.reader, CachedEmbedder(self.embedder, None), Bm25TermCounter())
+        mode = Mode(str(options.pop("mode", "hybrid")))
+        return await searcher.search(Query(text, mode=mode, **options))  # type: ignore[arg-type]
+
+    async def texts(self) -> dict[str, list[str]]:
+        """What a reader sees of the whole collection: page -> texts, from index and catalog alike."""
+        async with self.reader.lease() as generation:
+            assert generation.catalog is not None
+            seen: dict[str, list[str]] = {}
+            points = []
+            async for record in generation.catalog.chunks():
+                seen.setdefault(record.chunk.source_path, []).append(record.chunk.text)
+                points.append(record.chunk.point_id)
+            payloads = await generation.index.payloads(points)
+            assert len(payloads) == len(points) == await generation.index.count()
+            in_index: dict[str, list[str]] = {}
+            for point in points:
+                chunk = payloads[point].chunk
+                in_index.setdefault(chunk.source_path, []).append(chunk.text)
+            assert in_index == seen
+            return seen
+
+    async def close(self) -> None:
+        await self.reader.close()
+
+
+class Crash(BaseException):
+    """Not an Exception: nothing on the way may handle it."""

@@ -1,0 +1,118 @@
+"""Pages become documents: clean text, front matter, titles, addresses."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefind.errors import InputError
+from surefind.model import SourcePage
+from surefind.text.cleaning import clean
+from surefind.text.documents import read_document
+from surefind.text.front_matter import split_front_matter
+from surefind.text.slugs import chunk_id, slug_of
+from surefind.text.urls import page_url, reader_path, reader_url
+
+
+def title_of(text: str, path: str = "some-page_name.md") -> str:
+    return read_document(SourcePage(f"docs/{path}", path, text.encode()), "docs", None)[0].title
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"\xef\xbb\xbfbom", "bom"),
+        (b"a\r\nb\rc\n", "a\nb\nc\n"),
+        ("a\u200bb\u2060c\ufeffd\x07e\x0bf".encode(), "abcdef"),
+        ("zero\u200dwidth \u200c joiners stay".encode(), "zero\u200dwidth \u200c joiners stay"),
+        ("a\u2028b\u2029c\x85d".encode(), "a\nb\nc\nd"),
+        ("\u202bעברית\u202c tab\tstays".encode(), "\u202bעברית\u202c tab\tstays"),
+        (b"", ""),
+    ],
+)
+def test_text_is_cleaned(content: bytes, text: str) -> None:
+    assert clean(content) == text
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(b"\x89PNG\x00\x01", "binary"), (b"caf\xe9 au lait", "byte 3")]
+)
+def test_what_is_no_text_says_why(content: bytes, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        clean(content)
+
+
+@given(st.text())
+def test_cleaning_twice_is_cleaning_once(text: str) -> None:
+    once = clean(text.replace("\x00", "").encode("utf-8", "replace"))
+    assert clean(once.encode()) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "body"),
+    [
+        ("---\ntitle: A\n---\nbody", {"title": "A"}, "body"),
+        ("---\n---\nbody", {}, "body"),
+        ("---\n# only a comment\n---\n", {}, ""),
+        ("---\n1: one\n---\n", {"1": "one"}, ""),
+        ("no front matter", {}, "no front matter"),
+        ("---\n\nnot: [closed\n---\nbody", {}, "---\n\nnot: [closed\n---\nbody"),
+        ("---\njust text\n---\nbody", {}, "---\njust text\n---\nbody"),
+        ("---\nnever closed", {}, "---\nnever closed"),
+        ("text\n---\na: b\n---", {}, "text\n---\na: b\n---"),
+    ],
+)
+def test_front_matter_is_split_off_or_left_alone(
+    text: str, values: dict[str, object], body: str
+) -> None:
+    assert split_front_matter(text) == (values, body)
+
+
+def test_the_title_is_the_declared_one_then_the_top_heading_then_the_name() -> None:
+    assert title_of("---\ntitle: '  Declared  title '\n---\n# Top") == "Declared title"
+    assert title_of("---\ntitle: 2024\n---\n# Top") == "2024"
+    assert title_of("---\ntitle: ''\n---\n## Second\n# Top **bold**") == "Top bold"
+    assert title_of("words") == "some page name"
+    assert title_of("words", "---.md") == "---.md"
+    assert len(title_of(f"# {'long ' * 100}")) <= 255
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("guide/install.md", "https://x.org/docs/guide/install"),
+        ("guide/index.md", "https://x.org/docs/guide"),
+        ("README.md", "https://x.org/docs/"),
+        ("a b/ü.md", "https://x.org/docs/a%20b/%C3%BC"),
+    ],
+)
+def test_pages_have_the_addresses_of_their_site(path: str, url: str) -> None:
+    assert page_url(path, "https://x.org/docs/") == page_url(path, "https://x.org/docs") == url
+    page = SourcePage(f"docs/{path}", path, b"words")
+    assert read_document(page, "docs", "https://x.org/docs")[0].url == url
+
+
+def test_without_a_site_a_page_is_read_in_surefinds_own_reader() -> None:
+    url = reader_url("docs", "docs/a b.md")
+    assert url == "http://localhost:8000/read/docs/docs/a%20b.md"
+    assert reader_path(url) == "/read/docs/docs/a%20b.md"
+    assert reader_path("https://x.org/read/") is None
+
+
+def test_slugs_are_plain_and_never_too_long() -> None:
+    assert slug_of("chapter-1/index.md") == "chapter-1-index"
+    assert slug_of("Ünïcode & more.md") == "n-code-more"
+    assert slug_of("漢字.md") == "page"
+    long = [slug_of(f"{'very/long/' * 20}{name}.md") for name in "ab"]
+    assert all(len(slug) == 100 for slug in long)
+    assert long[0] != long[1]
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.integers(0, 10**6))
+def test_any_path_and_anchor_make_a_good_id(path: str, anchor: str, ordinal: int) -> None:
+    name = chunk_id(path, anchor, ordinal)
+    assert name == chunk_id(path, anchor, ordinal)
+    assert 0 < len(name) <= 50
+    assert name.isascii()
+    assert name.isprintable()
+    assert name != chunk_id(path, anchor, ordinal + 1)
+    assert name != chunk_id(path + "x", anchor, ordinal)
