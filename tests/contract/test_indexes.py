@@ -111,10 +111,13 @@ class IndexContract:
         }
 
     async def test_a_copy_takes_changes_and_the_original_does_not(self, store: IndexStore) -> None:
-        await build(store, ONE, entries(TEXTS))
+        original = await store.create(ONE, DIMENSIONS, None)
+        for entry in entries(TEXTS) * 3:  # more operations than the copy will see
+            await original.upsert([entry])
+        await original.finish()
         writer = await store.create(TWO, DIMENSIONS, ONE)
-        await writer.delete([record(0).chunk.point_id, record(1).chunk.point_id])
         await writer.upsert(entries(["dogs run in the rain"], first=4))
+        await writer.delete([record(0).chunk.point_id, record(1).chunk.point_id])
         await writer.upsert(entries(["a passage that is new"], first=9))
         assert await writer.finish() == 4
         old, new = await store.open(ONE), await store.open(TWO)

@@ -4,6 +4,8 @@ The engine allows one process per shard, so nobody opens a generation itself. A 
 view: a folder of hard links to the generation's files, with a write-ahead log of its own. Any
 number of readers share the bytes, none can be locked out, and a generation may be removed while
 it is read. This is safe because a shard that is never updated writes to none of its old files.
+The generation keeps its log: it carries the count of operations, and the engine takes an update
+with a lower count than a point's last one for an old one, and drops it without a word.
 
 Every call holds the GIL and takes well under a millisecond, so searches run where they are
 called: a thread would only add its own cost.
@@ -28,6 +30,7 @@ from surefind.ports import DenseProbe, IndexEntry, TermProbe, Vector
 
 DENSE, LEXICAL = "dense", "terms"
 _FOLDER = "index"
+_LOG = "wal"
 _BASE_BYTES = 64 * 2**20
 _POINT_BYTES = 8 * 2**10
 
@@ -111,8 +114,6 @@ class EdgeIndexWriter:
             self._shard.flush()
             points = self._shard.count(edge.CountRequest(exact=True))
             self._shard.close()
-            # All is flushed; each reader has a log of its own.
-            shutil.rmtree(self._path / "wal", ignore_errors=True)
         return points
 
     async def abandon(self) -> None:
@@ -165,7 +166,7 @@ class _View:
             self._door, self._lock = _claim(Path(tempfile.mkdtemp(prefix="surefind-view-")))
         with storing(self._door), _engine(source):
             try:
-                link_tree(source, self._door)
+                link_tree(source, self._door, without=_LOG)
             except OSError:  # another file system, or one without hard links
                 shutil.rmtree(self._door, ignore_errors=True)
                 copy_tree(source, self._door)

@@ -12,6 +12,7 @@ from surefind.ports import (
     IndexStore,
     IndexWriter,
     TermCounter,
+    VectorIndex,
 )
 from surefind.services.embedding import CachedEmbedder
 from surefind.services.lexical import passage_weights
@@ -91,19 +92,34 @@ async def some_chunks(
 
 
 async def verify(ref: GenerationRef, points: int, chunks: int, tools: IngestTools) -> None:
-    """Both stores, opened as a reader opens them, hold what was written, and equally much."""
+    """Both stores, opened as a reader opens them, hold the same chunks with the same texts."""
     index = await tools.index.open(ref)
     try:
-        indexed = await index.count()
+        catalog = await tools.catalogs.open(ref)
+        try:
+            indexed, cataloged = await index.count(), await catalog.count()
+            if not points == indexed == chunks == cataloged:
+                raise StoreError(
+                    f"generation {ref} is not whole: the index holds {indexed} points ({points} "
+                    f"written), the catalog {cataloged} chunks ({chunks} written). It was not "
+                    "published; run it again"
+                )
+            async for batch in all_chunks(catalog):
+                await _verify_batch(ref, index, batch)
+        finally:
+            await catalog.close()
     finally:
         await index.close()
-    catalog = await tools.catalogs.open(ref)
-    try:
-        cataloged = await catalog.count()
-    finally:
-        await catalog.close()
-    if not points == indexed == chunks == cataloged:
-        raise StoreError(
-            f"generation {ref} is not whole: the index holds {indexed} points ({points} written), "
-            f"the catalog {cataloged} chunks ({chunks} written). It was not published; run it again"
-        )
+
+
+async def _verify_batch(
+    ref: GenerationRef, index: VectorIndex, batch: Sequence[ChunkRecord]
+) -> None:
+    payloads = await index.payloads([record.chunk.point_id for record in batch])
+    for record in batch:
+        stored = payloads.get(record.chunk.point_id)
+        if stored is None or stored.chunk != record.chunk:
+            raise StoreError(
+                f"generation {ref} is not whole: the index does not hold {record.chunk.id} as the "
+                "catalog does. It was not published; run it again with --rebuild"
+            )

@@ -26,7 +26,7 @@ def mean_on_grid(total_terms: int, chunks: int) -> float:
     little, so a small edit rewrites only what it touched; and it depends on the content alone, so
     that many small edits and one fresh build give the same scores.
     """
-    if not total_terms or not chunks:
+    if total_terms <= chunks:
         return 1.0
     steps = round(math.log(total_terms / chunks, _GRID))
     return round(_GRID**steps, 4)

@@ -251,7 +251,7 @@ function stemsOf(question) {
 /** Near enough to the index's own stemmer to show why a passage was found. */
 function stem(word) {
   return word.toLowerCase()
-    .replace(/^(.*?[aeiouy].*?)(?:ations?|ate[ds]?|ating|ions?|ings?|ments?|ed|ies|es|s|e|(?<![aeiou])y)$/, "$1")
+    .replace(/^(.*?[aeiouy].*?)(?:ations?|ate[ds]?|ating|ions?|ings?|ments?|ed|ies|es|(?<!s)s|e|(?<![aeiou])y)$/, "$1")
     .replace(/([bdfgmnprt])\1$/, "$1");
 }
 
