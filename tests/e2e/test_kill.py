@@ -1,0 +1,82 @@
+"""`kill -9` at any moment of an ingest leaves the old generation serving."""
+
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from commands import start, surefind, surefind_json
+
+import surefind as library
+
+KILLS = 24
+
+
+def write_pages(folder: Path, version: int) -> None:
+    for number in range(6):
+        (folder / f"page{number}.md").write_text(
+            f"# Page {number}\n\nThis is version v{version} of page {number}.\n\n"
+            f"## Details\n\nThe details of page {number} are those of v{version}."
+        )
+
+
+def versions_seen(data: Path) -> set[str]:
+    with library.open(data_dir=data) as docs:
+        result = docs.search("which version are the details of the page", top_k=50)
+    assert len(result.hits) == result.chunks == 12
+    return {word.strip(".") for hit in result.hits for word in hit.record.chunk.text.split() if word[:1] == "v" and word[1:2].isdigit()}
+
+
+@pytest.mark.timeout(300)
+def test_a_killed_ingest_never_shows_and_never_loses_anything(tmp_path: Path) -> None:
+    docs, data = tmp_path / "docs", tmp_path / "data"
+    docs.mkdir()
+    write_pages(docs, 0)
+    began = time.monotonic()
+    assert surefind("ingest", docs, "--data-dir", data, cwd=tmp_path).returncode == 0
+    whole_run_s = time.monotonic() - began
+    chance = random.Random(20261115)
+    published, killed = 0, 0
+    for version in range(1, KILLS + 1):
+        write_pages(docs, version)
+        process = start("ingest", docs, "--data-dir", data, cwd=tmp_path)
+        try:
+            process.wait(timeout=chance.uniform(0.3, 1.1) * whole_run_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            killed += 1
+        process.communicate(timeout=30)
+        seen = versions_seen(data)
+        assert len(seen) == 1, f"readers see a mixture: {seen}"
+        now = int(seen.pop().removeprefix("v"))
+        assert now in (published, version)
+        published = now
+    assert killed >= 12, "too few runs were killed for the test to mean anything"
+    write_pages(docs, KILLS + 1)
+    report = surefind_json("ingest", docs, "--data-dir", data, cwd=tmp_path)
+    assert report["chunks"] == report["index_points"] == 12
+    assert versions_seen(data) == {f"v{KILLS + 1}"}
+    left = sorted(path.name for path in (data / "collections" / "docs").iterdir())
+    manifests = list((data / "collections" / "docs").glob("*/manifest.json"))
+    assert len(manifests) == len(left) - 1, f"unfinished generations were left behind: {left}"
+
+
+def test_what_was_embedded_before_a_kill_is_not_embedded_again(tmp_path: Path) -> None:
+    docs, data = tmp_path / "docs", tmp_path / "data"
+    docs.mkdir()
+    for number in range(160):
+        (docs / f"{number:03}.md").write_text(f"# Page {number}\n\n" + f"sentence {number} " * 60)
+    process = start("ingest", docs, "--data-dir", data, cwd=tmp_path, SUREFIND_THREADS="1")
+    cache = data / "cache" / "embeddings.sqlite-wal"
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline and process.poll() is None:
+        if cache.exists() and cache.stat().st_size > 64 * 1536:  # the first batch is written
+            break
+        time.sleep(0.02)
+    process.kill()
+    process.communicate(timeout=30)
+    report = surefind_json("ingest", docs, "--data-dir", data, cwd=tmp_path)
+    assert report["chunks"] == 160
+    assert report["from_cache"] >= 64
+    assert report["embedded"] + report["from_cache"] == 160

@@ -1,0 +1,39 @@
+"""One small documentation, ingested once by the real command."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from commands import surefind
+
+PAGES = {
+    "index.md": "# Teapot\n\nThe teapot brews tea and nothing else. It is no coffee machine.",
+    "guide/install.md": (
+        "# Installing\n\nPut the teapot on a stable table.\n\n## Power\n\nPlug the cable into a "
+        "socket of 230 volts.\n\n## First brew\n\nFill in one litre of fresh water and press start."
+    ),
+    "guide/cleaning.md": "# Cleaning\n\nDescale the teapot with vinegar every month.",
+    "reference/errors.md": (
+        "# Errors\n\n## E42\n\nThe error E42 means that the lid is open.\n\n```\nteapot --status\n```"
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with docs/ and a data folder; tests only read it."""
+    home = tmp_path_factory.mktemp("teapot")
+    for path, text in PAGES.items():
+        (home / "docs" / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / "docs" / path).write_text(text)
+    done = surefind("ingest", "docs", cwd=home)
+    assert done.returncode == 0, done.stderr
+    return home
+
+
+@pytest.fixture
+def home(ingested: Path, tmp_path: Path) -> Path:
+    """A copy of it, to do anything with."""
+    target = tmp_path / "home"
+    shutil.copytree(ingested, target, ignore=shutil.ignore_patterns("views", "*.lock"))
+    return target
