@@ -16,7 +16,9 @@ COMMAND = str(Path(sys.executable).parent / "surefind")
 TIME_LIMIT_S = 120
 
 
-def surefind(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def surefind(
+    *arguments: str | Path, cwd: Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [COMMAND, *map(str, arguments)],
         cwd=cwd,
@@ -69,7 +71,8 @@ def _address(process: subprocess.Popen[str]) -> str:
                 return
 
     threading.Thread(target=read, daemon=True).start()
-    seen, deadline = [], time.monotonic() + TIME_LIMIT_S
+    seen: list[str] = []
+    deadline = time.monotonic() + TIME_LIMIT_S
     while time.monotonic() < deadline:
         try:
             line = lines.get(timeout=0.2)

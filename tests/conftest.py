@@ -1,6 +1,6 @@
 """Fixtures that every suite may use."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -37,9 +37,8 @@ def folder(tmp_path: Path) -> DataFolder:
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads the settings of the person who runs it."""
     for name in ("PORT", "QDRANT_URL", "QDRANT_API_KEY", "COHERE_API_KEY", "DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
-    yield

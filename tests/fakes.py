@@ -110,7 +110,10 @@ class PageSource:
     """Pages held in memory: path below the root -> content, or a failure's reason."""
 
     def __init__(
-        self, pages: Mapping[str, str | bytes], failing: Mapping[str, str] | None = None, name: str = "docs"
+        self,
+        pages: Mapping[str, str | bytes],
+        failing: Mapping[str, str] | None = None,
+        name: str = "docs",
     ) -> None:
         self._pages = pages
         self._failing = failing or {}
@@ -256,9 +259,7 @@ class MemoryCatalogStore:
         numbers = [ref.number for ref in self.documents if ref.collection == collection]
         return GenerationRef(collection, max(numbers, default=0) + 1)
 
-    async def create(
-        self, ref: GenerationRef, copy_of: GenerationRef | None
-    ) -> "MemoryCatalog":
+    async def create(self, ref: GenerationRef, copy_of: GenerationRef | None) -> "MemoryCatalog":
         self.documents[ref] = dict(self.documents[copy_of]) if copy_of else {}
         return MemoryCatalog(self.documents[ref], self)
 

@@ -1,17 +1,11 @@
 """A real Chromium in front of the real commands, on pages of its own."""
 
 import json
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
-from time import monotonic
-from typing import Any, TypeVar
+from subprocess import Popen
+from typing import Any
 
 import pytest
 from selenium import webdriver
@@ -21,11 +15,10 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-T = TypeVar("T")
+from commands import serving, surefind
 
-SUREFIND = Path(sys.executable).parent / "surefind"
-START_S = 60
 WAIT_S = 10
+POLL_S = 0.05
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -36,6 +29,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+ZONES = "\n".join(f"zone_{number} = {number} degrees" for number in range(150))
 PAGES = {
     "garden/tomatoes.md": """\
 # Growing tomatoes
@@ -49,6 +43,7 @@ Water tomatoes deeply at the root, early in the morning, twice a week. Wet leave
 ## Pruning side shoots
 
 Pinch out the side shoots of cordon varieties, so that the plant puts its strength into fruit.
+Start in June.
 """,
     "kitchen/bread.md": """\
 # Baking bread
@@ -65,9 +60,18 @@ timer --minutes 10
 
 A cold kitchen doubles the proving time of a sourdough loaf.
 """
-    + "".join(
-        f"\nAt {degrees} degrees the loaf needs its own time.\n" for degrees in range(15, 32)
-    ),
+    + "".join(f"\nAt {degrees} degrees it needs its own time.\n" for degrees in range(15, 32)),
+    "kitchen/oven.md": f"""\
+# The oven
+
+## Zones
+
+```ini
+{ZONES}
+```
+
+The preheating alarm rings when every zone is warm.
+""",
     "traps.md": """\
 # Traps
 
@@ -78,40 +82,6 @@ A hostile passage tries <script>window.pwned = 1; alert("pwned")</script> to run
 </mark></p></div><b id="smuggled">bold</b> & <svg onload="window.pwned=1"> [link](javascript:pwned)
 """,
 }
-
-
-class Server:
-    """`surefind serve` as a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        self._lines: Queue[str] = Queue()
-        self._reader = Thread(target=self._read, daemon=True)
-        self._reader.start()
-        self.address = self._announced()
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(timeout=START_S)
-        self._reader.join(timeout=START_S)
-        if self._process.stderr is not None:
-            self._process.stderr.close()
-
-    def _read(self) -> None:
-        for line in self._process.stderr or ():
-            self._lines.put(line)
-
-    def _announced(self) -> str:
-        said, deadline = "", monotonic() + START_S
-        while (left := deadline - monotonic()) > 0 and self._process.poll() is None:
-            try:
-                said += self._lines.get(timeout=min(left, 1))
-            except Empty:
-                continue
-            if found := re.search(r"http://\S+(?=/\n)", said):
-                return found[0]
-        self.stop()
-        pytest.fail(f"`surefind serve` named no address; it said: {said or 'nothing'}")
 
 
 class Page:
@@ -135,13 +105,11 @@ class Page:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def run(self, script: str, *arguments: Any) -> Any:
-        return self.driver.execute_script(script, *arguments)  # type: ignore[no-untyped-call]
+        return self.driver.execute_script(script, *arguments)
 
-    def wait(self, condition: Callable[[], T | None], what: str) -> T:
-        def holds(_: webdriver.Chrome) -> T | None:
-            return condition()
-
-        return WebDriverWait(self.driver, WAIT_S).until(holds, f"waited for {what}")
+    def wait(self, condition: Callable[[], object], what: str) -> None:
+        waiting = WebDriverWait(self.driver, WAIT_S, POLL_S)
+        waiting.until(lambda _: condition(), f"waited for {what}")
 
     def ask(self, question: str) -> None:
         self.field.clear()
@@ -196,56 +164,43 @@ class Page:
         self.driver.execute_cdp_cmd(f"Emulation.{command}", parameters)
 
 
-def ingest(folder: Path, data_dir: Path, *options: str) -> None:
+def ingest(home: Path, *options: str) -> Path:
+    """`home`, with the pages in docs/ and a data folder."""
     for name, text in PAGES.items():
-        path = folder / name
+        path = home / "docs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    command = [str(SUREFIND), "ingest", str(folder), "--data-dir", str(data_dir), *options]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=START_S, check=False
-    )
+    done = surefind("ingest", "docs", "--data-dir", "data", *options, cwd=home)
     assert done.returncode == 0, done.stderr
-
-
-@contextmanager
-def serving(data_dir: Path) -> Iterator[Server]:
-    command = [str(SUREFIND), "serve", "--port", "0", "--data-dir", str(data_dir)]
-    server = Server(subprocess.Popen(command, cwd=data_dir, stderr=subprocess.PIPE, text=True))
-    try:
-        yield server
-    finally:
-        server.stop()
+    return home
 
 
 @pytest.fixture(scope="session")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data_dir = tmp_path_factory.mktemp("data")
-    ingest(tmp_path_factory.mktemp("pages"), data_dir)
-    return data_dir
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ingest(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="session")
-def address(data_dir: Path) -> Iterator[str]:
-    with serving(data_dir) as server:
-        yield server.address
+def address(home: Path) -> Iterator[str]:
+    with serving("--data-dir", "data", cwd=home) as (address, _):
+        yield address
 
 
 @pytest.fixture
-def mortal_server(data_dir: Path) -> Iterator[Server]:
-    """A second server, for a test that stops it."""
-    with serving(data_dir) as server:
+def mortal_server(home: Path, tmp_path: Path) -> Iterator[tuple[str, Popen[str]]]:
+    """A second server, on a copy of the data, for a test that ends it."""
+    ignored = shutil.ignore_patterns("views", "*.lock")
+    shutil.copytree(home / "data", tmp_path / "data", ignore=ignored)
+    with serving("--data-dir", "data", cwd=tmp_path) as server:
         yield server
 
 
 @pytest.fixture
-def site_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def site_address(tmp_path: Path) -> Iterator[str]:
     """A server of pages that are published on a site of their own."""
-    data_dir = tmp_path_factory.mktemp("site-data")
-    pages = tmp_path_factory.mktemp("site-pages")
-    ingest(pages, data_dir, "--base-url", "https://docs.example.com")
-    with serving(data_dir) as server:
-        yield server.address
+    home = ingest(tmp_path, "--base-url", "https://docs.example.com")
+    with serving("--data-dir", "data", cwd=home) as (address, _):
+        yield address
 
 
 @pytest.fixture(scope="session")
@@ -275,7 +230,7 @@ def page(driver: webdriver.Chrome, address: str) -> Iterator[Page]:
     driver.set_window_size(1200, 900)
     page.complaints()
     page.open()
-    page.wait(lambda: page.find_all(".ideas a"), "the empty page")
+    page.wait(lambda: page.find_all("#notice h2"), "the empty page")
     page.requests()
     yield page
     # The reader's pages name no icon, so the browser looks for one in the usual place.

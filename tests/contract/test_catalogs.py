@@ -5,8 +5,8 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
-from fakes import NOW, MemoryCatalogStore, document, record
 
+from fakes import NOW, MemoryCatalogStore, document, record
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.errors import InputError, StoreBusy, StoreError, UnknownGeneration

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import numpy as np
 import pytest
-from fakes import MemoryCache, WordEmbedder
 
+from fakes import MemoryCache, WordEmbedder
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.ports import Embedder
 from surefind.services.embedding import CachedEmbedder
@@ -81,7 +81,9 @@ class TestBgeSmall(EmbedderContract):
 
     async def test_what_is_longer_than_the_model_reads_is_cut(self, bge: BgeSmallEmbedder) -> None:
         words = ["alpha"] * bge.max_tokens
-        cut, longer = await bge.embed_passages([" ".join(words), " ".join([*words, "beta", "gamma"])])
+        cut, longer = await bge.embed_passages(
+            [" ".join(words), " ".join([*words, "beta", "gamma"])]
+        )
         assert np.array_equal(cut, longer)
 
 

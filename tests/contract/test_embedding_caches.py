@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import MemoryCache
 
+from fakes import MemoryCache
 from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
 from surefind.errors import StoreError
 from surefind.model import EmbedderFingerprint

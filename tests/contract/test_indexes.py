@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from fakes import MemoryIndexStore, WordCounter, WordEmbedder, record
 
+from fakes import MemoryIndexStore, WordCounter, WordEmbedder, record
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.qdrant_edge import EdgeIndexStore
 from surefind.errors import StoreError
@@ -35,7 +35,10 @@ def entries(texts: list[str], first: int = 0) -> list[IndexEntry]:
 
 
 async def build(
-    store: IndexStore, ref: GenerationRef, content: list[IndexEntry], copy_of: GenerationRef | None = None
+    store: IndexStore,
+    ref: GenerationRef,
+    content: list[IndexEntry],
+    copy_of: GenerationRef | None = None,
 ) -> int:
     writer = await store.create(ref, DIMENSIONS, copy_of)
     if content:
@@ -89,14 +92,20 @@ class IndexContract:
     async def test_among_nobody_is_nobody(self, index: VectorIndex) -> None:
         vector = WordEmbedder(DIMENSIONS)._embed("install")
         terms = WordCounter().count("install")
-        probes = [DenseProbe(vector, 0, frozenset()), TermProbe(terms, 0, frozenset())]
+        probes: list[DenseProbe | TermProbe] = [
+            DenseProbe(vector, 0, frozenset()),
+            TermProbe(terms, 0, frozenset()),
+        ]
         assert await index.probe(probes) == [[], []]
 
     async def test_ties_come_in_the_order_of_the_point_ids(self, store: IndexStore) -> None:
         same = entries(["the very same words"] * 6)
         await build(store, ONE, same)
         index = await store.open(ONE)
-        probes = [DenseProbe(same[0].vector, 6), TermProbe(same[0].terms, 6)]
+        probes: list[DenseProbe | TermProbe] = [
+            DenseProbe(same[0].vector, 6),
+            TermProbe(same[0].terms, 6),
+        ]
         for answer in await index.probe(probes):
             ids = [scored.point_id.int for scored in answer]
             assert ids == sorted(ids)

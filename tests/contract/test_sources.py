@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from fakes import PageSource
 
+from fakes import PageSource
 from surefind.adapters.filesystem import FolderSource, sources_of
 from surefind.errors import InputError
 from surefind.model import PageFailure, SourcePage
@@ -71,26 +71,30 @@ class TestFolderSource(SourceContract):
         ]
 
     async def test_a_link_that_leads_back_is_no_loop(self, source: Source, tmp_path: Path) -> None:
-        os.symlink(tmp_path / "docs", tmp_path / "docs" / "guide" / "again")
+        (tmp_path / "docs" / "guide" / "again").symlink_to(tmp_path / "docs")
         assert len(await collect(source)) == len(PAGES)
 
     async def test_a_page_that_can_not_be_read_is_a_failure_and_the_rest_goes_on(
         self, source: Source, tmp_path: Path
     ) -> None:
-        os.symlink(tmp_path / "nowhere.md", tmp_path / "docs" / "broken.md")
+        (tmp_path / "docs" / "broken.md").symlink_to(tmp_path / "nowhere.md")
         pages = await collect(source)
         [failure] = [page for page in pages if isinstance(page, PageFailure)]
         assert failure.source_path == "docs/broken.md"
         assert "can't be read" in failure.reason
         assert len(pages) == len(PAGES) + 1
 
-    async def test_a_name_that_is_no_text_is_a_failure(self, source: Source, tmp_path: Path) -> None:
+    async def test_a_name_that_is_no_text_is_a_failure(
+        self, source: Source, tmp_path: Path
+    ) -> None:
         (Path(os.fsdecode(os.fsencode(tmp_path / "docs") + b"/\xff.md"))).write_text("x")
         [failure] = [page for page in await collect(source) if isinstance(page, PageFailure)]
         assert "rename it" in failure.reason
         assert failure.source_path == "docs/\ufffd.md"
 
-    def test_what_is_no_source_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_is_no_source_is_said(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         with pytest.raises(InputError, match="does not exist"):
             sources_of([tmp_path / "missing"])
         (tmp_path / "picture.png").write_bytes(b"x")

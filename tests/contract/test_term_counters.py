@@ -1,8 +1,8 @@
 """What every term counter promises."""
 
 import pytest
-from fakes import WordCounter
 
+from fakes import WordCounter
 from surefind.adapters.qdrant_edge import Bm25TermCounter
 from surefind.ports import TermCounter
 

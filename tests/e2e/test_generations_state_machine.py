@@ -3,16 +3,19 @@ last published state, whole, in both stores."""
 
 import asyncio
 import tempfile
+from collections.abc import Awaitable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from unit.installation import Crash, Installation
 
 from surefind.errors import EmbeddingError
+from unit.installation import Crash, Installation
 
+T = TypeVar("T")
 PATHS = st.sampled_from(["a.md", "b.md", "guide/c.md", "guide/d.md", "0.md"])
 TEXTS = st.sampled_from(
     [
@@ -68,7 +71,9 @@ class Generations(RuleBasedStateMachine):
         """Broken off at a moment it reports; what it had not published never happened."""
         try:
             report = self._run(
-                self.home.ingest(self.source, crash_at=moment, allow_shrink=True, keep_generations=9)
+                self.home.ingest(
+                    self.source, crash_at=moment, allow_shrink=True, keep_generations=9
+                )
             )
         except Crash:
             return
@@ -114,7 +119,7 @@ class Generations(RuleBasedStateMachine):
             whole = "".join("".join(text.split()) for text in texts)
             assert whole == "".join(pages[path.removeprefix("docs/")].split())
 
-    def _run(self, work):  # type: ignore[no-untyped-def]
+    def _run(self, work: Awaitable[T]) -> T:
         return self._loop.run_until_complete(work)
 
 

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import start, surefind, surefind_json
 
 import surefind as library
+from commands import start, surefind, surefind_json
 
 KILLS = 24
 
@@ -25,7 +25,12 @@ def versions_seen(data: Path) -> set[str]:
     with library.open(data_dir=data) as docs:
         result = docs.search("which version are the details of the page", top_k=50)
     assert len(result.hits) == result.chunks == 12
-    return {word.strip(".") for hit in result.hits for word in hit.record.chunk.text.split() if word[:1] == "v" and word[1:2].isdigit()}
+    return {
+        word.strip(".")
+        for hit in result.hits
+        for word in hit.record.chunk.text.split()
+        if word[:1] == "v" and word[1:2].isdigit()
+    }
 
 
 @pytest.mark.timeout(300)

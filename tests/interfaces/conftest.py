@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from commands import surefind
 
 PAGES = {
@@ -14,7 +15,8 @@ PAGES = {
     ),
     "guide/cleaning.md": "# Cleaning\n\nDescale the teapot with vinegar every month.",
     "reference/errors.md": (
-        "# Errors\n\n## E42\n\nThe error E42 means that the lid is open.\n\n```\nteapot --status\n```"
+        "# Errors\n\n## E42\n\nThe error E42 means that the lid is open.\n\n"
+        "```\nteapot --status\n```"
     ),
 }
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from commands import COMMAND, serving, start, surefind, surefind_json
 
 
@@ -38,7 +39,9 @@ def test_json_is_json_and_nothing_else(ingested: Path) -> None:
 def test_nothing_above_the_threshold_says_the_best(ingested: Path) -> None:
     done = surefind("search", "tea", "--threshold", "1.0", cwd=ingested)
     assert (done.returncode, done.stdout) == (0, "")
-    assert re.search(r"nothing reaches the threshold 1.0; the best similarity is 0\.\d+", done.stderr)
+    assert re.search(
+        r"nothing reaches the threshold 1.0; the best similarity is 0\.\d+", done.stderr
+    )
 
 
 def test_words_that_occur_nowhere(ingested: Path) -> None:
@@ -48,7 +51,9 @@ def test_words_that_occur_nowhere(ingested: Path) -> None:
 
 
 def test_long_passages_are_shortened_and_one_is_one(home: Path) -> None:
-    (home / "docs" / "long.md").write_text("# Long\n\n" + "\n".join(f"zebra line {n}" for n in range(20)))
+    (home / "docs" / "long.md").write_text(
+        "# Long\n\n" + "\n".join(f"zebra line {n}" for n in range(20))
+    )
     assert surefind("ingest", "docs", cwd=home).returncode == 0
     done = surefind("search", "zebra", "-k", "1", cwd=home)
     assert "     zebra line 3\n     …\n" in done.stdout
@@ -77,14 +82,18 @@ def test_a_page_that_fails_is_named_and_the_exit_code_tells(home: Path) -> None:
     report = json.loads(done.stdout)
     assert done.returncode == 1
     assert report["failures"][0]["source_path"] == "docs/picture.md"
-    assert "failed   docs/picture.md: it is a binary file" in surefind("ingest", "docs", cwd=home).stdout
+    assert (
+        "failed   docs/picture.md: it is a binary file"
+        in surefind("ingest", "docs", cwd=home).stdout
+    )
 
 
 def test_generations_are_listed_and_rolled_back(home: Path) -> None:
+    printed = ""
     for number in range(6):
         (home / "docs" / "index.md").write_text(f"# Teapot\n\nversion {number}")
-        done = surefind("ingest", "docs", cwd=home, SUREFIND_KEEP_GENERATIONS="3")
-    assert "removed  old generations 4" in done.stdout
+        printed = surefind("ingest", "docs", cwd=home, SUREFIND_KEEP_GENERATIONS="3").stdout
+    assert "removed  old generations 4" in printed
     done = surefind("generations", "list", cwd=home)
     assert re.search(r"^\* +7 .* 4 +6  docs$", done.stdout, re.MULTILINE)
     rolled = surefind("generations", "rollback", cwd=home)
@@ -164,7 +173,9 @@ def test_a_model_folder_that_is_not_right_is_refused(home: Path, model_files: Pa
     folder.mkdir()
     done = surefind("model", "fetch", cwd=home, SUREFIND_MODEL_DIR=str(folder))
     assert (done.returncode, "has no model_quantized.onnx" in done.stderr) == (2, True)
-    (folder / "model_quantized.onnx").write_bytes((model_files / "model_quantized.onnx").read_bytes()[:-1])
+    (folder / "model_quantized.onnx").write_bytes(
+        (model_files / "model_quantized.onnx").read_bytes()[:-1]
+    )
     done = surefind("search", "tea", cwd=home, SUREFIND_MODEL_DIR=str(folder))
     assert (done.returncode, "is not the file it should be" in done.stderr) == (2, True)
 
@@ -192,7 +203,9 @@ def test_a_data_folder_that_can_not_be_made_is_said(home: Path) -> None:
 
 def test_ctrl_c_publishes_nothing_and_says_so(home: Path) -> None:
     for number in range(60):
-        (home / "docs" / f"more{number}.md").write_text(f"# More {number}\n\n" + "many words " * 200)
+        (home / "docs" / f"more{number}.md").write_text(
+            f"# More {number}\n\n" + "many words " * 200
+        )
     process = start("ingest", "docs", cwd=home, SUREFIND_THREADS="1")
     building = home / ".surefind/collections/docs/0002/index"
     deadline = time.monotonic() + 60
@@ -219,7 +232,9 @@ def test_a_second_ingest_and_a_second_server_are_told_who_is_there(home: Path) -
         assert f"port {port} on 127.0.0.1 can't be had (Address already in use)" in elsewhere.stderr
         assert surefind("search", "tea", cwd=home).returncode == 0
     for number in range(40):
-        (home / "docs" / f"more{number}.md").write_text(f"# More {number}\n\n" + "many words " * 200)
+        (home / "docs" / f"more{number}.md").write_text(
+            f"# More {number}\n\n" + "many words " * 200
+        )
     first = start("ingest", "docs", cwd=home)
     lock = home / ".surefind" / "ingest.holder"
     deadline = time.monotonic() + 60

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fakes import PageSource, WordEmbedder
-
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.qdrant_edge import Bm25TermCounter, EdgeIndexStore
 from surefind.adapters.sqlite import SqliteCatalogStore
@@ -79,7 +78,7 @@ class Installation:
         return await searcher.search(Query(text, mode=mode, **options))  # type: ignore[arg-type]
 
     async def texts(self) -> dict[str, list[str]]:
-        """What a reader sees of the whole collection: page -> texts, from index and catalog alike."""
+        """What a reader sees of it all: page -> texts, from index and catalog alike."""
         async with self.reader.lease() as generation:
             assert generation.catalog is not None
             seen: dict[str, list[str]] = {}

@@ -3,7 +3,9 @@
 from hypothesis import strategies as st
 
 words = st.text(
-    alphabet=st.sampled_from("abcdefg ABC 0123 äöü 漢字 é.,;:!?()'\"-_*`<>&|/\\ 😀"), min_size=1, max_size=30
+    alphabet=st.sampled_from("abcdefg ABC 0123 äöü 漢字 é.,;:!?()'\"-_*`<>&|/\\ 😀"),
+    min_size=1,
+    max_size=30,
 ).map(lambda text: text.strip() or "word")
 titles = st.text(alphabet=st.sampled_from("abc XYZ 12 äé"), min_size=1, max_size=20).map(
     lambda text: " ".join(text.split()) or "title"

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 import pytest
-from fakes import WORDS
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.markdown_strategies import any_text, titles
 
+from fakes import WORDS
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import read_document
+from unit.markdown_strategies import any_text, titles
 
 SMALL = ChunkerSettings(max_tokens=12, max_chars=80)
 
@@ -69,18 +69,24 @@ def page_of(parts: list[tuple[str, str]]) -> str:
     return "\n\n".join(f"## {title}\n\n{body}" for title, body in parts)
 
 
-bodies = st.lists(st.sampled_from(["some words here", "- a\n- b", "```\ncode\n```", "x " * 40]), max_size=3)
+bodies = st.lists(
+    st.sampled_from(["some words here", "- a\n- b", "```\ncode\n```", "x " * 40]), max_size=3
+)
 
 
 @given(
-    st.lists(st.tuples(titles, bodies), min_size=2, max_size=5, unique_by=lambda part: part[0].lower()),
+    st.lists(
+        st.tuples(titles, bodies), min_size=2, max_size=5, unique_by=lambda part: part[0].lower()
+    ),
     st.data(),
 )
 def test_editing_one_section_changes_no_other_sections_ids(
     parts: list[tuple[str, list[str]]], data: st.DataObject
 ) -> None:
     """A section keeps its anchor, so its chunks keep their ids, whatever happens to the others."""
-    numbered = [(f"{title} {n}", "\n\n".join(["intro", *body])) for n, (title, body) in enumerate(parts)]
+    numbered = [
+        (f"{title} {n}", "\n\n".join(["intro", *body])) for n, (title, body) in enumerate(parts)
+    ]
     edited = data.draw(st.integers(0, len(numbered) - 1))
     after = list(numbered)
     after[edited] = (after[edited][0], data.draw(st.sampled_from(["new", "new words " * 30])))
@@ -88,7 +94,9 @@ def test_editing_one_section_changes_no_other_sections_ids(
     _, new = chunked(page_of(after), SMALL)
     anchor = next(chunk.anchor for chunk in new if chunk.heading_path[-1] == after[edited][0])
     kept = [(chunk.id, chunk.text, chunk.passage) for chunk in old if chunk.anchor != anchor]
-    assert kept == [(chunk.id, chunk.text, chunk.passage) for chunk in new if chunk.anchor != anchor]
+    assert kept == [
+        (chunk.id, chunk.text, chunk.passage) for chunk in new if chunk.anchor != anchor
+    ]
 
 
 @given(any_text, any_text)
@@ -143,7 +151,9 @@ def test_two_headings_without_letters_have_different_ids() -> None:
 
 
 def test_code_is_told_from_text() -> None:
-    text = "# A\n\nwords\n\n# B\n\nwords before\n\n```\nx\n```\n\n# C\n\n```\n" + "code\n" * 20 + "```"
+    text = (
+        "# A\n\nwords\n\n# B\n\nwords before\n\n```\nx\n```\n\n# C\n\n```\n" + "code\n" * 20 + "```"
+    )
     _, chunks = read(text)
     assert [(c.has_code, c.content_type) for c in chunks] == [
         (False, "text"),

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from fakes import MemoryCache, WordEmbedder
 
+from fakes import MemoryCache, WordEmbedder
 from surefind.errors import EmbeddingError
 from surefind.services import embedding
 from surefind.services.embedding import CachedEmbedder

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from unit.markdown_strategies import any_text, pages
 
 from surefind.text.markdown import outline, plain
+from unit.markdown_strategies import any_text, pages
 
 ORACLE = MarkdownIt("commonmark")
 
@@ -75,7 +75,9 @@ def test_a_border_is_where_a_block_begins_and_never_inside_code() -> None:
 
 
 def test_anchors_are_those_of_github_and_docusaurus() -> None:
-    text = "# Hello, World!\n## Hello World\n## Hello World\n## C++ & `code_x`\n## Über uns\n## A - B"
+    text = (
+        "# Hello, World!\n## Hello World\n## Hello World\n## C++ & `code_x`\n## Über uns\n## A - B"
+    )
     assert [anchor for _, _, anchor in headings(text)] == [
         "hello-world",
         "hello-world-1",

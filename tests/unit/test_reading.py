@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fakes import MemoryCatalogStore, MemoryIndexStore
-from unit.installation import Installation
 
+from fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError, StoreError, UnknownGeneration
 from surefind.model import GenerationRef
 from surefind.ports import VectorIndex
 from surefind.services.reading import CollectionReader
+from unit.installation import Installation
 
 
 @pytest.fixture

@@ -4,17 +4,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fakes import MemoryCatalogStore, MemoryIndexStore, WordEmbedder
-from unit.installation import Installation
 
+from fakes import MemoryCatalogStore, MemoryIndexStore, WordEmbedder
 from surefind.errors import InputError, StoreError, UnknownCollection
 from surefind.model import Mode, Query, Status
+from surefind.ports import Vector
 from surefind.services.reading import CollectionReader
 from surefind.services.search import check_query
+from unit.installation import Installation
 
 PAGES = {
     "install.md": "# Install\n\nrun the installer on linux\n\n## Windows\n\nrun setup on windows",
-    "search.md": "# Search\n\nask a question and find passages\n\n## Threshold\n\nleave out the rest",
+    "search.md": "# Search\n\nask and find passages\n\n## Threshold\n\nleave out the rest",
     "cats.md": "# Cats\n\ncats sleep in the sunshine all day",
     **{f"more/{n}.md": f"# Topic {n}\n\nfiller text number {n} about topic {n}" for n in range(30)},
 }
@@ -78,7 +79,7 @@ async def test_hybrid_tells_both_legs_of_every_hit(home: Installation) -> None:
 
 async def test_lexical_needs_no_embedder(home: Installation) -> None:
     class Broken(WordEmbedder):
-        async def embed_query(self, query: str):  # type: ignore[no-untyped-def]
+        async def embed_query(self, query: str) -> Vector:
             raise AssertionError("lexical search embedded something")
 
     home.embedder = Broken()

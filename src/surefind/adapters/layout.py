@@ -145,9 +145,7 @@ def copy_tree(source: Path, target: Path) -> None:
 
 def link_tree(source: Path, target: Path, *, without: str) -> None:
     """Hard links: instant, and the bytes live on for as long as somebody has them."""
-    shutil.copytree(
-        source, target, copy_function=os.link, ignore=shutil.ignore_patterns(without)
-    )
+    shutil.copytree(source, target, copy_function=os.link, ignore=shutil.ignore_patterns(without))
 
 
 def _copy_sparse(source: Path, target: Path) -> None:

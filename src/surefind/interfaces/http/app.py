@@ -14,6 +14,7 @@ from surefind.bootstrap import Application
 from surefind.contracts.api import ErrorResponse, HealthResponse, SearchRequest, SearchResponse
 from surefind.errors import StoreError, SurefindError, UnknownCollection
 from surefind.interfaces.http.errors import BodyLimit, add_error_handlers
+from surefind.interfaces.http.openapi import openapi_of
 from surefind.interfaces.http.reader import render_document
 from surefind.interfaces.native import search_json
 from surefind.model import Mode, Query
@@ -56,6 +57,7 @@ def create_app(application: Application) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
+    app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]
     add_error_handlers(app)
     app.add_middleware(BodyLimit)
     web = files("surefind.interfaces") / "web"

@@ -28,14 +28,23 @@ async def serve_application(application: Application, notify: Callable[[str], No
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=GRACE_S,
-            )
+            ),
+            ready=lambda: notify(welcome),
         )
-        notify(await _welcome(application, listener))
+        welcome = await _welcome(application, listener)
         await server.serve(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """Ends when asked to, and then returns, so that locks and views are given back."""
+    """Says when it answers; ends when asked to, and then returns, so that all is given back."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self._ready()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

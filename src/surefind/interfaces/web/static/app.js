@@ -222,11 +222,12 @@ function explain({ score, legs: { dense, lexical } }) {
 
 // --- the passage ------------------------------------------------------------------------------
 
-/** The passage without the heading that stands above it, its fenced code set as code. */
-function passageOf({ text, section, content_type: type }, sought) {
-  const [first, ...rest] = text.split("\n");
-  const body = rest.join("\n").trim();
-  let shown = body && first.startsWith("#") && first.includes(section) ? body : text;
+/** The passage without the headings that stand above it, its fenced code set as code. */
+function passageOf({ text, breadcrumb, content_type: type }, sought) {
+  const above = breadcrumb.split(" > ");
+  const lines = text.split("\n");
+  const body = lines.findIndex((line) => line.trim() && !(line.startsWith("#") && above.some((title) => line.includes(title))));
+  let shown = lines.slice(Math.max(body, 0)).join("\n");
   const fences = shown.match(/^ *(?:`{3,}|~{3,}).*$/gm) ?? [];
   // A long block of code may be cut, and a passage then begins inside it.
   if (fences.length ? fences.length % 2 && !/\w/.test(fences[0]) : type === "code") shown = "```\n" + shown;

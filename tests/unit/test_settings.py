@@ -1,0 +1,101 @@
+"""Settings: where they come from, which wins, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from surefind.errors import InputError
+from surefind.settings import Settings, load
+
+
+def test_with_nothing_set_everything_is_embedded_under_the_working_folder() -> None:
+    settings = load()
+    assert settings.data_dir == Path(".surefind")
+    assert (settings.host, settings.port, settings.collection) == ("127.0.0.1", 8000, "docs")
+    assert settings.unused_services == []
+
+
+def test_what_is_given_wins_over_the_environment_over_dotenv_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "surefind.toml").write_text(
+        'collection = "file"\nmax_tokens = 100\nport = 1\nhost = "h"'
+    )
+    (tmp_path / ".env").write_text(
+        "SUREFIND_COLLECTION=dotenv\nSUREFIND_MAX_TOKENS=200\nSUREFIND_PORT=2\nOTHER=x"
+    )
+    monkeypatch.setenv("SUREFIND_COLLECTION", "environment")
+    monkeypatch.setenv("SUREFIND_MAX_TOKENS", "300")
+    settings = load(collection="given", max_tokens=None)
+    assert (settings.collection, settings.max_tokens) == ("given", 300)
+    assert (settings.port, settings.host) == (2, "h")
+
+
+def test_the_port_of_a_container_platform_is_taken_unless_ours_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PORT", "9000")
+    assert load().port == 9000
+    assert load(port=9001).port == 9001
+    monkeypatch.setenv("SUREFIND_PORT", "9002")
+    assert load().port == 9002
+
+
+def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COHERE_API_KEY", "very-secret")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://u:very-secret@h/d")
+    settings = load()
+    assert "very-secret" not in repr(settings) + str(settings)
+    assert settings.unused_services == ["COHERE_API_KEY", "DATABASE_URL"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("SUREFIND_COLECTION", "x", "SUREFIND_COLECTION is no setting"),
+        ("SUREFIND_MAX_TOKENS", "many", "the setting max_tokens"),
+        ("SUREFIND_MAX_TOKENS", "1", "the setting max_tokens"),
+        ("SUREFIND_PORT", "70000", "the setting port"),
+        ("SUREFIND_BASE_URL", "docs.example.com", "must begin with http"),
+    ],
+)
+def test_a_wrong_variable_is_an_error_that_names_it_and_not_its_value(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=message):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("surefind.toml", 'colection = "x"', "colection in surefind.toml is no setting"),
+        ("surefind.toml", "colection = ", "not valid TOML"),
+        ("surefind.toml", b"\xff\xfe", "not valid TOML"),
+        (".env", "SUREFIND_COLECTION=x", "SUREFIND_COLECTION is no setting"),
+    ],
+)
+def test_a_wrong_file_is_an_error_too(
+    tmp_path: Path, file: str, content: str | bytes, message: str
+) -> None:
+    raw = content.encode() if isinstance(content, str) else content
+    (tmp_path / file).write_bytes(raw)
+    with pytest.raises(InputError, match=message):
+        load()
+
+
+def test_a_file_that_can_not_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "surefind.toml").mkdir()
+    with pytest.raises(InputError, match=r"surefind\.toml can't be read"):
+        load()
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load().port = 1
+
+
+def test_every_setting_of_ours_says_what_it_is_for() -> None:
+    ours = [field for field in Settings.model_fields.values() if not field.validation_alias]
+    assert all(field.description for field in ours)
