@@ -22,7 +22,7 @@ from surefind.model import (
     GenerationRef,
     Manifest,
     PageFailure,
-    Scored,
+    Ranking,
     SourcePage,
     Terms,
 )
@@ -184,7 +184,7 @@ class MemoryIndex:
     def __init__(self, entries: Mapping[UUID, IndexEntry]) -> None:
         self._entries = entries
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[list[Scored]]:
+    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         return [self._answer(probe) for probe in probes]
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
@@ -200,15 +200,16 @@ class MemoryIndex:
     async def close(self) -> None:
         pass
 
-    def _answer(self, probe: DenseProbe | TermProbe) -> list[Scored]:
+    def _answer(self, probe: DenseProbe | TermProbe) -> Ranking:
         scored = [
-            Scored(point_id, self._score(probe, entry))
+            (self._score(probe, entry), point_id)
             for point_id, entry in self._entries.items()
             if probe.among is None or point_id in probe.among
         ]
         if isinstance(probe, TermProbe):
-            scored = [item for item in scored if item.score > 0]
-        return sorted(scored, key=lambda item: (-item.score, item.point_id.int))[: probe.limit]
+            scored = [item for item in scored if item[0] > 0]
+        best = sorted(scored, key=lambda item: (-item[0], item[1].int))[: probe.limit]
+        return Ranking([point for _, point in best], [score for score, _ in best])
 
     def _score(self, probe: DenseProbe | TermProbe, entry: IndexEntry) -> float:
         if isinstance(probe, DenseProbe):

@@ -236,11 +236,11 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A point with a raw score of one leg."""
+class Ranking:
+    """What one leg found, best first: points, and the raw score of each."""
 
-    point_id: UUID
-    score: float
+    points: list[UUID]
+    scores: list[float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from surefind.model import (
     GenerationRef,
     Manifest,
     PageFailure,
-    Scored,
+    Ranking,
     SourcePage,
     Terms,
 )
@@ -120,8 +120,8 @@ class TermProbe:
 class VectorIndex(Protocol):
     """One generation's index, open for reading."""
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[list[Scored]]:
-        """One list per probe, best first, ties in the order of the point ids."""
+    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
+        """One ranking per probe, best first, ties in the order of the point ids."""
         ...
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:

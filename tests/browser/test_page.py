@@ -249,9 +249,20 @@ def test_the_heading_is_not_said_twice_and_code_is_set_as_code(page: Page) -> No
 def test_a_passage_that_begins_inside_code_is_told_apart_from_its_prose(page: Page) -> None:
     page.ask("preheating alarm")
     code, prose = page.find(".hit:first-child pre"), page.find_all(".hit:first-child .passage p")
-    assert code.text.startswith("zone_")
-    assert code.text.endswith("zone_149 = 149 degrees")
-    assert [each.text for each in prose] == ["The preheating alarm rings when every zone is warm."]
+    assert code.text.splitlines()[-1] == "zone_149 = 149 degrees"
+    told = "The preheating alarm rings when every zone is warm."
+    assert [each.get_attribute("textContent") for each in prose] == [told]
+
+
+def test_a_passage_that_is_cut_shows_the_words_that_were_sought(page: Page) -> None:
+    page.ask("preheating alarm")
+    assert page.find(".hit .more").text == "Show all"
+    inside = page.run(
+        "const box = selector => document.querySelector(selector).getBoundingClientRect();"
+        "const [word, passage] = [box('.passage mark'), box('.passage')];"
+        "return passage.top <= word.top && word.bottom <= passage.bottom"
+    )
+    assert inside
 
 
 def test_a_long_passage_opens_and_closes(page: Page) -> None:

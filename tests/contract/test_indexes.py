@@ -12,11 +12,12 @@ from fakes import MemoryIndexStore, WordCounter, WordEmbedder, record
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.qdrant_edge import EdgeIndexStore
 from surefind.errors import StoreError
-from surefind.model import GenerationRef, Terms
+from surefind.model import GenerationRef, Ranking, Terms
 from surefind.ports import DenseProbe, IndexEntry, IndexStore, TermProbe, VectorIndex
 
 ONE, TWO = GenerationRef("docs", 1), GenerationRef("docs", 2)
 DIMENSIONS = 32
+NOTHING = Ranking([], [])
 TEXTS = [
     "install the program on linux",
     "install the program on windows",
@@ -61,10 +62,10 @@ class IndexContract:
     async def test_the_nearest_comes_first_with_its_cosine(self, index: VectorIndex) -> None:
         query = WordEmbedder(DIMENSIONS)._embed("install the program on linux")
         [answer] = await index.probe([DenseProbe(query, 3)])
-        assert len(answer) == 3
-        assert answer[0].point_id == record(0).chunk.point_id
-        assert answer[0].score == pytest.approx(1.0, abs=1e-5)
-        assert [s.score for s in answer] == sorted((s.score for s in answer), reverse=True)
+        assert len(answer.points) == len(answer.scores) == 3
+        assert answer.points[0] == record(0).chunk.point_id
+        assert answer.scores[0] == pytest.approx(1.0, abs=1e-5)
+        assert answer.scores == sorted(answer.scores, reverse=True)
 
     async def test_scores_are_those_of_an_exact_index(self, index: VectorIndex) -> None:
         """Cosine and BM25, over the whole and among a few, equal a plain computation of them."""
@@ -81,13 +82,13 @@ class IndexContract:
             TermProbe(terms, 3, among),
         ]
         for got, wanted in zip(await index.probe(probes), await exact.probe(probes), strict=True):
-            assert [s.point_id for s in got] == [s.point_id for s in wanted]
-            assert [s.score for s in got] == pytest.approx([s.score for s in wanted], abs=1e-4)
+            assert got.points == wanted.points
+            assert got.scores == pytest.approx(wanted.scores, abs=1e-4)
 
     async def test_words_that_do_not_occur_find_nothing(self, index: VectorIndex) -> None:
         nowhere, nothing = WordCounter().count("zebra"), Terms((), ())
         answers = await index.probe([TermProbe(nowhere, 5), TermProbe(nothing, 5)])
-        assert answers == [[], []]
+        assert answers == [NOTHING, NOTHING]
 
     async def test_among_nobody_is_nobody(self, index: VectorIndex) -> None:
         vector = WordEmbedder(DIMENSIONS)._embed("install")
@@ -96,7 +97,7 @@ class IndexContract:
             DenseProbe(vector, 0, frozenset()),
             TermProbe(terms, 0, frozenset()),
         ]
-        assert await index.probe(probes) == [[], []]
+        assert await index.probe(probes) == [NOTHING, NOTHING]
 
     async def test_ties_come_in_the_order_of_the_point_ids(self, store: IndexStore) -> None:
         same = entries(["the very same words"] * 6)
@@ -107,7 +108,7 @@ class IndexContract:
             TermProbe(same[0].terms, 6),
         ]
         for answer in await index.probe(probes):
-            ids = [scored.point_id.int for scored in answer]
+            ids = [point.int for point in answer.points]
             assert ids == sorted(ids)
         await index.close()
 
@@ -134,8 +135,8 @@ class IndexContract:
         vector = WordEmbedder(DIMENSIONS)._embed("dogs run in the rain")
         [in_old] = await old.probe([DenseProbe(vector, 1)])
         [in_new] = await new.probe([DenseProbe(vector, 1)])
-        assert in_new[0].score == pytest.approx(1.0, abs=1e-5)
-        assert in_old[0].score < 0.9
+        assert in_new.scores[0] == pytest.approx(1.0, abs=1e-5)
+        assert in_old.scores[0] < 0.9
         await old.close()
         await new.close()
 
@@ -145,7 +146,7 @@ class IndexContract:
         await store.drop(ONE)
         vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[4])
         [answer] = await index.probe([DenseProbe(vector, 1)])
-        assert answer[0].point_id == record(4).chunk.point_id
+        assert answer.points[0] == record(4).chunk.point_id
         await index.close()
         with pytest.raises(StoreError):
             await store.open(ONE)
@@ -160,7 +161,7 @@ class IndexContract:
         index = await store.open(ONE)
         vector = WordEmbedder(DIMENSIONS)._embed("install")
         terms = WordCounter().count("install")
-        assert await index.probe([DenseProbe(vector, 3), TermProbe(terms, 3)]) == [[], []]
+        assert await index.probe([DenseProbe(vector, 3), TermProbe(terms, 3)]) == [NOTHING, NOTHING]
         assert await index.count() == 0
         await index.close()
 
@@ -212,7 +213,7 @@ class TestEdge(IndexContract):
         vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
         for reader in readers:
             [answer] = await reader.probe([DenseProbe(vector, 1)])
-            assert answer[0].point_id == record(0).chunk.point_id
+            assert answer.points[0] == record(0).chunk.point_id
         for reader in readers:
             await reader.close()
         assert sorted(p for p in folder.generation(ONE).rglob("*") if p.is_file()) == files
@@ -298,5 +299,5 @@ class TestEdge(IndexContract):
         index = await store.open(ONE)
         for number in (0, 1234, 5999):
             [answer] = await index.probe([DenseProbe(vectors[number], 1)])
-            assert answer[0].point_id == record(number).chunk.point_id
+            assert answer.points[0] == record(number).chunk.point_id
         await index.close()

@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 from surefind.adapters.layout import DataFolder, copy_tree, link_tree, storing
 from surefind.adapters.payload import from_payload, to_payload
 from surefind.errors import StoreError
-from surefind.model import ChunkRecord, GenerationRef, Scored, Terms
+from surefind.model import ChunkRecord, GenerationRef, Ranking, Terms
 from surefind.ports import DenseProbe, IndexEntry, TermProbe, Vector
 
 DENSE, LEXICAL = "dense", "terms"
@@ -126,19 +126,13 @@ class EdgeIndex:
         self._view = view
         self._shard = view.shard
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[list[Scored]]:
+    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         with _engine(self._view.source):
             answers = [
                 [] if _finds_nothing(probe) else self._shard.query(_request(probe))
                 for probe in probes
             ]
-        return [
-            sorted(
-                (Scored(_uuid(point.id), point.score) for point in points),
-                key=lambda scored: (-scored.score, scored.point_id.int),
-            )
-            for points in answers
-        ]
+        return [_ranking(points) for points in answers]
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         with _engine(self._view.source):
@@ -239,6 +233,15 @@ def _request(probe: DenseProbe | TermProbe) -> edge.QueryRequest:
         with_payload=False,
         with_vector=False,
     )
+
+
+def _ranking(points: Sequence[edge.ScoredPoint]) -> Ranking:
+    """The engine's own order, but for ties, which it leaves to chance."""
+    ids, scores = [_uuid(point.id) for point in points], [point.score for point in points]
+    if len(set(scores)) < len(scores):
+        pairs = sorted(zip(scores, ids, strict=True), key=lambda pair: (-pair[0], pair[1].int))
+        scores, ids = [score for score, _ in pairs], [point for _, point in pairs]
+    return Ranking(ids, scores)
 
 
 def _finds_nothing(probe: DenseProbe | TermProbe) -> bool:

@@ -155,15 +155,14 @@ class SqliteCatalog:
         return connection
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        def fetch() -> dict[UUID, ChunkRecord]:
+        # A few rows of a local file: a tenth of a millisecond, less than a thread would cost.
+        with _database(self._path):
             marks = ",".join("?" * len(point_ids))
             rows = self._connection.execute(
                 f"{_RECORD} WHERE c.point_id IN ({marks})",
                 [point_id.bytes for point_id in point_ids],
             )
             return {UUID(bytes=row[-1]): _record(row) for row in rows}
-
-        return await self._run(fetch)
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
         rows = await self._rows(f"{_RECORD} WHERE c.chunk_id = ?", chunk_id)

@@ -13,12 +13,13 @@ from surefind.model import (
     Manifest,
     Mode,
     Query,
+    Ranking,
     SearchResult,
     Status,
     Timings,
 )
 from surefind.ports import DenseProbe, Embedder, TermCounter, TermProbe, VectorIndex
-from surefind.services.fusion import fuse, lexical_leg, one_leg
+from surefind.services.fusion import Pool, dense_pool, fuse, lexical_pool
 from surefind.services.reading import CollectionReader, OpenGeneration
 
 CANDIDATES = 100
@@ -56,15 +57,8 @@ class Searcher:
         clock = _Clock()
         async with self._reader.lease() as generation:
             self._check_embedder(generation.manifest)
-            candidates = await self._candidates(query, generation.index, clock)
-            best = max(
-                (item.similarity for item in candidates if item.similarity is not None),
-                default=None,
-            )
-            kept = [
-                c for c in candidates if c.similarity is None or c.similarity >= query.threshold
-            ]
-            kept = kept[: query.top_k]
+            pool = await self._candidates(query, generation.index, clock)
+            kept = pool.best(query.top_k, query.threshold)
             clock.mark("filtered")
             records, whole = await self._records(generation, [item.point_id for item in kept])
             chunks = generation.manifest.chunks
@@ -74,7 +68,9 @@ class Searcher:
         status = Status.SUCCESS if whole else Status.PARTIAL
         if not hits:
             status = Status.NO_RESULTS
-        return SearchResult(query, hits, status, best, number, chunks, clock.timings())
+        return SearchResult(
+            query, hits, status, pool.best_similarity, number, chunks, clock.timings()
+        )
 
     def _check_embedder(self, manifest: Manifest) -> None:
         if manifest.embedder != self._embedder.fingerprint:
@@ -84,26 +80,22 @@ class Searcher:
                 "built it, or ingest again with --rebuild"
             )
 
-    async def _candidates(
-        self, query: Query, index: VectorIndex, clock: "_Clock"
-    ) -> list[Candidate]:
+    async def _candidates(self, query: Query, index: VectorIndex, clock: "_Clock") -> Pool:
         depth = max(CANDIDATES, query.top_k)
         if query.mode is Mode.LEXICAL:
             clock.mark("embedded")
             [lexical] = await index.probe([TermProbe(self._terms.count(query.text), depth)])
             clock.mark("searched")
-            return lexical_leg(lexical)
+            return lexical_pool(lexical)
         vector = await self._embedder.embed_query(query.text)
         clock.mark("embedded")
         if query.mode is Mode.DENSE:
             [dense] = await index.probe([DenseProbe(vector, depth)])
             clock.mark("searched")
-            return one_leg(dense)
+            return dense_pool(dense)
         terms = self._terms.count(query.text)
         dense, lexical = await index.probe([DenseProbe(vector, depth), TermProbe(terms, depth)])
-        found_dense = frozenset(scored.point_id for scored in dense)
-        found_lexical = frozenset(scored.point_id for scored in lexical)
-        only_dense, only_lexical = found_dense - found_lexical, found_lexical - found_dense
+        only_dense, only_lexical = _only(dense, lexical), _only(lexical, dense)
         other_dense, other_lexical = await index.probe(
             [
                 DenseProbe(vector, len(only_lexical), only_lexical),
@@ -127,6 +119,12 @@ class Searcher:
         if missing:
             records.update(await generation.index.payloads(missing))
         return records, not missing
+
+
+def _only(found: Ranking, other: Ranking) -> frozenset[UUID]:
+    """Those that one leg found and the other did not. Integers, since a UUID hashes slowly."""
+    known = {point.int for point in other.points}
+    return frozenset(point for point in found.points if point.int not in known)
 
 
 def _hit(rank: int, candidate: Candidate, records: Mapping[UUID, ChunkRecord]) -> Hit:

@@ -13,7 +13,8 @@ const STOPWORDS = new Set(
 );
 
 const byId = (id) => document.getElementById(id);
-const [field, form, status, notice, hits, facts] = ["question", "ask", "status", "notice", "hits", "facts"].map(byId);
+const [field, form, status] = ["question", "ask", "status"].map(byId);
+const [notice, hits, facts] = ["notice", "hits", "facts"].map(byId);
 
 let timer; // of the pause in typing
 let request; // the newest; answers to older ones are dropped
@@ -95,7 +96,7 @@ async function search() {
   document.title = text ? `${text} · surefind` : "surefind";
   const body = text
     ? { query: text, top_k: TOP_K, mode, ...(threshold && mode !== "lexical" && { threshold }) }
-    : { query: TOPICS, top_k: 30, mode: "lexical" }; // costs no embedding, tells what is there
+    : { query: TOPICS, top_k: 15, mode: "lexical" }; // costs no embedding, tells what is there
   hits.ariaBusy = "true";
   try {
     const answer = await retrieve(body, mine.signal);
@@ -148,14 +149,14 @@ function showStart(answer) {
 function showAnswer(answer) {
   showCollection(answer);
   const { embedded, searched, total } = answer.timings_ms;
-  facts.textContent =
-    `${total.toFixed(1)} ms (embedding ${embedded.toFixed(1)}, search ${searched.toFixed(1)}) · ${facts.textContent}`;
+  facts.prepend(`${total.toFixed(1)} ms (embedding ${embedded.toFixed(1)}, search ${searched.toFixed(1)}) · `);
   if (!answer.hits.length) return showNothing(answer);
   const told = answer.status === "partial"
     ? [element("p", {}, "The catalog is away; the passages are the index’s own copies.")]
     : [];
   const sought = stemsOf(answer.query);
-  show(`${counted(answer.hits.length, "passage")} for “${answer.query}”`, told, answer.hits.map((hit) => showHit(hit, sought)));
+  const passages = answer.hits.map((hit) => showHit(hit, sought));
+  show(`${counted(passages.length, "passage")} for “${answer.query}”`, told, passages);
 }
 
 function showNothing({ mode, best_similarity: best, threshold, chunks }) {
@@ -180,8 +181,8 @@ function showError({ error = "error", message = "Something went wrong on this pa
     field.focus();
     search();
   });
-  const name = element("code", {}, error);
-  show(`The search failed: ${message}`, [element("h2", {}, "That did not work"), element("p", {}, message), name, again]);
+  const told = [element("h2", {}, "That did not work"), element("p", {}, message), element("code", {}, error)];
+  show(`The search failed: ${message}`, [...told, again]);
   notice.className = "failed";
   facts.textContent = "";
 }
@@ -197,6 +198,7 @@ function showHit(hit, sought) {
     const open = passage.classList.toggle("open");
     more.ariaExpanded = String(open);
     more.textContent = open ? "Show less" : "Show all";
+    fit();
   });
   const bar = element("span", { className: "bar", ariaHidden: "true" });
   bar.style.setProperty("--share", hit.score);
@@ -214,9 +216,8 @@ function explain({ score, legs: { dense, lexical } }) {
   const place = (leg) => (leg.rank ? `rank ${leg.rank}` : "not near");
   const parts = [];
   if (dense) parts.push(`meaning ${place(dense)} (cosine ${dense.score.toFixed(2)})`);
-  if (lexical) {
-    parts.push(lexical.score > 0 ? `words ${place(lexical)} (BM25 ${lexical.score.toFixed(1)})` : "no words in common");
-  }
+  if (lexical?.score > 0) parts.push(`words ${place(lexical)} (BM25 ${lexical.score.toFixed(1)})`);
+  else if (lexical) parts.push("no words in common");
   return `score ${score.toFixed(2)}: ${parts.join(", ")}`;
 }
 
@@ -226,14 +227,18 @@ function explain({ score, legs: { dense, lexical } }) {
 function passageOf({ text, breadcrumb, content_type: type }, sought) {
   const above = breadcrumb.split(" > ");
   const lines = text.split("\n");
-  const body = lines.findIndex((line) => line.trim() && !(line.startsWith("#") && above.some((title) => line.includes(title))));
+  const repeats = (line) => line.startsWith("#") && above.some((title) => line.includes(title));
+  const body = lines.findIndex((line) => line.trim() && !repeats(line));
   let shown = lines.slice(Math.max(body, 0)).join("\n");
   const fences = shown.match(/^ *(?:`{3,}|~{3,}).*$/gm) ?? [];
   // A long block of code may be cut, and a passage then begins inside it.
   if (fences.length ? fences.length % 2 && !/\w/.test(fences[0]) : type === "code") shown = "```\n" + shown;
   const nodes = [];
   let end = 0;
-  const add = (tag, part) => part.trim() && nodes.push(element(tag, {}, ...marked(part.replace(/^\n+|\s+$/g, ""), sought)));
+  const add = (tag, part) => {
+    const trimmed = part.replace(/^\n+|\s+$/g, "");
+    if (trimmed) nodes.push(element(tag, {}, ...marked(trimmed, sought)));
+  };
   for (const block of shown.matchAll(/^ *(`{3,}|~{3,}).*\n([^]*?)(?:^ *\1[`~]* *$|$(?![^]))/gm)) {
     add("p", shown.slice(end, block.index));
     add("pre", block[2]);
@@ -267,10 +272,13 @@ function marked(text, sought) {
   return [...nodes, text.slice(end)];
 }
 
-/** A button wherever a passage is cut. */
+/** A passage that is cut has a button, and begins near the first word that was sought. */
 function fit() {
   for (const passage of hits.querySelectorAll(".passage:not(.open)")) {
     passage.nextElementSibling.hidden = passage.scrollHeight <= passage.clientHeight + 2;
+    const sought = passage.querySelector("mark")?.offsetTop ?? 0;
+    passage.scrollTop = sought > passage.clientHeight * 0.6 ? sought - passage.clientHeight * 0.4 : 0;
+    passage.classList.toggle("within", passage.scrollTop > 0);
   }
 }
 

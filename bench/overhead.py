@@ -1,0 +1,230 @@
+"""What surefind adds on top of its bare parts: ingest, search, start-up.
+
+Each measurement stands beside the bare work it is made of, in the same process and on the same
+data, several rounds in turn; the ratio is of the medians. Times on shared machines are noisy, the
+ratios much less so.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+from surefind.adapters.bge_small import BgeSmallEmbedder
+from surefind.adapters.filesystem import FolderSource
+from surefind.adapters.layout import DataFolder
+from surefind.adapters.model_files import TOKENIZER, WEIGHTS, locate
+from surefind.adapters.qdrant_edge import Bm25TermCounter, EdgeIndexStore
+from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.model import ChunkerSettings, Mode, Query
+from surefind.ports import DenseProbe, TermProbe
+from surefind.services.building import IngestTools
+from surefind.services.embedding import CachedEmbedder
+from surefind.services.ingest import IngestOptions, Ingestor
+from surefind.services.reading import CollectionReader
+from surefind.services.search import CANDIDATES, Searcher
+from surefind.settings import load
+
+DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
+
+
+class Bench:
+    def __init__(self, rounds: int, pages: int) -> None:
+        self.rounds = rounds
+        self.pages = pages
+        self.model = locate(None, load().cache_dir, print)
+        self.corpus = _lines("corpus.jsonl")
+        self.queries = [line["text"].strip() for line in _lines("queries.jsonl")]
+        self.rows: list[dict[str, object]] = []
+
+    async def run(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            root = Path(scratch)
+            await self.ingest(root)
+            await self.search(root / "data-0")
+        self.start_up()
+
+    async def ingest(self, root: Path) -> None:
+        """Folder of Markdown to published generation, against the bare ONNX session."""
+        folder = root / "docs"
+        folder.mkdir()
+        for number, document in enumerate(self.corpus[: self.pages]):
+            (folder / f"{number:05}.md").write_text(
+                f"# {document['title']}\n\n{document['text']}\n"
+            )
+        ours, bare, passages = [], [], []
+        for number in range(self.rounds):
+            data = DataFolder(root / f"data-{number}")
+            data.prepare()
+            catalogs = SqliteCatalogStore(data)
+            embedder = BgeSmallEmbedder(self.model)
+            cache = SqliteEmbeddingCache(data.root / "cache" / "embeddings.sqlite", print)
+            cached = CachedEmbedder(embedder, cache)
+            tools = IngestTools(
+                cached,
+                Bm25TermCounter(),
+                EdgeIndexStore(data),
+                catalogs,
+                ChunkerSettings(),
+                "bench",
+            )
+            began = time.perf_counter()
+            report = await Ingestor(tools).run([FolderSource(folder)], IngestOptions("docs"))
+            ours.append(time.perf_counter() - began)
+            catalog = await catalogs.open((await catalogs.manifests("docs"))[0].ref)
+            passages = [record.chunk.passage async for record in catalog.chunks()]
+            await catalog.close()
+            await cached.close()
+            bare.append(self._bare_embedding(passages, embedder.threads))
+            self._say(f"ingest round {number + 1}: {report.chunks} chunks")
+        self._row("ingest, chunks/s", len(passages), ours, bare, "≥ 0.85", throughput=True)
+
+    def _bare_embedding(self, passages: list[str], threads: int) -> float:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        session = onnxruntime.InferenceSession(
+            str(self.model / WEIGHTS.name), options, providers=["CPUExecutionProvider"]
+        )
+        tokenizer = Tokenizer.from_file(str(self.model / TOKENIZER.name))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(512)
+
+        def embed(passage: str) -> object:
+            ids = np.array([tokenizer.encode(passage).ids], dtype=np.int64)
+            inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+            return session.run(None, {**inputs, "token_type_ids": np.zeros_like(ids)})[0][0, 0]
+
+        with ThreadPoolExecutor(threads) as pool:
+            began = time.perf_counter()
+            list(pool.map(embed, passages))
+            return time.perf_counter() - began
+
+    async def search(self, data: Path) -> None:
+        """A warm search of each mode, against embedding the query and the bare engine calls."""
+        folder = DataFolder(data)
+        index, catalogs = EdgeIndexStore(folder), SqliteCatalogStore(folder)
+        embedder, terms = BgeSmallEmbedder(self.model), Bm25TermCounter()
+        reader = CollectionReader("docs", index, catalogs)
+        searcher = Searcher(reader, embedder, terms)
+        bare_index = await index.open((await catalogs.manifests("docs"))[0].ref)
+        for mode in Mode:
+            ours, bare = [], []
+            for query in self.queries[:50]:
+                await searcher.search(Query(query, mode=mode))
+            for start in range(self.rounds):
+                part = self.queries[100 + start * 150 : 250 + start * 150]
+                for query in part:  # one after the other, so that both meet the same weather
+                    began = time.perf_counter()
+                    await searcher.search(Query(query, mode=mode))
+                    ours.append(time.perf_counter() - began)
+                    began = time.perf_counter()
+                    await _bare_search(query, mode, embedder, terms, bare_index)
+                    bare.append(time.perf_counter() - began)
+            self._row(f"{mode.value} search, ms", len(ours), ours, bare, "≤ 1.3", throughput=False)
+        await bare_index.close()
+        await reader.close()
+        await embedder.close()
+
+    def start_up(self) -> None:
+        command = [str(Path(sys.executable).parent / "surefind"), "--help"]
+        ours = [_timed(command) for _ in range(9)]
+        bare = [_timed([sys.executable, "-c", "pass"]) for _ in range(9)]
+        self._row("surefind --help, ms", 9, ours, bare, "< 500 ms", throughput=False)
+
+    def _row(
+        self,
+        name: str,
+        count: int,
+        ours: list[float],
+        bare: list[float],
+        aim: str,
+        *,
+        throughput: bool,
+    ) -> None:
+        a, b = statistics.median(ours), statistics.median(bare)
+        values = (count / a, count / b, b / a) if throughput else (a * 1000, b * 1000, a / b)
+        self.rows.append(
+            {"what": name, "surefind": values[0], "bare": values[1], "ratio": values[2], "aim": aim}
+        )
+        self._say(f"{name}: {values[0]:.2f} beside {values[1]:.2f} bare, ratio {values[2]:.3f}")
+
+    def _say(self, message: str) -> None:
+        print(message, file=sys.stderr, flush=True)
+
+    def table(self) -> str:
+        lines = ["| what | surefind | bare parts | ratio | aim |", "|---|---|---|---|---|"]
+        lines += [
+            f"| {row['what']} | {row['surefind']:.2f} | {row['bare']:.2f} "
+            f"| {row['ratio']:.3f} | {row['aim']} |"
+            for row in self.rows
+        ]
+        return "\n".join(lines)
+
+
+async def _bare_search(
+    query: str, mode: Mode, embedder: BgeSmallEmbedder, terms: Bm25TermCounter, index: object
+) -> None:
+    """What the answer needs at the least: one embedding, and the engine's own calls."""
+    shard = index._shard  # type: ignore[attr-defined]  # noqa: SLF001
+    from surefind.adapters.qdrant_edge import _request
+
+    if mode is Mode.LEXICAL:
+        shard.query(_request(TermProbe(terms.count(query), CANDIDATES)))
+        return
+    vector = await embedder.embed_query(query)
+    dense = shard.query(_request(DenseProbe(vector, CANDIDATES)))
+    if mode is Mode.HYBRID:
+        counted = terms.count(query)
+        lexical = shard.query(_request(TermProbe(counted, CANDIDATES)))
+        found, other = {p.id for p in dense}, {p.id for p in lexical}
+        only, rest = frozenset(other - found), frozenset(found - other)
+        shard.query(_request(DenseProbe(vector, max(1, len(only)), only)))
+        shard.query(_request(TermProbe(counted, max(1, len(rest)), rest)))
+
+
+def _timed(command: list[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    return time.perf_counter() - began
+
+
+def _lines(name: str) -> list[dict[str, str]]:
+    path = DATA / "squad-dev-even" / name
+    if not path.exists():
+        sys.exit(f"{path} is missing: set SUREFIND_DATA to the folder that holds squad-dev-even/")
+    with path.open() as stream:
+        return [json.loads(line) for line in stream]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--pages", type=int, default=300, help="documents of squad-dev-even to ingest"
+    )
+    arguments = parser.parse_args()
+    bench = Bench(arguments.rounds, arguments.pages)
+    asyncio.run(bench.run())
+    print(bench.table())
+    results = Path(__file__).parent / "results"
+    results.mkdir(exist_ok=True)
+    versions = {"python": sys.version.split()[0], "onnxruntime": onnxruntime.__version__}
+    written = {"versions": versions, "cores": os.cpu_count(), "rows": bench.rows}
+    (results / "overhead.json").write_text(json.dumps(written, indent=2) + "\n")
+    (results / "overhead.md").write_text(bench.table() + "\n")
+
+
+if __name__ == "__main__":
+    main()
