@@ -253,6 +253,9 @@ class MemoryCatalogStore:
         found = [m for ref, m in self.sealed.items() if ref.collection == collection]
         return sorted(found, key=lambda manifest: manifest.number)
 
+    async def complete(self, collection: str) -> list[GenerationRef]:
+        return [manifest.ref for manifest in await self.manifests(collection)]
+
     async def unfinished(self, collection: str) -> list[GenerationRef]:
         return [r for r in self.documents if r.collection == collection and r not in self.sealed]
 

@@ -242,6 +242,10 @@ class CatalogStore(Protocol):
         """Every complete generation, oldest first."""
         ...
 
+    async def complete(self, collection: str) -> list[GenerationRef]:
+        """The same without looking into them, so that a damaged one is no hindrance."""
+        ...
+
     async def unfinished(self, collection: str) -> list[GenerationRef]:
         """What a run that died has left behind."""
         ...

@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +102,9 @@ class Settings(BaseSettings):
 
 def load(**given: Any) -> Settings:
     """`given` wins over the environment, which wins over the file; None means not given."""
-    wanted = {name: value for name, value in given.items() if value is not None}
-    if "port" not in wanted and "SUREFIND_PORT" not in os.environ and os.environ.get("PORT"):
-        wanted["port"] = os.environ["PORT"]  # what container platforms set
     try:
-        _check_names()
-        return Settings(**wanted)
+        _check_names(given)
+        return Settings(**_with_port(given))
     except ValidationError as error:
         raise InputError(_explain(error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -115,16 +113,28 @@ def load(**given: Any) -> Settings:
         raise InputError(f"{error.filename} can't be read: {error.strerror}") from error
 
 
-def _check_names() -> None:
+def _with_port(given: Mapping[str, Any]) -> dict[str, Any]:
+    """PORT is what container platforms set; ours is more explicit, the file is less."""
+    wanted = {name: value for name, value in given.items() if value is not None}
+    named = "port" in wanted or "SUREFIND_PORT" in (*os.environ, *_dotenv())
+    if not named and os.environ.get("PORT"):
+        wanted["port"] = os.environ["PORT"]
+    return wanted
+
+
+def _dotenv() -> Mapping[str, str | None]:
+    return dotenv_values(DOTENV) if DOTENV.exists() else {}
+
+
+def _check_names(given: Iterable[str]) -> None:
     """A misspelt name is an error, not silence."""
     known = set(Settings.model_fields)
-    wrong = []
+    wrong = [name for name in given if name not in known]
     if TOML.exists():
         services = {field.validation_alias for field in Settings.model_fields.values()}
         written = tomllib.loads(TOML.read_text()).keys()
         wrong += [f"{name} in {TOML}" for name in written if name not in known | services]
-    dotenv = dotenv_values(DOTENV) if DOTENV.exists() else {}
-    for name in (*os.environ, *dotenv):
+    for name in (*os.environ, *_dotenv()):
         ours = name.startswith(_PREFIX) and not name.startswith("SUREFIND_TEST_")
         if ours and name != "SUREFIND_DATA" and name.removeprefix(_PREFIX).lower() not in known:
             wrong.append(name)

@@ -187,12 +187,26 @@ def address(home: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def mortal_server(home: Path, tmp_path: Path) -> Iterator[tuple[str, Popen[str]]]:
-    """A second server, on a copy of the data, for a test that ends it."""
+def own_home(home: Path, tmp_path: Path) -> Path:
+    """A copy of the data, for a test that does something to it."""
     ignored = shutil.ignore_patterns("views", "*.lock")
     shutil.copytree(home / "data", tmp_path / "data", ignore=ignored)
-    with serving("--data-dir", "data", cwd=tmp_path) as server:
+    return tmp_path
+
+
+@pytest.fixture
+def mortal_server(own_home: Path) -> Iterator[tuple[str, Popen[str]]]:
+    """A second server, for a test that ends it."""
+    with serving("--data-dir", "data", cwd=own_home) as server:
         yield server
+
+
+@pytest.fixture
+def address_without_catalog(own_home: Path) -> Iterator[str]:
+    [catalog] = own_home.glob("data/collections/docs/*/catalog.sqlite")
+    catalog.unlink()
+    with serving("--data-dir", "data", cwd=own_home) as (address, _):
+        yield address
 
 
 @pytest.fixture
@@ -233,5 +247,4 @@ def page(driver: webdriver.Chrome, address: str) -> Iterator[Page]:
     page.wait(lambda: page.find_all("#notice h2"), "the empty page")
     page.requests()
     yield page
-    # The reader's pages name no icon, so the browser looks for one in the usual place.
-    assert [each for each in page.complaints() if "/favicon.ico" not in each] == []
+    assert page.complaints() == []

@@ -138,6 +138,7 @@ class CatalogContract:
         await store.seal(manifest(ONE))
         assert await store.unfinished("docs") == []
         assert await store.manifests("docs") == [manifest(ONE)]
+        assert await store.complete("docs") == [ONE]
         assert await store.manifest(ONE) == manifest(ONE)
         assert await store.current("docs") is None
         assert await store.collections() == []
@@ -199,7 +200,12 @@ class TestSqlite(CatalogContract):
         await store.seal(manifest(ONE))
         await store.point_to(ONE)
         (folder.generation(ONE) / "manifest.json").write_text('{"collection": 5}')
-        with pytest.raises(StoreError, match="manifest"):
+        with pytest.raises(StoreError, match="is damaged"):
+            await store.manifest(ONE)
+        assert await store.complete("docs") == [ONE]
+        (folder.generation(ONE) / "manifest.json").unlink()
+        (folder.generation(ONE) / "manifest.json").mkdir()
+        with pytest.raises(StoreError, match="can't be read"):
             await store.manifest(ONE)
         (folder.collection("docs") / "CURRENT").write_text("")
         with pytest.raises(StoreError, match="rollback --to"):

@@ -1,13 +1,16 @@
 """What every embedder promises."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fakes import MemoryCache, WordEmbedder
 from surefind.adapters.bge_small import BgeSmallEmbedder
+from surefind.errors import EmbeddingError
 from surefind.ports import Embedder
 from surefind.services.embedding import CachedEmbedder
 
@@ -85,6 +88,29 @@ class TestBgeSmall(EmbedderContract):
             [" ".join(words), " ".join([*words, "beta", "gamma"])]
         )
         assert np.array_equal(cut, longer)
+
+    async def test_work_that_is_cancelled_is_not_done(self, model_files: Path) -> None:
+        embedder = BgeSmallEmbedder(model_files, threads=1)
+        passages = [f"passage {number} " * 50 for number in range(200)]
+        work = asyncio.ensure_future(embedder.embed_passages(passages))
+        await asyncio.sleep(0.05)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        began = time.monotonic()
+        await embedder.close()
+        assert time.monotonic() - began < 10  # two hundred passages take much longer
+
+    async def test_a_model_that_fails_is_an_embedding_error(
+        self, bge: BgeSmallEmbedder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Failing:
+            def run(self, *_: object) -> None:
+                raise RuntimeError("out of memory")
+
+        monkeypatch.setattr(bge, "_session", Failing())
+        with pytest.raises(EmbeddingError, match="out of memory"):
+            await bge.embed_query("x")
 
 
 class TestCachedEmbedder(EmbedderContract):

@@ -93,6 +93,12 @@ class TestSqliteCache(EmbeddingCacheContract):
         assert path.with_suffix(".damaged").exists()
         await cache.close()
 
+    def test_one_that_can_not_be_opened_is_left_where_it_is(self, tmp_path: Path) -> None:
+        (tmp_path / "embeddings.sqlite").mkdir()
+        with pytest.raises(StoreError, match="can't be opened"):
+            SqliteEmbeddingCache(tmp_path / "embeddings.sqlite", print)
+        assert (tmp_path / "embeddings.sqlite").is_dir()
+
     async def test_a_failing_database_is_a_store_error(self, tmp_path: Path) -> None:
         cache = SqliteEmbeddingCache(tmp_path / "embeddings.sqlite", print)
         with sqlite3.connect(tmp_path / "embeddings.sqlite") as other:

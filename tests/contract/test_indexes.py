@@ -1,5 +1,6 @@
 """What every vector index promises."""
 
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -252,9 +253,12 @@ class TestEdge(IndexContract):
     ) -> None:
         await build(store, ONE, entries(TEXTS))
         (folder.root / "views").write_text("in the way: nothing can be made here")
+        before = set(Path(tempfile.gettempdir()).glob("surefind-view-*"))
         index = await store.open(ONE)
         assert await index.count() == 5
+        assert len(set(Path(tempfile.gettempdir()).glob("surefind-view-*")) - before) == 1
         await index.close()
+        assert set(Path(tempfile.gettempdir()).glob("surefind-view-*")) <= before
 
     async def test_a_disk_without_room_is_refused_beforehand(self, folder: DataFolder) -> None:
         store = EdgeIndexStore(folder, free_bytes=lambda _: 70 * 2**20)

@@ -1,9 +1,12 @@
 """The command line, run as a user runs it."""
 
 import json
+import os
+import pty
 import re
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -48,6 +51,14 @@ def test_words_that_occur_nowhere(ingested: Path) -> None:
     done = surefind("search", "xylophone", "--mode", "lexical", cwd=ingested)
     assert (done.returncode, done.stdout) == (0, "")
     assert "none of the words occurs" in done.stderr
+
+
+def test_an_empty_collection_says_that_it_is_empty(home: Path) -> None:
+    (home / "void.md").write_text("---\ntitle: nothing else\n---\n")
+    assert surefind("ingest", "void.md", "--collection", "void", cwd=home).returncode == 0
+    done = surefind("search", "tea", "--collection", "void", cwd=home)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "the collection is empty" in done.stderr
 
 
 def test_long_passages_are_shortened_and_one_is_one(home: Path) -> None:
@@ -121,7 +132,9 @@ def test_chunks_are_counted_and_shown(ingested: Path) -> None:
 def test_a_lost_catalog_is_said_where_it_matters(home: Path) -> None:
     (home / ".surefind/collections/docs/0001/catalog.sqlite").write_bytes(b"lost" * 500)
     assert surefind_json("search", "vinegar", cwd=home)["status"] == "partial"
-    assert surefind_json("chunks", "count", cwd=home)["catalog"] == 0
+    counted = surefind("chunks", "count", cwd=home)
+    assert (counted.returncode, counted.stdout) == (4, "6 chunks in the index (generation 1)\n")
+    assert "surefind: the catalog is away" in counted.stderr
     done = surefind("chunks", "show", "x", cwd=home)
     assert (done.returncode, "the catalog is away" in done.stderr) == (4, True)
 
@@ -153,6 +166,7 @@ def test_a_service_that_is_set_but_not_used_yet_is_said(ingested: Path) -> None:
         (("chunks", "count", "--collection", "none"), 2, "there is no collection 'none' yet"),
         (("generations", "rollback"), 2, "nothing to go back to"),
         (("serve", "--host", "no.such.host.invalid"), 2, "is no address of this machine"),
+        (("serve", "--host", "192.0.2.1"), 2, "is no address of this machine"),
         (("search", "x", "--mode", "magic"), 2, "Invalid value for '--mode'"),
         (("frobnicate",), 2, "No such command"),
     ],
@@ -219,6 +233,30 @@ def test_ctrl_c_publishes_nothing_and_says_so(home: Path) -> None:
     assert "Traceback" not in err
     assert surefind_json("chunks", "count", cwd=home)["generation"] == 1
     assert not building.exists()
+
+
+def test_a_terminal_sees_bars(home: Path) -> None:
+    """On a pseudo terminal, progress is drawn; the result is the same."""
+    (home / "docs" / "more.md").write_text("# More\n\n" + "many words " * 900)
+    terminal, other_end = pty.openpty()
+    with os.fdopen(terminal, "rb", buffering=0) as screen, tempfile.TemporaryFile("w+") as result:
+        process = subprocess.Popen(
+            [COMMAND, "ingest", "docs"], cwd=home, stdout=result, stderr=other_end
+        )
+        os.close(other_end)
+        drawn = b""
+        while True:
+            try:
+                drawn += screen.read(4096)
+            except OSError:  # the other end was closed
+                break
+        assert process.wait(timeout=60) == 0
+        result.seek(0)
+        assert "1 added" in result.read()
+    text = drawn.decode()
+    assert "embedding" in text
+    assert "reading" in text
+    assert re.search(r"\d+/\d+", text)
 
 
 def test_a_second_ingest_and_a_second_server_are_told_who_is_there(home: Path) -> None:

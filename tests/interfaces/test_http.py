@@ -104,7 +104,7 @@ def test_what_is_no_json_is_a_400_too(client: httpx.Client) -> None:
         status, name, _ = error_of(client.post("/search", content=content, headers=headers))
         assert (status, name) == (400, "validation_error")
     text = client.post("/search", content=b'{"query": "x"}', headers={"content-type": "text/plain"})
-    assert error_of(text)[0] == 400
+    assert "Content-Type: application/json" in error_of(text)[2]
 
 
 def test_a_body_that_is_too_large_is_refused_declared_or_not(client: httpx.Client) -> None:
@@ -135,6 +135,7 @@ def test_health_is_exactly_the_contracts(client: httpx.Client) -> None:
     answer = client.get("/health")
     assert answer.status_code == 200
     assert answer.json() == {"status": "ok", "qdrant": True, "postgres": True}
+    assert client.head("/health").status_code == client.head("/").status_code == 200
 
 
 def test_retrieve_gives_everything_known(client: httpx.Client) -> None:
@@ -160,6 +161,14 @@ def test_a_page_can_be_read_at_its_heading(client: httpx.Client) -> None:
     assert "<title>Installing · surefind</title>" in page.text
 
 
+def test_a_person_who_follows_a_dead_link_gets_a_page(client: httpx.Client) -> None:
+    page = client.get("/read/docs/docs/<b>none.md", headers={"accept": "text/html,*/*"})
+    assert page.status_code == 404
+    assert page.headers["content-type"].startswith("text/html")
+    assert "&lt;b&gt;none.md" in page.text
+    assert "<b>none" not in page.text
+
+
 def test_the_page_and_its_parts_are_served_with_a_strict_policy(client: httpx.Client) -> None:
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html")
@@ -167,7 +176,8 @@ def test_the_page_and_its_parts_are_served_with_a_strict_policy(client: httpx.Cl
     assert "default-src 'none'" in policy
     assert "unsafe-inline" not in policy
     assert page.headers["x-content-type-options"] == "nosniff"
-    assert client.get("/static/style.css").status_code == 200
+    style = client.get("/static/style.css")
+    assert (style.status_code, style.headers["cache-control"]) == (200, "no-cache")
 
 
 def test_openapi_says_what_the_contract_says(client: httpx.Client) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fakes import PageSource, WordEmbedder
+from fakes import MemoryCatalogStore, MemoryIndexStore, PageSource, WordEmbedder
+from surefind.adapters.payload import to_payload
 from surefind.errors import EmbeddingError, GuardStopped, InputError, StoreBusy, StoreError
 from surefind.model import ChunkerSettings, GenerationRef, PageFailure, SourcePage
 from surefind.services import ingest as ingest_module
@@ -252,6 +253,61 @@ async def test_what_a_dead_run_left_is_removed_by_the_next(home: Installation) -
     report = await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
     assert await home.catalogs.unfinished("docs") == []
     assert [m.number for m in await home.generations.list()] == [1, report.generation]
+
+
+async def test_a_damaged_old_generation_is_no_hindrance(home: Installation) -> None:
+    for number in range(3):
+        await home.ingest({"a.md": f"version {number}"}, keep_generations=3)
+    (home.root / "collections" / "docs" / "0001" / "manifest.json").write_text("{}")
+    report = await home.ingest({"a.md": "version 3"}, keep_generations=3)
+    assert (report.pruned, report.generation) == ((1,), 4)
+
+
+async def test_old_generations_that_can_not_be_removed_do_not_undo_what_was_published(
+    home: Installation,
+) -> None:
+    class Clinging(MemoryCatalogStore):
+        async def drop(self, ref: GenerationRef) -> None:
+            raise StoreError("it can't be removed")
+
+    home.catalogs, home.index = Clinging(), MemoryIndexStore()
+    await home.ingest({"a.md": "one"}, keep_generations=1)
+    report = await home.ingest({"a.md": "two"}, keep_generations=1)
+    assert (report.published, report.pruned) == (True, ())
+
+
+async def test_a_lost_index_is_built_anew_without_being_asked(home: Installation) -> None:
+    await home.ingest(PAGES)
+    await home.index.drop(GenerationRef("docs", 1))
+    report = await home.ingest(PAGES)
+    assert (report.published, report.generation, report.unchanged) == (True, 2, 3)
+    assert (report.embedded, report.from_cache, report.index_points) == (0, 5, 5)
+    assert (await home.search("install")).hits[0].record.section == "Install"
+
+
+@pytest.mark.parametrize("file", ["catalog.sqlite", "manifest.json"])
+async def test_a_damaged_generation_is_rebuilt_when_asked(home: Installation, file: str) -> None:
+    await home.ingest(PAGES)
+    (home.root / "collections" / "docs" / "0001" / file).write_bytes(b"junk" * 500)
+    with pytest.raises(StoreError, match="or --rebuild makes it anew"):
+        await home.ingest(PAGES)
+    report = await home.ingest(PAGES, rebuild=True)
+    assert (report.generation, report.added, report.embedded) == (2, 3, 0)
+    assert len(await home.texts()) == 3
+
+
+async def test_an_index_with_another_text_than_the_catalog_is_never_published(
+    home: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.ingest(PAGES)
+    before = await home.texts()
+    monkeypatch.setattr(
+        "surefind.adapters.qdrant_edge.to_payload",
+        lambda record: {**to_payload(record), "text": "something else"},
+    )
+    with pytest.raises(StoreError, match="the index does not hold"):
+        await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
+    assert await home.texts() == before
 
 
 async def test_a_second_writer_is_refused(home: Installation) -> None:

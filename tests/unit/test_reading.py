@@ -86,6 +86,14 @@ async def test_after_a_rollback_the_next_ingest_builds_on_what_readers_see(
     assert (await home.texts())["docs/a.md"] == ["second words"]
 
 
+async def test_a_damaged_pointer_is_mended_by_naming_a_generation(home: Installation) -> None:
+    (home.root / "collections" / "docs" / "CURRENT").write_text("x")
+    with pytest.raises(StoreError, match="rollback --to N"):
+        await home.search("words")
+    await home.generations.rollback(to=1)
+    assert (await home.search("words")).generation == 1
+
+
 async def test_rollback_refuses_what_can_not_be_opened(home: Installation) -> None:
     await home.ingest({"a.md": "second words", "b.md": "more words"})
     await home.index.drop(GenerationRef("docs", 1))

@@ -32,13 +32,22 @@ def test_what_is_given_wins_over_the_environment_over_dotenv_over_the_file(
 
 
 def test_the_port_of_a_container_platform_is_taken_unless_ours_is_set(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PORT", "9000")
     assert load().port == 9000
     assert load(port=9001).port == 9001
+    (tmp_path / "surefind.toml").write_text("port = 9003")
+    assert load().port == 9000
+    (tmp_path / ".env").write_text("SUREFIND_PORT=9004")
+    assert load().port == 9004
     monkeypatch.setenv("SUREFIND_PORT", "9002")
     assert load().port == 9002
+
+
+def test_a_misspelt_name_in_code_is_an_error_too() -> None:
+    with pytest.raises(InputError, match="datadir is no setting"):
+        load(datadir="x")
 
 
 def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:

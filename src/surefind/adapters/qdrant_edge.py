@@ -152,12 +152,14 @@ class _View:
 
     def __init__(self, source: Path, views: Path) -> None:
         self.source = source
+        self._temporary: Path | None = None
         try:
             views.mkdir(exist_ok=True)
             _sweep(views)
             self._door, self._lock = _claim(views)
         except OSError:  # a data folder that may only be read
-            self._door, self._lock = _claim(Path(tempfile.mkdtemp(prefix="surefind-view-")))
+            self._temporary = Path(tempfile.mkdtemp(prefix="surefind-view-"))
+            self._door, self._lock = _claim(self._temporary)
         with storing(self._door), _engine(source):
             try:
                 link_tree(source, self._door, without=_LOG)
@@ -170,6 +172,8 @@ class _View:
         with _engine(self.source):
             self.shard.close()
         _clear(self._door, self._lock)
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def _claim(views: Path) -> tuple[Path, FileLock]:

@@ -75,12 +75,19 @@ class SqliteCatalogStore:
                 f"collection {ref.collection!r} has no generation {ref.number}; "
                 "`surefind generations list` shows those it has"
             ) from error
-        except (OSError, ValidationError) as error:
-            raise StoreError(f"the manifest {path} can't be read: {error}") from error
+        except ValidationError as error:
+            raise StoreError(
+                f"the manifest {path} is damaged; `surefind generations rollback --to N` leads to "
+                "another generation"
+            ) from error
+        except OSError as error:
+            raise StoreError(f"the manifest {path} can't be read: {error.strerror}") from error
 
     async def manifests(self, collection: str) -> list[Manifest]:
-        complete = [ref for ref in self._refs(collection) if self._sealed(ref)]
-        return [await self.manifest(ref) for ref in complete]
+        return [await self.manifest(ref) for ref in await self.complete(collection)]
+
+    async def complete(self, collection: str) -> list[GenerationRef]:
+        return [ref for ref in self._refs(collection) if self._sealed(ref)]
 
     async def unfinished(self, collection: str) -> list[GenerationRef]:
         return [ref for ref in self._refs(collection) if not self._sealed(ref)]

@@ -28,6 +28,8 @@ class SqliteEmbeddingCache:
             path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._connection = _connect(path)
+        except sqlite3.OperationalError as error:
+            raise StoreError(f"the embedding cache {path} can't be opened: {error}") from error
         except sqlite3.DatabaseError as error:
             # It can be rebuilt, so a damaged one is put aside instead of stopping the work.
             aside = path.with_suffix(".damaged")

@@ -14,7 +14,7 @@ from surefind.errors import (
     UnknownGeneration,
 )
 
-DONE, FAILED, CALLERS_MISTAKE, INCONCLUSIVE, AWAY, INTERRUPTED = 0, 1, 2, 3, 4, 130
+FAILED, CALLERS_MISTAKE, AWAY = 1, 2, 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,22 +28,28 @@ class Generations:
     async def rollback(self, to: int | None = None) -> Manifest:
         """Move the pointer to generation `to`, by default the one before the current one."""
         async with self._catalogs.writing("ingest"):
-            current = await self.current()
-            if to is None:
-                earlier = [m.number for m in await self.list() if m.number < current]
-                if not earlier:
-                    raise InputError(
-                        f"generation {current} of {self._collection!r} is the oldest one kept: "
-                        "there is nothing to go back to"
-                    )
-                to = earlier[-1]
-            ref = GenerationRef(self._collection, to)
+            ref = (
+                GenerationRef(self._collection, to)
+                if to is not None
+                else await self._before_current()
+            )
             manifest = await self._catalogs.manifest(ref)
             # Readers must be able to open what the pointer names.
             await (await self._index.open(ref)).close()
             await (await self._catalogs.open(ref)).close()
             await self._catalogs.point_to(ref)
             return manifest
+
+    async def _before_current(self) -> GenerationRef:
+        current = await self.current()
+        complete = await self._catalogs.complete(self._collection)
+        earlier = [ref for ref in complete if ref.number < current]
+        if not earlier:
+            raise InputError(
+                f"generation {current} of {self._collection!r} is the oldest one kept: "
+                "there is nothing to go back to"
+            )
+        return earlier[-1]
 
 
 async def drop(ref: GenerationRef, index: IndexStore, catalogs: CatalogStore) -> None:

@@ -7,12 +7,13 @@ the next run removes, and every vector that was paid for, in the cache.
 """
 
 import hashlib
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from surefind.errors import InputError
+from surefind.errors import InputError, StoreError
 from surefind.model import (
     Chunk,
     ChunkRecord,
@@ -41,6 +42,8 @@ from surefind.services.lexical import mean_on_grid
 from surefind.services.planning import Changes, check_same_making, check_shrinking
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import content_hash, read_document
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class _Run:
         self._changes = Changes()
         self._base: Manifest | None = None
         self._base_catalog: Catalog | None = None
+        self._index_usable = True
         self._ref: GenerationRef | None = None
         self._catalog: CatalogWriter | None = None
         self._index: IndexWriter | None = None
@@ -98,7 +102,7 @@ class _Run:
         before = await self._open_base()
         seen = await self._read(sources, before)
         await self._remove_missing(before, seen)
-        if self._base is not None and not self._changes.any:
+        if self._base is not None and self._index_usable and not self._changes.any:
             return self._report(self._base, self._base.chunks, published=False)
         manifest, points = await self._build(tuple(source.name for source in sources))
         await self._tools.catalogs.seal(manifest)
@@ -124,13 +128,32 @@ class _Run:
         if number is None:
             return {}
         ref = GenerationRef(collection, number)
-        self._base = await tools.catalogs.manifest(ref)
+        try:
+            base = await tools.catalogs.manifest(ref)
+            self._base_catalog = await tools.catalogs.open(ref)
+        except StoreError as error:
+            if not self._options.rebuild:
+                raise StoreError(f"{error}; or --rebuild makes it anew from the source") from error
+            _log.warning("nothing of generation %d can be kept: %s", number, error)
+            return {}
         if not self._options.rebuild:
-            check_same_making(
-                self._base, tools.embedder.fingerprint, tools.chunker, tools.terms.analyzer
-            )
-        self._base_catalog = await tools.catalogs.open(ref)
+            check_same_making(base, tools.embedder.fingerprint, tools.chunker, tools.terms.analyzer)
+        self._base = base
+        self._index_usable = await self._holds_all_chunks(base)
         return {record.source_path: record for record in await self._base_catalog.documents()}
+
+    async def _holds_all_chunks(self, base: Manifest) -> bool:
+        """An index that was lost or damaged is built anew, without being asked."""
+        try:
+            index = await self._tools.index.open(base.ref)
+            try:
+                points = await index.count()
+            finally:
+                await index.close()
+        except StoreError as error:
+            _log.warning("the index of generation %d is built anew: %s", base.number, error)
+            return False
+        return points == base.chunks
 
     async def _read(
         self, sources: Sequence[Source], before: Mapping[str, DocumentRecord]
@@ -182,7 +205,8 @@ class _Run:
             known = await self._base_catalog.document_chunks(document.source_path)
             old = {record.chunk.id: record for record in known}
         records = [self._record(document, chunk, old.get(chunk.id)) for chunk in chunks]
-        await (await self._writer()).put(document, records)
+        _, catalog = await self._next()
+        await catalog.put(document, records)
         self._changes.new_chunks += [r.chunk.id for r in records if old.get(r.chunk.id) != r]
         self._changes.stale_chunks += old.keys() - {chunk.id for chunk in chunks}
 
@@ -197,9 +221,9 @@ class _Run:
             term_count=int(sum(self._tools.terms.count(chunk.passage).weights)),
         )
 
-    async def _writer(self) -> CatalogWriter:
+    async def _next(self) -> tuple[GenerationRef, CatalogWriter]:
         """Made at the first change, so that a run without one writes nothing."""
-        if self._catalog is None:
+        if self._ref is None or self._catalog is None:
             tools = self._tools
             await tools.index.require_room(
                 self._base.chunks if self._base else 0, tools.embedder.fingerprint.dimensions
@@ -208,7 +232,7 @@ class _Run:
             self._catalog = await tools.catalogs.create(
                 self._ref, self._base.ref if self._base else None
             )
-        return self._catalog
+        return self._ref, self._catalog
 
     def _check_anything_read(self, sources: Sequence[Source], seen: set[str]) -> None:
         names = ", ".join(source.name for source in sources)
@@ -230,16 +254,15 @@ class _Run:
             if self._base_catalog is not None:
                 records = await self._base_catalog.document_chunks(source_path)
                 self._changes.stale_chunks += [record.chunk.id for record in records]
-            await (await self._writer()).remove(source_path)
+            _, catalog = await self._next()
+            await catalog.remove(source_path)
         self._changes.removed += removed
 
     # --- building ---
 
     async def _build(self, sources: tuple[str, ...]) -> tuple[Manifest, int]:
-        tools, catalog = self._tools, await self._writer()
-        ref = self._ref
-        if ref is None:
-            raise RuntimeError("a catalog without a generation")
+        tools = self._tools
+        ref, catalog = await self._next()
         chunks = await catalog.count()
         mean_terms = mean_on_grid(await catalog.total_terms(), chunks)
         fingerprint = tools.embedder.fingerprint
@@ -285,18 +308,24 @@ class _Run:
         """Every stored weight depends on the mean length: when it moves, all are written anew."""
         return (
             self._base is None
+            or not self._index_usable
             or self._options.rebuild
             or self._base.lexical.mean_terms != mean_terms
         )
 
     async def _prune(self, manifest: Manifest) -> tuple[int, ...]:
+        """All is published by now: what can't be removed today is left to the next run."""
         tools = self._tools
-        numbers = [m.number for m in await tools.catalogs.manifests(manifest.collection)]
-        others = [number for number in numbers if number != manifest.number]
+        complete = await tools.catalogs.complete(manifest.collection)
+        others = [ref for ref in complete if ref != manifest.ref]
         surplus = others[: max(0, len(others) - (self._options.keep_generations - 1))]
-        for number in surplus:
-            await drop(GenerationRef(manifest.collection, number), tools.index, tools.catalogs)
-        return tuple(surplus)
+        try:
+            for ref in surplus:
+                await drop(ref, tools.index, tools.catalogs)
+        except StoreError as error:
+            _log.warning("old generations could not be removed: %s", error)
+            return ()
+        return tuple(ref.number for ref in surplus)
 
     def _report(
         self, manifest: Manifest, points: int, *, published: bool, pruned: tuple[int, ...] = ()

@@ -70,23 +70,24 @@ class CollectionReader:
         if self._open is not None and self._open.manifest.number == number:
             return self._open
         async with self._opening:
-            for attempt in range(1, _TRIES + 1):
-                number = await self._number()
-                if self._open is not None and self._open.manifest.number == number:
-                    return self._open
-                try:
-                    opened = await self._open_generation(GenerationRef(self.collection, number))
-                except (StoreError, UnknownGeneration):
-                    # It may have been replaced and removed since its number was read.
-                    if attempt == _TRIES or number == await self._number():
-                        raise
-                    continue
-                before, self._open = self._open, opened
-                if before is not None:
-                    _log.info("%s: now reading generation %d", self.collection, number)
-                    await before.retire()
-                return opened
-        raise StoreError(f"collection {self.collection!r} changes too fast to be opened")
+            return await self._reopen(_TRIES)
+
+    async def _reopen(self, tries: int) -> OpenGeneration:
+        number = await self._number()
+        if self._open is not None and self._open.manifest.number == number:
+            return self._open
+        try:
+            opened = await self._open_generation(GenerationRef(self.collection, number))
+        except (StoreError, UnknownGeneration):
+            # It may have been replaced and removed since its number was read.
+            if tries == 1 or number == await self._number():
+                raise
+            return await self._reopen(tries - 1)
+        before, self._open = self._open, opened
+        if before is not None:
+            _log.info("%s: now reading generation %d", self.collection, number)
+            await before.retire()
+        return opened
 
     async def _number(self) -> int:
         number = await self._catalogs.current(self.collection)

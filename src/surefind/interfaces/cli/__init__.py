@@ -1,5 +1,6 @@
 """The command line. Each command imports what it needs when it runs, so that help is instant."""
 
+import logging
 import sys
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from surefind.errors import SurefindError
 from surefind.interfaces.cli import chunks, generations, ingest, model, search, serve, settings
 from surefind.interfaces.cli.console import note
-from surefind.interfaces.failures import INTERRUPTED, failure_of
+from surefind.interfaces.failures import failure_of
 
 app = typer.Typer(
     name="surefind",
@@ -48,14 +49,9 @@ def _root(
 
 def main() -> None:
     """Errors become one line on stderr and an exit code, never a traceback."""
+    logging.basicConfig(format="surefind: %(message)s", level=logging.WARNING, stream=sys.stderr)
     try:
         app()
     except SurefindError as error:
         note(f"error: {error}")
         sys.exit(failure_of(error).exit_code)
-    except KeyboardInterrupt:
-        note("interrupted")
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has seen enough
-        sys.stderr.close()
-        sys.exit(0)

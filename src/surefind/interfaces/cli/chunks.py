@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefind.interfaces.cli.console import AsJson, Collection, DataDir, run, show, show_json
+from surefind.interfaces.failures import AWAY
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
@@ -17,9 +18,9 @@ app = typer.Typer(help="The passages of a collection.", no_args_is_help=True)
 def count(collection: Collection = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """How many chunks there are, in the catalog and in the index."""
 
-    async def work(application: "Application") -> dict[str, int]:
+    async def work(application: "Application") -> dict[str, int | None]:
         async with application.reader.lease() as generation:
-            in_catalog = await generation.catalog.count() if generation.catalog else 0
+            in_catalog = await generation.catalog.count() if generation.catalog else None
             return {
                 "generation": generation.manifest.number,
                 "catalog": in_catalog,
@@ -29,11 +30,15 @@ def count(collection: Collection = None, data_dir: DataDir = None, as_json: AsJs
     counts = run(work, collection=collection, data_dir=data_dir)
     if as_json:
         show_json(counts)
+    elif counts["catalog"] is None:
+        show(f"{counts['index']} chunks in the index (generation {counts['generation']})")
     else:
         show(
             f"{counts['catalog']} chunks in the catalog, {counts['index']} in the index "
             f"(generation {counts['generation']})"
         )
+    if counts["catalog"] != counts["index"]:
+        raise typer.Exit(AWAY)
 
 
 @app.command("show")

@@ -51,7 +51,11 @@ def show_json(value: Any) -> None:
     show(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def run(work: Callable[[Application], Awaitable[T]], **given: Any) -> T:
+def run(
+    work: Callable[[Application], Awaitable[T]],
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
+    **given: Any,
+) -> T:
     """Wire an application from the settings and what the command was given, use it, close it."""
     from surefind.bootstrap import Application
     from surefind.settings import load
@@ -63,7 +67,8 @@ def run(work: Callable[[Application], Awaitable[T]], **given: Any) -> T:
         finally:
             await application.close()
 
-    return asyncio.run(using())
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        return runner.run(using())
 
 
 @contextmanager

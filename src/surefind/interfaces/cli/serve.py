@@ -28,4 +28,6 @@ def serve(
 
         await serve_application(application, note)
 
-    run(work, port=port, host=host, collection=collection, data_dir=data_dir)
+    from surefind.interfaces.http.server import loop_factory
+
+    run(work, loop_factory, port=port, host=host, collection=collection, data_dir=data_dir)

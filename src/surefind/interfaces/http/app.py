@@ -1,13 +1,10 @@
 """The FastAPI application."""
 
-from collections.abc import Awaitable, Callable
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.staticfiles import StaticFiles
+from fastapi import FastAPI, Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from surefind.bootstrap import Application
@@ -15,20 +12,11 @@ from surefind.contracts.api import ErrorResponse, HealthResponse, SearchRequest,
 from surefind.errors import StoreError, SurefindError, UnknownCollection
 from surefind.interfaces.http.errors import BodyLimit, add_error_handlers
 from surefind.interfaces.http.openapi import openapi_of
-from surefind.interfaces.http.reader import render_document
+from surefind.interfaces.http.pages import add_pages
 from surefind.interfaces.native import search_json
 from surefind.model import Mode, Query
 from surefind.services.search import MAX_QUERY_LENGTH, MAX_TOP_K
 
-_CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-_HEADERS = {
-    "Content-Security-Policy": _CSP,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
 _ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorResponse, "description": "Invalid request parameters"},
     500: {"model": ErrorResponse, "description": "Unexpected server error"},
@@ -60,17 +48,6 @@ def create_app(application: Application) -> FastAPI:
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]
     add_error_handlers(app)
     app.add_middleware(BodyLimit)
-    web = files("surefind.interfaces") / "web"
-    app.mount("/static", StaticFiles(directory=str(web / "static")), name="static")
-    page = (web / "index.html").read_text("utf-8")
-
-    @app.middleware("http")
-    async def secure(
-        request: Request, call_next: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        response = await call_next(request)
-        response.headers.update(_HEADERS)
-        return response
 
     @app.post("/search", responses=_ERRORS)
     async def search(request: SearchRequest) -> SearchResponse:
@@ -81,6 +58,7 @@ def create_app(application: Application) -> FastAPI:
             # The client named no collection, so it is not the client's mistake.
             raise StoreError(str(error)) from error
 
+    @app.head("/health", include_in_schema=False)
     @app.get("/health", responses={503: {"model": HealthResponse}})
     async def health(response: Response) -> HealthResponse:
         """Whether the engine and the catalog answer. It embeds nothing."""
@@ -95,14 +73,7 @@ def create_app(application: Application) -> FastAPI:
         query = Query(request.query, request.top_k, request.threshold, request.mode, collection)
         return JSONResponse(search_json(await application.search(query)))
 
-    @app.get("/read/{name}/{source_path:path}", include_in_schema=False)
-    async def read(name: str, source_path: str) -> HTMLResponse:
-        return HTMLResponse(await render_document(application, name, source_path))
-
-    @app.get("/", include_in_schema=False)
-    async def index() -> HTMLResponse:
-        return HTMLResponse(page)
-
+    add_pages(app, application)
     return app
 
 

@@ -28,8 +28,11 @@ def add_error_handlers(app: FastAPI) -> None:
         return error_response(failure.http_status, failure.name, str(error))
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
-        return error_response(400, "validation_error", _explain(error))
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        message = _explain(error)
+        if message.startswith("body:") and "json" not in request.headers.get("content-type", ""):
+            message = "body: send JSON, with the header Content-Type: application/json"
+        return error_response(400, "validation_error", message)
 
     @app.exception_handler(HTTPException)
     async def _http(_request: Request, error: HTTPException) -> JSONResponse:

@@ -3,7 +3,7 @@
 from html import escape
 
 from surefind.bootstrap import Application
-from surefind.errors import StoreError, UnknownCollection, UnknownDocument
+from surefind.errors import StoreError, SurefindError, UnknownCollection, UnknownDocument
 from surefind.model import ChunkRecord
 
 _PAGE = """<!doctype html>
@@ -12,6 +12,7 @@ _PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · surefind</title>
+<link rel="icon" type="image/svg+xml" href="/static/favicon.svg">
 <link rel="stylesheet" href="/static/style.css">
 </head>
 <body class="reader">
@@ -36,7 +37,17 @@ async def render_document(application: Application, collection: str, source_path
         if document is None:
             raise UnknownDocument(f"collection {collection!r} has no page {source_path!r}")
         chunks = await generation.catalog.document_chunks(source_path)
-    return _PAGE.format(title=escape(document.title), path=escape(source_path), body=_body(chunks))
+    return _page(document.title, source_path, _body(chunks))
+
+
+def render_problem(error: SurefindError, source_path: str) -> str:
+    """For the person who followed a link that leads nowhere any more."""
+    message = f'<p>{escape(str(error))}</p><p><a href="/">Search for it</a></p>'
+    return _page("Not to be read", source_path, message)
+
+
+def _page(title: str, path: str, body: str) -> str:
+    return _PAGE.format(title=escape(title), path=escape(path), body=body)
 
 
 def _body(chunks: list[ChunkRecord]) -> str:

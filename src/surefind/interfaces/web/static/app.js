@@ -152,7 +152,7 @@ function showAnswer(answer) {
   facts.prepend(`${total.toFixed(1)} ms (embedding ${embedded.toFixed(1)}, search ${searched.toFixed(1)}) · `);
   if (!answer.hits.length) return showNothing(answer);
   const told = answer.status === "partial"
-    ? [element("p", {}, "The catalog is away; the passages are the index’s own copies.")]
+    ? [element("p", {}, "The catalog is away: the passages are the index’s own copies, and whole pages can’t be opened here.")]
     : [];
   const sought = stemsOf(answer.query);
   const passages = answer.hits.map((hit) => showHit(hit, sought));
@@ -257,7 +257,9 @@ function stemsOf(question) {
 /** Near enough to the index's own stemmer to show why a passage was found. */
 function stem(word) {
   return word.toLowerCase()
-    .replace(/^(.*?[aeiouy].*?)(?:ations?|ate[ds]?|ating|ions?|ings?|ments?|ed|ies|es|(?<!s)s|e|(?<![aeiou])y)$/, "$1")
+    .replace(/^(.*?[aeiouy].*?)(?:ings?|ed|ies|es|(?<!s)s)$/, "$1")
+    .replace(/(?<=..)(?:ion|(?<=.{5})ment|e|(?<![aeiou])y)$/, "")
+    .replace(/(?<=.{5})at$/, "")
     .replace(/([bdfgmnprt])\1$/, "$1");
 }
 

@@ -1,0 +1,54 @@
+"""The search page, its parts and the reader, with the headers that keep a browser safe."""
+
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+
+from surefind.bootstrap import Application
+from surefind.errors import SurefindError
+from surefind.interfaces.failures import failure_of
+from surefind.interfaces.http.reader import render_document, render_problem
+
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def add_pages(app: FastAPI, application: Application) -> None:
+    web = files("surefind.interfaces") / "web"
+    app.mount("/static", StaticFiles(directory=str(web / "static")), name="static")
+    page = (web / "index.html").read_text("utf-8")
+
+    @app.middleware("http")
+    async def secure(
+        request: Request, call_next: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
+        response = await call_next(request)
+        response.headers.update(_HEADERS)
+        # A browser asks again each time: an upgrade never mixes an old script and a new page.
+        response.headers.setdefault("Cache-Control", "no-cache")
+        return response
+
+    @app.head("/", include_in_schema=False)
+    @app.get("/", include_in_schema=False)
+    async def index() -> HTMLResponse:
+        return HTMLResponse(page)
+
+    @app.head("/read/{name}/{source_path:path}", include_in_schema=False)
+    @app.get("/read/{name}/{source_path:path}", include_in_schema=False)
+    async def read(request: Request, name: str, source_path: str) -> HTMLResponse:
+        try:
+            return HTMLResponse(await render_document(application, name, source_path))
+        except SurefindError as error:
+            if "text/html" not in request.headers.get("accept", ""):
+                raise
+            status = failure_of(error).http_status
+            return HTMLResponse(render_problem(error, source_path), status)

@@ -1,0 +1,78 @@
+"""A real documentation tree, whole."""
+
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+
+from commands import surefind, surefind_json
+from surefind.adapters.bge_small import MAX_TOKENS
+from surefind.adapters.filesystem import FolderSource
+from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
+from surefind.text.chunking import chunk_document
+from surefind.text.documents import read_document
+
+Pages = list[tuple[Document, list[Chunk]]]
+
+
+@pytest.fixture(scope="module")
+async def pages(data: Path, model_files: Path, anyio_backend: str) -> Pages:
+    tokenizer = Tokenizer.from_file(str(model_files / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    read = []
+    async for page in FolderSource(data / "docs-sample" / "docusaurus" / "website").pages():
+        assert isinstance(page, SourcePage), page
+        document, structure = read_document(page, "docs", None)
+        read.append((document, chunk_document(document, structure, ChunkerSettings(), count)))
+    return read
+
+
+def test_every_page_is_read(pages: Pages) -> None:
+    assert len(pages) == 238
+    empty = [document.source_path for document, chunks in pages if not chunks]
+    assert len(empty) < 10, empty
+
+
+def test_every_character_is_in_exactly_one_chunk(pages: Pages) -> None:
+    for document, chunks in pages:
+        covered = 0
+        for chunk in chunks:
+            assert chunk.text == document.text[chunk.start : chunk.end]
+            assert not document.text[covered : chunk.start].strip()
+            assert chunk.start >= covered
+            covered = chunk.end
+        assert not document.text[covered:].strip()
+
+
+def test_every_chunk_is_within_the_budget_of_the_real_tokenizer(pages: Pages) -> None:
+    for _, chunks in pages:
+        for chunk in chunks:
+            assert chunk.tokens <= ChunkerSettings().max_tokens < MAX_TOKENS
+            assert len(chunk.text) < 2000
+
+
+def test_ids_are_unique_over_the_whole_tree(pages: Pages) -> None:
+    ids = [chunk.id for _, chunks in pages for chunk in chunks]
+    assert len(set(ids)) == len(ids) > 1000
+    assert all(len(name) <= 50 for name in ids)
+
+
+def test_a_part_of_it_is_ingested_and_answers(data: Path, tmp_path: Path) -> None:
+    folder = data / "docs-sample" / "docusaurus" / "website" / "community"
+    done = surefind("ingest", folder, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = surefind_json("chunks", "count", cwd=tmp_path)
+    assert counts["catalog"] == counts["index"] > 30
+    questions = {
+        "Where can I ask for support from the community?": "community/0-support.mdx",
+        "How do I contribute code to the project?": "community/3-contributing.mdx",
+        "Who are the members of the team?": "community/1-team.mdx",
+    }
+    for question, page in questions.items():
+        found = surefind_json("search", question, "-k", "5", cwd=tmp_path)
+        assert page in [hit["source_path"] for hit in found["hits"]][:3], question
