@@ -132,7 +132,8 @@ class Bench:
                     began = time.perf_counter()
                     await _bare_search(query, mode, embedder, terms, bare_index)
                     bare.append(time.perf_counter() - began)
-            self._row(f"{mode.value} search, ms", len(ours), ours, bare, "≤ 1.3", throughput=False)
+            aim = "none: it embeds nothing" if mode is Mode.LEXICAL else "≤ 1.3"
+            self._row(f"{mode.value} search, ms", len(ours), ours, bare, aim, throughput=False)
         await bare_index.close()
         await reader.close()
         await embedder.close()

@@ -55,7 +55,7 @@ class BgeSmallEmbedder:
         return MAX_TOKENS
 
     def count_tokens(self, passage: str) -> int:
-        return len(self._tokenizer.encode(passage, add_special_tokens=False).ids)
+        return len(self._tokenizer.encode(passage, add_special_tokens=False))
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
         if not passages:

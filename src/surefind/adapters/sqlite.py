@@ -235,6 +235,11 @@ class SqliteCatalogWriter(SqliteCatalog):
         connection.execute("BEGIN")
         return connection
 
+    async def _run(self, work: Callable[[], T]) -> T:
+        """In place: one small write after the other, in a process that serves nobody else."""
+        with _database(self._path):
+            return work()
+
     async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
         def write() -> None:
             self._remove(document.source_path)
