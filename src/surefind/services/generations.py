@@ -5,6 +5,16 @@ from surefind.model import GenerationRef, Manifest
 from surefind.ports import CatalogStore, IndexStore
 
 
+async def current_number(collection: str, catalogs: CatalogStore) -> int:
+    number = await catalogs.current(collection)
+    if number is None:
+        raise UnknownCollection(
+            f"there is no collection {collection!r} yet; "
+            "`surefind ingest FOLDER` makes it from your documentation"
+        )
+    return number
+
+
 class Generations:
     def __init__(self, collection: str, index: IndexStore, catalogs: CatalogStore) -> None:
         self._collection = collection
@@ -12,13 +22,7 @@ class Generations:
         self._catalogs = catalogs
 
     async def current(self) -> int:
-        number = await self._catalogs.current(self._collection)
-        if number is None:
-            raise UnknownCollection(
-                f"there is no collection {self._collection!r} yet; "
-                "`surefind ingest FOLDER` makes it from your documentation"
-            )
-        return number
+        return await current_number(self._collection, self._catalogs)
 
     async def list(self) -> list[Manifest]:
         """Every complete generation, oldest first."""

@@ -5,9 +5,10 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from surefind.errors import StoreError, UnknownCollection, UnknownGeneration
+from surefind.errors import StoreError, UnknownGeneration
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import Catalog, CatalogStore, IndexStore, VectorIndex
+from surefind.services.generations import current_number
 
 _log = logging.getLogger(__name__)
 _TRIES = 5
@@ -90,13 +91,7 @@ class CollectionReader:
         return opened
 
     async def _number(self) -> int:
-        number = await self._catalogs.current(self.collection)
-        if number is None:
-            raise UnknownCollection(
-                f"there is no collection {self.collection!r} yet; "
-                "`surefind ingest FOLDER` makes it from your documentation"
-            )
-        return number
+        return await current_number(self.collection, self._catalogs)
 
     async def _open_generation(self, ref: GenerationRef) -> OpenGeneration:
         manifest = await self._catalogs.manifest(ref)
