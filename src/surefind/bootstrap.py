@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -71,8 +71,8 @@ class Application:
         return Generations(self.settings.collection, self.index, self.catalogs)
 
     def serving(self) -> AbstractContextManager[None]:
-        """Hold the data folder's one place for a server."""
-        return self._folder.held("serve")
+        """Hold the data folder's one place for a server; where nobody can write, there is none."""
+        return nullcontext() if self._folder.read_only else self._folder.held("serve")
 
     async def searcher(self) -> Searcher:
         from surefind.adapters.qdrant_edge import Bm25TermCounter
@@ -100,6 +100,7 @@ class Application:
 
         sources = sources_of(paths)
         self._folder.prepare()
+        await self.index.require_room(points=0, dimensions=0)
         tools = IngestTools(
             embedder=await self.embedder(writing=True),
             terms=Bm25TermCounter(),

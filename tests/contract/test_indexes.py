@@ -260,8 +260,21 @@ class TestEdge(IndexContract):
         await index.close()
         assert set(Path(tempfile.gettempdir()).glob("surefind-view-*")) <= before
 
+    async def test_on_a_full_disk_searching_goes_on_elsewhere_or_says_why_not(
+        self, store: IndexStore, folder: DataFolder
+    ) -> None:
+        """The engine would be killed by a memory map that can't grow: so it is asked beforehand."""
+        await build(store, ONE, entries(TEXTS))
+        full = EdgeIndexStore(folder, free=lambda path: 0 if folder.root in path.parents else 2**40)
+        index = await full.open(ONE)
+        assert await index.count() == 5
+        assert not list((folder.root / "views").iterdir())
+        await index.close()
+        with pytest.raises(StoreError, match="free some space"):
+            await EdgeIndexStore(folder, free=lambda _: 0).open(ONE)
+
     async def test_a_disk_without_room_is_refused_beforehand(self, folder: DataFolder) -> None:
-        store = EdgeIndexStore(folder, free_bytes=lambda _: 70 * 2**20)
+        store = EdgeIndexStore(folder, free=lambda _: 70 * 2**20)
         await store.require_room(points=1, dimensions=DIMENSIONS)
         with pytest.raises(StoreError, match="free some space"):
             await store.require_room(points=1000, dimensions=DIMENSIONS)
@@ -274,6 +287,7 @@ class TestEdge(IndexContract):
             path.write_text("{")
         with pytest.raises(StoreError, match="vector index"):
             await store.open(ONE)
+        assert not list((folder.root / "views").iterdir())
 
     async def test_a_strange_payload_is_a_store_error(
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch

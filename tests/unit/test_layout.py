@@ -8,7 +8,9 @@ import pytest
 
 from surefind.adapters.layout import DataFolder, copy_tree, storing
 from surefind.adapters.payload import from_payload, to_payload
+from surefind.bootstrap import Application
 from surefind.errors import StoreBusy, StoreError
+from surefind.settings import load
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,18 @@ from surefind.errors import StoreBusy, StoreError
 def test_every_refusal_says_what_to_do(number: int, advice: str) -> None:
     with pytest.raises(StoreError, match=advice), storing(Path("data")):
         raise OSError(number, os.strerror(number))
+
+
+def test_a_folder_that_may_only_be_read_is_said_before_anything_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(StoreError, match="can't be written"):
+        folder.prepare()
+    with Application(load(data_dir=tmp_path / "data")).serving():
+        assert not (tmp_path / "data" / "serve.lock").exists()
 
 
 def test_a_lock_that_can_not_be_made_is_a_store_error(tmp_path: Path) -> None:

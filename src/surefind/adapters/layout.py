@@ -50,9 +50,18 @@ class DataFolder:
                 f"this one knows {FORMAT}); upgrade surefind, or use another --data-dir"
             )
 
+    @property
+    def read_only(self) -> bool:
+        return self.root.exists() and not os.access(self.root, os.W_OK)
+
     def prepare(self) -> None:
         """Make the folder and mark its format. It writes nothing where both exist."""
         self.check_format()
+        if self.read_only:
+            raise StoreError(
+                f"{self.root} can't be written: give yourself the right to, "
+                "or use another --data-dir"
+            )
         with storing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             path = self.root / "format.json"

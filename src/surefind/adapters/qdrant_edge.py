@@ -1,29 +1,28 @@
 """Qdrant Edge: the Qdrant engine in this process. The only file that imports it.
 
-The engine allows one process per shard, so nobody opens a generation itself. A reader opens a
-view: a folder of hard links to the generation's files, with a write-ahead log of its own. Any
-number of readers share the bytes, none can be locked out, and a generation may be removed while
-it is read. This is safe because a shard that is never updated writes to none of its old files.
-The generation keeps its log: it carries the count of operations, and the engine takes an update
-with a lower count than a point's last one for an old one, and drops it without a word.
+The engine allows one process per shard, so nobody opens a generation itself: each reader opens a
+view of it (see views.py) with a write-ahead log of its own. Any number of readers share the bytes
+and none can be locked out. It is safe because a shard that is never updated writes to none of its
+old files. The generation itself keeps its log: it carries the count of operations, and the engine
+takes an update with a lower count than a point's last one for an old one, and drops it without a
+word.
 
 Every call holds the GIL and takes well under a millisecond, so searches run where they are
 called: a thread would only add its own cost.
 """
 
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import numpy as np
 import qdrant_edge as edge
-from filelock import FileLock, Timeout
 
-from surefind.adapters.layout import DataFolder, copy_tree, link_tree, storing
+from surefind.adapters.layout import DataFolder, copy_tree, storing
 from surefind.adapters.payload import from_payload, to_payload
+from surefind.adapters.views import FreeBytes, View, free_bytes
 from surefind.errors import StoreError
 from surefind.model import ChunkRecord, GenerationRef, Ranking, Terms
 from surefind.ports import DenseProbe, IndexEntry, TermProbe, Vector
@@ -35,14 +34,10 @@ _BASE_BYTES = 64 * 2**20
 _POINT_BYTES = 8 * 2**10
 
 
-def _free_bytes(path: Path) -> int:
-    return shutil.disk_usage(path).free
-
-
 class EdgeIndexStore:
-    def __init__(self, folder: DataFolder, free_bytes: Callable[[Path], int] = _free_bytes) -> None:
+    def __init__(self, folder: DataFolder, free: FreeBytes = free_bytes) -> None:
         self._folder = folder
-        self._free_bytes = free_bytes
+        self._free_bytes = free
 
     async def require_room(self, points: int, dimensions: int) -> None:
         """Asked beforehand, because the engine writes through memory maps: a full disk kills it."""
@@ -74,7 +69,13 @@ class EdgeIndexStore:
             raise StoreError(
                 f"generation {ref} has no index at {source}; roll back or ingest again"
             )
-        return EdgeIndex(_View(source, self._folder.root / "views"))
+        view = View(source, self._folder.root / "views", without=_LOG, free=self._free_bytes)
+        try:
+            with _engine(source):
+                return EdgeIndex(source, edge.EdgeShard.load(str(view.path)), view)
+        except StoreError:
+            view.close()
+            raise
 
     async def drop(self, ref: GenerationRef) -> None:
         with storing(self._path(ref)):
@@ -122,12 +123,13 @@ class EdgeIndexWriter:
 
 
 class EdgeIndex:
-    def __init__(self, view: "_View") -> None:
+    def __init__(self, source: Path, shard: edge.EdgeShard, view: View) -> None:
+        self._source = source
+        self._shard = shard
         self._view = view
-        self._shard = view.shard
 
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        with _engine(self._view.source):
+        with _engine(self._source):
             answers = [
                 [] if _finds_nothing(probe) else self._shard.query(_request(probe))
                 for probe in probes
@@ -135,70 +137,18 @@ class EdgeIndex:
         return [_ranking(points) for points in answers]
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        with _engine(self._view.source):
+        with _engine(self._source):
             records = self._shard.retrieve(list(point_ids), with_payload=True, with_vector=False)
         return {_uuid(record.id): from_payload(record.payload or {}) for record in records}
 
     async def count(self) -> int:
-        with _engine(self._view.source):
+        with _engine(self._source):
             return self._shard.count(edge.CountRequest(exact=True))
 
     async def close(self) -> None:
+        with _engine(self._source):
+            self._shard.close()
         self._view.close()
-
-
-class _View:
-    """One reader's own door into a generation; see the top of this file."""
-
-    def __init__(self, source: Path, views: Path) -> None:
-        self.source = source
-        self._temporary: Path | None = None
-        try:
-            views.mkdir(exist_ok=True)
-            _sweep(views)
-            self._door, self._lock = _claim(views)
-        except OSError:  # a data folder that may only be read
-            self._temporary = Path(tempfile.mkdtemp(prefix="surefind-view-"))
-            self._door, self._lock = _claim(self._temporary)
-        with storing(self._door), _engine(source):
-            try:
-                link_tree(source, self._door, without=_LOG)
-            except OSError:  # another file system, or one without hard links
-                shutil.rmtree(self._door, ignore_errors=True)
-                copy_tree(source, self._door)
-            self.shard = edge.EdgeShard.load(str(self._door))
-
-    def close(self) -> None:
-        with _engine(self.source):
-            self.shard.close()
-        _clear(self._door, self._lock)
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-
-
-def _claim(views: Path) -> tuple[Path, FileLock]:
-    """The lock is taken before the folder exists: no sweep can mistake it for a dead one."""
-    name = uuid4().hex
-    lock = FileLock(views / f"{name}.lock", timeout=0, thread_local=False)
-    lock.acquire()
-    return views / name, lock
-
-
-def _clear(door: Path, lock: FileLock) -> None:
-    shutil.rmtree(door, ignore_errors=True)
-    Path(lock.lock_file).unlink(missing_ok=True)
-    lock.release()
-
-
-def _sweep(views: Path) -> None:
-    """Remove the views of readers that died: their locks are free."""
-    for path in views.glob("*.lock"):
-        lock = FileLock(path, timeout=0, thread_local=False)
-        try:
-            lock.acquire()
-        except (Timeout, OSError):
-            continue
-        _clear(path.with_suffix(""), lock)
 
 
 class Bm25TermCounter:
