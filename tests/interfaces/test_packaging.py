@@ -42,7 +42,7 @@ def test_every_requirement_is_pinned_and_hashed_and_names_no_index() -> None:
 
 def test_help_waits_for_nothing_heavy() -> None:
     """A second of imports before a line of help is a second too many."""
-    heavy = ("numpy", "onnxruntime", "tokenizers", "qdrant_edge", "fastapi", "pydantic", "sqlite3")
+    heavy = ("numpy", "onnxruntime", "tokenizers", "qdrant_edge", "fastapi", "pydantic")
     program = (
         "import sys, surefind.interfaces.cli\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"

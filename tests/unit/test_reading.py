@@ -141,6 +141,29 @@ async def test_a_generation_replaced_while_it_is_opened_is_tried_again(
     await reader.close()
 
 
+class SlowIndexStore(MemoryIndexStore):
+    """As a server far away: others come while it is being opened."""
+
+    opened = 0
+
+    async def open(self, ref: GenerationRef) -> VectorIndex:  # type: ignore[override]
+        self.opened += 1
+        await asyncio.sleep(0.01)
+        return await super().open(ref)
+
+
+async def test_readers_that_come_while_it_is_opened_wait_for_it(tmp_path: Path) -> None:
+    home = Installation(tmp_path / "memory")
+    slow = SlowIndexStore()
+    home.index, home.catalogs = slow, MemoryCatalogStore()
+    await home.ingest({"a.md": "some words"})
+    home.reader = CollectionReader("docs", slow, home.catalogs)
+    slow.opened = 0
+    results = await asyncio.gather(*(home.search("words") for _ in range(5)))
+    assert slow.opened == 1
+    assert {result.generation for result in results} == {1}
+
+
 async def test_many_first_readers_open_it_once(home: Installation, tmp_path: Path) -> None:
     await asyncio.gather(*(home.search("words") for _ in range(8)))
     assert len(list((tmp_path / "data" / "views").glob("*.lock"))) == 1

@@ -200,15 +200,18 @@ class _Run:
             self._changes.empty_pages.append(page.source_path)
 
     async def _put(self, document: Document, chunks: Sequence[Chunk]) -> None:
-        old = {}
-        if self._base_catalog is not None:
-            known = await self._base_catalog.document_chunks(document.source_path)
-            old = {record.chunk.id: record for record in known}
+        old = await self._old_chunks(document.source_path)
         records = [self._record(document, chunk, old.get(chunk.id)) for chunk in chunks]
         _, catalog = await self._next()
         await catalog.put(document, records)
         self._changes.new_chunks += [r.chunk.id for r in records if old.get(r.chunk.id) != r]
         self._changes.stale_chunks += old.keys() - {chunk.id for chunk in chunks}
+
+    async def _old_chunks(self, source_path: str) -> dict[str, ChunkRecord]:
+        if self._base_catalog is None:
+            return {}
+        records = await self._base_catalog.document_chunks(source_path)
+        return {record.chunk.id: record for record in records}
 
     def _record(self, document: Document, chunk: Chunk, old: ChunkRecord | None) -> ChunkRecord:
         same_text = old is not None and old.chunk.content_hash == chunk.content_hash
@@ -251,9 +254,7 @@ class _Run:
         if not self._options.allow_shrink:
             check_shrinking(before.keys(), removed)
         for source_path in removed:
-            if self._base_catalog is not None:
-                records = await self._base_catalog.document_chunks(source_path)
-                self._changes.stale_chunks += [record.chunk.id for record in records]
+            self._changes.stale_chunks += await self._old_chunks(source_path)
             _, catalog = await self._next()
             await catalog.remove(source_path)
         self._changes.removed += removed

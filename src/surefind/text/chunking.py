@@ -117,18 +117,15 @@ class _Cutter:
         self._max_tokens = settings.max_tokens - context_tokens
 
     def cut(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """(start, end, tokens), without white space around."""
-        begin: int | None = None
-        stop, tokens = start, 0
-        for piece_start, piece_end, piece_tokens in self._pieces((start, end), 0):
-            if begin is not None and not self._fits(begin, piece_end, tokens + piece_tokens):
+        """(start, end, tokens), without white space around. The span holds some text."""
+        pieces = self._pieces((start, end), 0)
+        begin, stop, tokens = next(pieces)
+        for piece_start, piece_end, piece_tokens in pieces:
+            if not self._fits(begin, piece_end, tokens + piece_tokens):
                 yield (begin, stop, tokens)
-                begin = None
-            if begin is None:
                 begin, tokens = piece_start, 0
             stop, tokens = piece_end, tokens + piece_tokens
-        if begin is not None:
-            yield (begin, stop, tokens)
+        yield (begin, stop, tokens)
 
     def _fits(self, start: int, end: int, tokens: int) -> bool:
         return tokens <= self._max_tokens and end - start <= self._max_chars

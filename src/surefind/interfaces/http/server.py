@@ -19,7 +19,7 @@ GRACE_S = 10
 
 def loop_factory() -> asyncio.AbstractEventLoop:
     """Uvloop where there is one: measured faster under load; Windows has none."""
-    if find_spec("uvloop") is None:
+    if find_spec("uvloop") is None:  # pragma: no cover - it is always installed on POSIX
         return asyncio.new_event_loop()
     import uvloop  # noqa: PLC0415
 
