@@ -57,6 +57,12 @@ def test_headings_are_those_of_a_commonmark_parser(text: str) -> None:
         "\n\n# a\n\n\n\nb\n\n",
         "```\nnever closed\n# code",
         "",
+        "<?\n\n# no\n?>\n# out\n<!DOCTYPE\n# no\n>\n# out\n<![CDATA[\n\n# no\n]]>\n# out",
+        ">\n0\n-",
+        "-\n0\n---",
+        "- # in\nout\n---",
+        "> # in\nout\n---\n> > deep\nlazy\n---",
+        "> ```\nout\n---",
         "-   a\n\n    # in\n\n-\n\n  # out",
     ],
 )

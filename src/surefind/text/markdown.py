@@ -17,7 +17,10 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _LIST_ITEM = re.compile(r"( {0,3}(?:[-+*]|\d{1,9}[.)]))([ \t]+|$)")
 _QUOTE = re.compile(r" {0,3}>")
 _RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_RAW_HTML = re.compile(r" {0,3}<(!--|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
+_RAW_HTML = re.compile(
+    r" {0,3}<(!--|\?|!\[CDATA\[|!(?=[a-z])|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE
+)
+_RAW_HTML_ENDS = {"!--": "-->", "?": "?>", "![cdata[": "]]>", "!": ">"}
 _EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
@@ -127,13 +130,13 @@ class _Scanner:
         item = _LIST_ITEM.match(line)
         if item is not None and self._may_open_list(line, item):
             self._close_paragraph()
-            self._lazy = True
+            self._lazy = _holds_paragraph(line)
             self._empty_item = not line[item.end() :].strip()
             padding = len(item.group(2).expandtabs(4))
             self._list_indent = len(item.group(1)) + (padding if 1 <= padding <= 4 else 1)
         elif _QUOTE.match(line):
             self._close_paragraph()
-            self._lazy = True
+            self._lazy = _holds_paragraph(line)
         elif self._lazy or (self._paragraph is None and _indent(line) >= 4):
             return
         else:
@@ -151,7 +154,7 @@ class _Scanner:
     def _open_raw_html(self, line: str, opening: re.Match[str]) -> None:
         self._close_containers()
         name = opening.group(1).lower()
-        end = "-->" if name == "!--" else f"</{name}>"
+        end = _RAW_HTML_ENDS.get(name, f"</{name}>")
         if end not in line.lower()[opening.end() :]:
             self._raw_html_end = end
 
@@ -196,6 +199,14 @@ class _Scanner:
         self._close_paragraph()
         self._lazy = False
         self._list_indent = 0
+
+
+def _holds_paragraph(line: str) -> bool:
+    """Whether a line of a list or a quote leaves a paragraph open, for the next one to go on."""
+    while (marker := _QUOTE.match(line) or _LIST_ITEM.match(line)) is not None:
+        line = line[marker.end() :]
+    closed = _ATX.match(line) or _FENCE.match(line) or _RULE.match(line)
+    return bool(line.strip()) and not closed
 
 
 def plain(inline: str) -> str:
