@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from commands import serving, surefind
@@ -24,18 +24,18 @@ def server(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture
-def client(server: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server, timeout=30) as client:
+def client(server: str) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=server, timeout=30) as client:
         yield client
 
 
-def error_of(response: httpx.Response) -> tuple[int, str, str]:
+def error_of(response: httpx2.Response) -> tuple[int, str, str]:
     body = response.json()
     assert set(body) == {"error", "message"}
     return response.status_code, body["error"], body["message"]
 
 
-def test_search_answers_in_the_contracts_shape(client: httpx.Client) -> None:
+def test_search_answers_in_the_contracts_shape(client: httpx2.Client) -> None:
     answer = client.post("/search", json={"query": "Which voltage is needed?", "top_k": 3})
     assert answer.status_code == 200
     body = answer.json()
@@ -53,7 +53,7 @@ def test_search_answers_in_the_contracts_shape(client: httpx.Client) -> None:
     assert all(0 <= score <= 1 for score in scores)
 
 
-def test_the_defaults_are_five_results_in_the_order_of_the_cosine(client: httpx.Client) -> None:
+def test_the_defaults_are_five_results_in_the_order_of_the_cosine(client: httpx2.Client) -> None:
     question = {"query": "descale with vinegar"}
     default = client.post("/search", json=question).json()["results"]
     dense = client.post("/retrieve", json={**question, "mode": "dense"}).json()["hits"]
@@ -86,19 +86,19 @@ def test_the_defaults_are_five_results_in_the_order_of_the_cosine(client: httpx.
     ],
 )
 def test_a_bad_request_is_a_400_that_names_the_field(
-    client: httpx.Client, body: object, field: str
+    client: httpx2.Client, body: object, field: str
 ) -> None:
     status, name, message = error_of(client.post("/search", json=body))
     assert (status, name) == (400, "validation_error")
     assert message.startswith(f"{field}:")
 
 
-def test_the_limits_themselves_are_fine(client: httpx.Client) -> None:
+def test_the_limits_themselves_are_fine(client: httpx2.Client) -> None:
     assert client.post("/search", json={"query": "x" * 500, "top_k": 20}).status_code == 200
     assert client.post("/search", json={"query": "x", "top_k": 1}).status_code == 200
 
 
-def test_what_is_no_json_is_a_400_too(client: httpx.Client) -> None:
+def test_what_is_no_json_is_a_400_too(client: httpx2.Client) -> None:
     headers = {"content-type": "application/json"}
     for content in (b'{"query": ', b"", b"\xff\xfe", b"null"):
         status, name, _ = error_of(client.post("/search", content=content, headers=headers))
@@ -107,7 +107,7 @@ def test_what_is_no_json_is_a_400_too(client: httpx.Client) -> None:
     assert "Content-Type: application/json" in error_of(text)[2]
 
 
-def test_a_body_that_is_too_large_is_refused_declared_or_not(client: httpx.Client) -> None:
+def test_a_body_that_is_too_large_is_refused_declared_or_not(client: httpx2.Client) -> None:
     large = json.dumps({"query": "x" * 2_000_000}).encode()
     status, name, message = error_of(client.post("/search", content=large))
     assert (status, name) == (400, "validation_error")
@@ -119,11 +119,11 @@ def test_a_body_that_is_too_large_is_refused_declared_or_not(client: httpx.Clien
 
     try:
         assert client.post("/search", content=pieces()).status_code == 400
-    except httpx.WriteError:  # the server has hung up on the rest, as it may
+    except httpx2.WriteError:  # the server has hung up on the rest, as it may
         assert client.get("/health").status_code == 200
 
 
-def test_an_unknown_path_and_method_have_the_same_form(client: httpx.Client) -> None:
+def test_an_unknown_path_and_method_have_the_same_form(client: httpx2.Client) -> None:
     assert error_of(client.get("/nothing"))[:2] == (404, "not_found")
     assert error_of(client.get("/search"))[:2] == (405, "method_not_allowed")
     assert error_of(client.get("/static/../../../settings.py"))[:2] == (404, "not_found")
@@ -131,14 +131,14 @@ def test_an_unknown_path_and_method_have_the_same_form(client: httpx.Client) -> 
     assert error_of(client.get("/read/other/docs/index.md"))[:2] == (404, "not_found")
 
 
-def test_health_is_exactly_the_contracts(client: httpx.Client) -> None:
+def test_health_is_exactly_the_contracts(client: httpx2.Client) -> None:
     answer = client.get("/health")
     assert answer.status_code == 200
     assert answer.json() == {"status": "ok", "qdrant": True, "postgres": True}
     assert client.head("/health").status_code == client.head("/").status_code == 200
 
 
-def test_retrieve_gives_everything_known(client: httpx.Client) -> None:
+def test_retrieve_gives_everything_known(client: httpx2.Client) -> None:
     answer = client.post("/retrieve", json={"query": "error E42", "top_k": 2}).json()
     hit = answer["hits"][0]
     assert hit["breadcrumb"] == "Errors > E42"
@@ -154,14 +154,14 @@ def test_retrieve_gives_everything_known(client: httpx.Client) -> None:
     assert error_of(client.post("/retrieve", json={"query": "x", "threshold": 1.5}))[0] == 400
 
 
-def test_a_page_can_be_read_at_its_heading(client: httpx.Client) -> None:
+def test_a_page_can_be_read_at_its_heading(client: httpx2.Client) -> None:
     page = client.get("/read/docs/docs/guide/install.md")
     assert page.status_code == 200
     assert '<section id="power">## Power' in page.text
     assert "<title>Installing · surefind</title>" in page.text
 
 
-def test_a_person_who_follows_a_dead_link_gets_a_page(client: httpx.Client) -> None:
+def test_a_person_who_follows_a_dead_link_gets_a_page(client: httpx2.Client) -> None:
     page = client.get("/read/docs/docs/<b>none.md", headers={"accept": "text/html,*/*"})
     assert page.status_code == 404
     assert page.headers["content-type"].startswith("text/html")
@@ -169,7 +169,7 @@ def test_a_person_who_follows_a_dead_link_gets_a_page(client: httpx.Client) -> N
     assert "<b>none" not in page.text
 
 
-def test_the_page_and_its_parts_are_served_with_a_strict_policy(client: httpx.Client) -> None:
+def test_the_page_and_its_parts_are_served_with_a_strict_policy(client: httpx2.Client) -> None:
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html")
     policy = page.headers["content-security-policy"]
@@ -180,7 +180,7 @@ def test_the_page_and_its_parts_are_served_with_a_strict_policy(client: httpx.Cl
     assert (style.status_code, style.headers["cache-control"]) == (200, "no-cache")
 
 
-def test_openapi_says_what_the_contract_says(client: httpx.Client) -> None:
+def test_openapi_says_what_the_contract_says(client: httpx2.Client) -> None:
     schema = client.get("/openapi.json").json()
     request = schema["components"]["schemas"]["SearchRequest"]["properties"]
     assert (request["query"]["minLength"], request["query"]["maxLength"]) == (1, 500)
@@ -196,7 +196,7 @@ def test_many_at_once_are_all_answered(server: str) -> None:
     questions = [f"question number {number} about tea" for number in range(60)]
 
     def ask(question: str) -> int:
-        return httpx.post(f"{server}/search", json={"query": question}, timeout=60).status_code
+        return httpx2.post(f"{server}/search", json={"query": question}, timeout=60).status_code
 
     with ThreadPoolExecutor(20) as pool:
         assert list(pool.map(ask, questions)) == [200] * 60
@@ -205,41 +205,41 @@ def test_many_at_once_are_all_answered(server: str) -> None:
 def test_an_ingest_beside_the_server_is_picked_up_without_a_restart(home: Path) -> None:
     with serving(cwd=home) as (address, _):
         question = {"query": "how do I reach support by telephone", "mode": "hybrid"}
-        before = httpx.post(f"{address}/search", json=question, timeout=30).json()["results"]
+        before = httpx2.post(f"{address}/search", json=question, timeout=30).json()["results"]
         (home / "docs" / "support.md").write_text(
             "# Support\n\nCall our telephone number 555-0100."
         )
         assert surefind("ingest", "docs", cwd=home).returncode == 0
-        after = httpx.post(f"{address}/search", json=question, timeout=30).json()["results"]
+        after = httpx2.post(f"{address}/search", json=question, timeout=30).json()["results"]
         assert "docs/support.md" not in [hit["source_path"] for hit in before]
         assert after[0]["source_path"] == "docs/support.md"
         assert surefind("generations", "rollback", cwd=home).returncode == 0
-        back = httpx.post(f"{address}/search", json=question, timeout=30).json()["results"]
+        back = httpx2.post(f"{address}/search", json=question, timeout=30).json()["results"]
         assert back == before
 
 
 def test_a_server_may_start_before_anything_is_ingested(home: Path) -> None:
     with serving("--data-dir", "empty", cwd=home) as (address, _):
-        status, name, message = error_of(httpx.post(f"{address}/search", json={"query": "tea"}))
+        status, name, message = error_of(httpx2.post(f"{address}/search", json={"query": "tea"}))
         assert (status, name) == (503, "service_unavailable")
         assert "surefind ingest" in message
-        health = httpx.get(f"{address}/health")
+        health = httpx2.get(f"{address}/health")
         assert (health.status_code, health.json()["status"]) == (503, "error")
-        assert error_of(httpx.post(f"{address}/retrieve", json={"query": "tea"}))[0] == 404
+        assert error_of(httpx2.post(f"{address}/retrieve", json={"query": "tea"}))[0] == 404
         assert surefind("ingest", "docs", "--data-dir", "empty", cwd=home).returncode == 0
-        assert httpx.post(f"{address}/search", json={"query": "tea"}).status_code == 200
-        assert httpx.get(f"{address}/health").status_code == 200
+        assert httpx2.post(f"{address}/search", json={"query": "tea"}).status_code == 200
+        assert httpx2.get(f"{address}/health").status_code == 200
 
 
 def test_a_lost_catalog_is_degraded_and_search_still_answers(home: Path) -> None:
     (home / ".surefind/collections/docs/0001/catalog.sqlite").write_bytes(b"lost" * 500)
     with serving(cwd=home) as (address, _):
-        health = httpx.get(f"{address}/health")
+        health = httpx2.get(f"{address}/health")
         assert health.status_code == 503
         assert health.json() == {"status": "degraded", "qdrant": True, "postgres": False}
-        found = httpx.post(f"{address}/search", json={"query": "vinegar"}, timeout=30).json()
+        found = httpx2.post(f"{address}/search", json={"query": "vinegar"}, timeout=30).json()
         assert found["results"][0]["source_path"] == "docs/guide/cleaning.md"
-        assert error_of(httpx.get(f"{address}/read/docs/docs/index.md"))[0] == 503
+        assert error_of(httpx2.get(f"{address}/read/docs/docs/index.md"))[0] == 503
 
 
 def test_sigterm_lets_a_running_request_finish_and_gives_everything_back(home: Path) -> None:

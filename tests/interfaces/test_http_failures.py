@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from surefind.bootstrap import Application
@@ -22,9 +22,9 @@ async def application(ingested: Path) -> AsyncIterator[Application]:
     await application.close()
 
 
-def client_of(application: Application) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(create_app(application), raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://surefind")
+def client_of(application: Application) -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(create_app(application), raise_app_exceptions=False)
+    return httpx2.AsyncClient(transport=transport, base_url="http://surefind")
 
 
 async def test_a_failing_embedder_is_a_502_and_health_does_not_ask_it(

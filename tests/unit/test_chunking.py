@@ -140,6 +140,50 @@ def test_the_pieces_of_a_long_section_are_all_told_where_they_are() -> None:
     assert [chunk.anchor for chunk in chunks] == ["long"] * len(chunks)
 
 
+def test_a_table_that_is_cut_repeats_its_head_in_what_is_embedded() -> None:
+    rows = "\n".join(f"| option {n} | what it does |" for n in range(30))
+    text = f"# Options\n\n| name | meaning |\n|------|---------|\n{rows}\n\nafter"
+    document, chunks = chunked(text, ChunkerSettings(max_tokens=40, max_chars=1999))
+    assert len(chunks) > 3
+    assert chunks[0].context == ""
+    for chunk in chunks[1:-1]:
+        assert chunk.context == "Options\n\n| name | meaning |\n|------|---------|"
+        assert chunk.text.startswith("| option")
+        assert chunk.text == document.text[chunk.start : chunk.end]
+        assert chunk.tokens <= 40
+
+
+def test_code_that_is_cut_repeats_its_fence_and_what_follows_does_not() -> None:
+    code = "\n".join(f"call number {n}" for n in range(30))
+    _, chunks = chunked(
+        f"# Code\n\n```python\n{code}\n```\n\n" + "words after it. " * 20,
+        ChunkerSettings(max_tokens=30, max_chars=1999),
+    )
+    assert chunks[1].context == "Code\n\n```python"
+    assert chunks[-1].context == "Code"
+    assert all(chunk.tokens <= 30 for chunk in chunks)
+
+
+def test_a_head_that_would_fill_the_budget_is_not_repeated() -> None:
+    head = " | ".join(f"column {n}" for n in range(20))
+    rule = "|".join(["---"] * 20)
+    _, chunks = chunked(
+        f"{head}\n{rule}\n" + "a | b | c\n" * 30, ChunkerSettings(max_tokens=45, max_chars=1999)
+    )
+    assert len(chunks) > 2
+    assert all("column" not in chunk.context for chunk in chunks[1:])
+
+
+def test_a_list_is_whole_where_it_fits() -> None:
+    items = "\n\n".join(f"- item number {n}" for n in range(3))
+    _, chunks = chunked(f"some words before it\n\n{items}\n\nand some after", SMALL)
+    assert [chunk.text for chunk in chunks] == [
+        "some words before it",
+        items,
+        "and some after",
+    ]
+
+
 def test_a_page_of_headings_alone_is_still_found() -> None:
     _, chunks = read("# One\n\n## Two\n\n### Three")
     assert [chunk.text for chunk in chunks] == ["# One\n\n## Two\n\n### Three"]

@@ -72,12 +72,49 @@ def test_the_awkward_cases_agree_with_commonmark_too(text: str) -> None:
 
 def test_code_is_where_the_fences_are() -> None:
     text = "a\n\n```py\nx\n```\n\nb\n\n~~~\ny"
-    assert [text[start:end] for start, end in outline(text).code] == ["```py\nx\n```\n", "~~~\ny"]
+    assert [text[block.start : block.end] for block in outline(text).code] == [
+        "```py\nx\n```\n",
+        "~~~\ny",
+    ]
 
 
 def test_a_border_is_where_a_block_begins_and_never_inside_code() -> None:
     text = "a\nb\n\nc\n\n```\nx\n\ny\n```\n\n\nd"
     assert [text[border] for border in outline(text).borders] == ["c", "`", "d"]
+
+
+def test_a_border_inside_a_list_is_an_inner_one() -> None:
+    text = "a\n\n- x\n\n  more of x\n\n- y\n\nout\n\n1. one\n\n***\n\nend"
+    found = outline(text)
+    assert [text[border:].split("\n", maxsplit=1)[0] for border in found.inner_borders] == [
+        "  more of x",
+        "- y",
+    ]
+    assert [text[border:].split("\n", maxsplit=1)[0] for border in found.borders] == [
+        "- x",
+        "out",
+        "1. one",
+        "***",
+        "end",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "heads"),
+    [
+        ("| a | b |\n|---|---|\n| 1 | 2 |\nstill\n\nout", ["| a | b |\n|---|---|\n"]),
+        ("words\na | b\n:-- | --:\n1 | 2\n# out", ["a | b\n:-- | --:\n"]),
+        ("| a |\n|---|", ["| a |\n|---|"]),
+        ("a | b\n---\n1 | 2", []),
+        ("no bars\n--- | ---", []),
+        ("```\n| a |\n|---|\n```", []),
+        ("- | a |\n  |---|", []),
+    ],
+)
+def test_tables_are_where_github_sees_them(text: str, heads: list[str]) -> None:
+    tables = outline(text).tables
+    assert [text[table.start : table.head] for table in tables] == heads
+    assert all("out" not in text[table.start : table.end] for table in tables)
 
 
 def test_anchors_are_those_of_github_and_docusaurus() -> None:

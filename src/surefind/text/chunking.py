@@ -2,10 +2,10 @@
 
 import hashlib
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from surefind.model import Chunk, ChunkerSettings, Document
@@ -20,6 +20,7 @@ _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"')\]]*\s+")
 _WORD = re.compile(r"\s+")
 _MOSTLY_CODE = 0.8
 _CONTEXT_SHARE = 4  # headings may take up to a quarter of the budget
+_HEAD_SHARE = 3  # and the opening of a table or code block a third of the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +47,26 @@ def chunk_document(
         # The first piece spells out its own heading; those after it are told all of them.
         first_context = _shorten(" > ".join(section.inherited), settings, count_tokens)
         context = _shorten(" > ".join(section.path), settings, count_tokens)
-        cutter = _Cutter(document.text, structure, settings, count_tokens, count_tokens(context))
-        for piece, (start, end, tokens) in enumerate(cutter.cut(section.start, section.end)):
-            text = document.text[start:end]
-            own_context = context if piece else first_context
-            has_code, content_type = _kind(text, start, end, structure)
+        context_tokens = max(count_tokens(context), count_tokens(first_context))
+        cutter = _Cutter(document.text, structure, settings, count_tokens, context_tokens)
+        for number, piece in enumerate(cutter.cut(section.start, section.end)):
+            text = document.text[piece.start : piece.end]
+            own_context = "\n\n".join(
+                filter(None, (context if number else first_context, piece.head))
+            )
+            has_code, content_type = _kind(text, piece.start, piece.end, structure)
             chunks.append(
                 Chunk(
                     id=chunk_id(document.source_path, section.anchor, ordinals[section.anchor]),
                     source_path=document.source_path,
                     position=len(chunks),
                     text=text,
-                    start=start,
-                    end=end,
+                    start=piece.start,
+                    end=piece.end,
                     heading_path=section.path,
                     context=own_context,
                     anchor=section.anchor,
-                    tokens=tokens + count_tokens(own_context),
+                    tokens=piece.tokens + count_tokens(own_context),
                     content_hash=hashlib.sha256(text.encode()).hexdigest(),
                     has_code=has_code,
                     content_type=content_type,
@@ -99,6 +103,16 @@ def _sections(document: Document, structure: Outline) -> Iterator[_Section]:
         start = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A span with its tokens. `head` is the opening of the table or code block it goes on with."""
+
+    start: int
+    end: int
+    tokens: int
+    head: str = ""
+
+
 class _Cutter:
     """Cuts one section's span into pieces within the budget."""
 
@@ -111,51 +125,66 @@ class _Cutter:
         context_tokens: int,
     ) -> None:
         self._text = text
-        self._borders = structure.borders
+        self._structure = structure
+        self._opened = sorted((*structure.code, *structure.tables), key=lambda block: block.start)
         self._count = count_tokens
         self._max_chars = settings.max_chars
         self._max_tokens = settings.max_tokens - context_tokens
 
-    def cut(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """(start, end, tokens), without white space around. The span holds some text."""
-        pieces = self._pieces((start, end), 0)
-        begin, stop, tokens = next(pieces)
-        for piece_start, piece_end, piece_tokens in pieces:
-            if not self._fits(begin, piece_end, tokens + piece_tokens):
-                yield (begin, stop, tokens)
-                begin, tokens = piece_start, 0
-            stop, tokens = piece_end, tokens + piece_tokens
-        yield (begin, stop, tokens)
+    def cut(self, start: int, end: int) -> Iterator[_Piece]:
+        """Pieces without white space around, in order. The span holds some text."""
+        parts = self._parts((start, end), 0)
+        piece = next(parts)
+        for part in parts:
+            together = _Piece(piece.start, part.end, piece.tokens + part.tokens, piece.head)
+            if self._fits(together):
+                piece = together
+            else:
+                yield piece
+                piece = replace(part, head=self._head_of(part.start))
+        yield piece
 
-    def _fits(self, start: int, end: int, tokens: int) -> bool:
-        return tokens <= self._max_tokens and end - start <= self._max_chars
+    def _fits(self, piece: _Piece) -> bool:
+        tokens = piece.tokens + (self._count(piece.head) if piece.head else 0)
+        return tokens <= self._max_tokens and piece.end - piece.start <= self._max_chars
 
-    def _pieces(self, span: Span, level: int) -> Iterator[tuple[int, int, int]]:
-        """The largest pieces that fit: blocks, then lines, sentences, words, characters."""
+    def _head_of(self, start: int) -> str:
+        """What a piece that begins inside a table or a code block has to be told of it."""
+        number = bisect_right(self._opened, start, key=lambda block: block.start) - 1
+        if number < 0:
+            return ""
+        block = self._opened[number]
+        head = self._text[block.start : block.head].strip()
+        inside = block.head <= start < block.end
+        return head if inside and self._count(head) <= self._max_tokens // _HEAD_SHARE else ""
+
+    def _parts(self, span: Span, level: int) -> Iterator[_Piece]:
+        """The largest parts that fit: blocks, then items, lines, sentences, words, characters."""
         start, end = self._trim(*span)
         if start == end:
             return
         # A very long span can't fit: do not spend a token count on it.
         if end - start <= self._max_chars:
-            tokens = self._count(self._text[start:end])
-            if tokens <= self._max_tokens or end - start == 1:
-                yield (start, end, tokens)
+            part = _Piece(start, end, self._count(self._text[start:end]), self._head_of(start))
+            if self._fits(part) or end - start == 1:
+                yield replace(part, head="")
                 return
         for inner in self._split(start, end, level):
-            yield from self._pieces(inner, level + 1)
+            yield from self._parts(inner, level + 1)
 
     def _split(self, start: int, end: int, level: int) -> Iterator[Span]:
-        if level == 0:
-            low, high = bisect_left(self._borders, start + 1), bisect_left(self._borders, end)
-            points = list(self._borders[low:high])
-        elif level <= 3:
-            pattern = (_LINE, _SENTENCE, _WORD)[level - 1]
+        if level <= 1:
+            outline = self._structure
+            borders = outline.borders if level == 0 else outline.inner_borders
+            low, high = bisect_left(borders, start + 1), bisect_left(borders, end)
+            points = list(borders[low:high])
+        elif level <= 4:
+            pattern = (_LINE, _SENTENCE, _WORD)[level - 2]
             points = [match.end() for match in pattern.finditer(self._text, start, end)]
         else:
             size = max(1, min(self._max_chars, (end - start + 1) // 2))
             points = list(range(start + size, end, size))
-        edges = [start, *points, end]
-        return pairwise(edges)
+        return pairwise([start, *points, end])
 
     def _trim(self, start: int, end: int) -> Span:
         """Without the white space around it, but with the indentation of its first line."""
@@ -176,10 +205,7 @@ def _shorten(context: str, settings: ChunkerSettings, count_tokens: CountTokens)
 
 
 def _kind(text: str, start: int, end: int, structure: Outline) -> tuple[bool, str]:
-    code = sum(
-        max(0, min(end, code_end) - max(start, code_start))
-        for code_start, code_end in structure.code
-    )
+    code = sum(max(0, min(end, block.end) - max(start, block.start)) for block in structure.code)
     if not code:
         return False, "text"
     return True, "code" if code >= _MOSTLY_CODE * len(text) else "mixed"

@@ -21,6 +21,7 @@ _RAW_HTML = re.compile(
     r" {0,3}<(!--|\?|!\[CDATA\[|!(?=[a-z])|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE
 )
 _RAW_HTML_ENDS = {"!--": "-->", "?": "?>", "![cdata[": "]]>", "!": ">"}
+_TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+$")
 _EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
@@ -39,12 +40,27 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
-    """`borders` are the offsets where a block begins after a blank line, outside of code."""
+class Opened:
+    """A table or a code block. What lies from `start` to `head` opens it: without it, the rest of
+    the block can't be understood.
+    """
 
-    headings: tuple[Heading, ...]
-    borders: tuple[int, ...]
-    code: tuple[tuple[int, int], ...]
+    start: int
+    head: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Where a text may be cut. `borders` are the offsets where a block begins after a blank line;
+    `inner_borders` are those inside lists. Neither lies inside of code.
+    """
+
+    headings: tuple[Heading, ...] = ()
+    borders: tuple[int, ...] = ()
+    inner_borders: tuple[int, ...] = ()
+    code: tuple[Opened, ...] = ()
+    tables: tuple[Opened, ...] = ()
 
 
 def outline(text: str) -> Outline:
@@ -55,16 +71,34 @@ def outline(text: str) -> Outline:
         scanner.line(line, start, end)
         start = end
     scanner.finish(len(text))
-    return Outline(tuple(scanner.headings), tuple(scanner.borders), tuple(scanner.code))
+    return Outline(
+        headings=tuple(scanner.headings),
+        borders=tuple(scanner.borders),
+        inner_borders=tuple(scanner.inner_borders),
+        code=tuple(scanner.code),
+        tables=tuple(scanner.tables),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    character: str
+    length: int
+    start: int
+    head: int
 
 
 class _Scanner:
     def __init__(self) -> None:
         self.headings: list[Heading] = []
         self.borders: list[int] = []
-        self.code: list[tuple[int, int]] = []
+        self.inner_borders: list[int] = []
+        self.code: list[Opened] = []
+        self.tables: list[Opened] = []
         self._anchors: dict[str, int] = {}
-        self._fence: tuple[str, int, int] | None = None  # its character, its length, where it began
+        self._fence: _Fence | None = None
+        self._table: Opened | None = None
+        self._last: tuple[str, int] = ("", 0)  # the line before, and where it began
         self._raw_html_end: str | None = None
         self._paragraph: int | None = None  # where the open paragraph began, if it may be a heading
         self._paragraph_lines: list[str] = []
@@ -81,27 +115,34 @@ class _Scanner:
                 self._raw_html_end = None
         elif not line.strip():
             self._after_blank = True
+            self._close_table()
             self._close_paragraph()
             self._lazy = False
             if self._empty_item:  # a blank line ends an item that holds nothing yet
                 self._list_indent = 0
         else:
             if self._after_blank:
-                self.borders.append(start)
+                self._border(line, start)
                 self._after_blank = False
             self._block_line(line, start, end)
+        self._last = (line, start)
 
     def finish(self, end: int) -> None:
         """An unclosed fence reaches to the end, as CommonMark has it."""
+        self._close_table()
         if self._fence is not None:
-            self.code.append((self._fence[2], end))
+            self.code.append(Opened(self._fence.start, self._fence.head, end))
 
-    def _inside_fence(self, fence: tuple[str, int, int], line: str, end: int) -> None:
-        character, length, began = fence
+    def _border(self, line: str, start: int) -> None:
+        goes_on = _indent(line) >= self._list_indent or _LIST_ITEM.match(line)
+        inside = self._list_indent and goes_on and not _RULE.match(line)
+        (self.inner_borders if inside else self.borders).append(start)
+
+    def _inside_fence(self, fence: "_Fence", line: str, end: int) -> None:
         stripped = line.strip(" \t")
         indent = len(line) - len(line.lstrip(" "))
-        if indent <= 3 and len(stripped) >= length and not stripped.strip(character):
-            self.code.append((began, end))
+        if indent <= 3 and len(stripped) >= fence.length and not stripped.strip(fence.character):
+            self.code.append(Opened(fence.start, fence.head, end))
             self._fence = None
 
     def _block_line(self, line: str, start: int, end: int) -> None:
@@ -115,7 +156,7 @@ class _Scanner:
         fence = _FENCE.match(line)
         if fence is not None:
             self._close_containers()
-            self._fence = (fence.group(1)[0], len(fence.group(1)), start)
+            self._fence = _Fence(fence.group(1)[0], len(fence.group(1)), start, end)
             return
         raw_html = _RAW_HTML.match(line)
         if raw_html is not None:
@@ -124,7 +165,17 @@ class _Scanner:
         if _RULE.match(line):
             self._close_containers()
             return
-        self._text_line(line, start)
+        if not self._table_line(line, end):
+            self._text_line(line, start)
+
+    def _table_line(self, line: str, end: int) -> bool:
+        """A table is a row with bars, a rule with bars below it, and what follows without a gap."""
+        if self._table is not None:
+            self._table = Opened(self._table.start, self._table.head, end)
+        elif self._paragraph is not None and "|" in self._last[0] and _TABLE_RULE.match(line):
+            self._table = Opened(self._last[1], end, end)
+            self._close_paragraph()
+        return self._table is not None
 
     def _text_line(self, line: str, start: int) -> None:
         item = _LIST_ITEM.match(line)
@@ -195,7 +246,13 @@ class _Scanner:
         self._paragraph = None
         self._paragraph_lines = []
 
+    def _close_table(self) -> None:
+        if self._table is not None:
+            self.tables.append(self._table)
+            self._table = None
+
     def _close_containers(self) -> None:
+        self._close_table()
         self._close_paragraph()
         self._lazy = False
         self._list_indent = 0
