@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead lock clean
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking lock clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ check: lint types test coverage corpora browser  ## Everything CI runs
 
 bench-overhead: $(VENV)/dev model  ## What surefind adds on top of its bare parts
 	@$(BIN)/python bench/overhead.py
+
+bench-chunking: $(VENV)/dev model  ## Strategies and sizes of chunks, on labelled questions
+	@$(BIN)/python bench/chunking.py
 
 lock:  ## Recompile requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)

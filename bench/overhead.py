@@ -22,7 +22,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.filesystem import FolderSource
+from surefind.adapters.filesystem import sources_of
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import TOKENIZER, WEIGHTS, locate
 from surefind.adapters.qdrant_edge import Bm25TermCounter, EdgeIndexStore
@@ -81,7 +81,9 @@ class Bench:
                 "bench",
             )
             began = time.perf_counter()
-            report = await Ingestor(tools).run([FolderSource(folder)], IngestOptions("docs"))
+            report = await Ingestor(tools).run(
+                sources_of([folder], "docs", None), IngestOptions("docs")
+            )
             ours.append(time.perf_counter() - began)
             catalog = await catalogs.open((await catalogs.manifests("docs"))[0].ref)
             passages = [record.chunk.passage async for record in catalog.chunks()]

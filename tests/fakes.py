@@ -22,11 +22,13 @@ from surefind.model import (
     GenerationRef,
     Manifest,
     PageFailure,
+    PageUnchanged,
     Ranking,
     SourcePage,
     Terms,
 )
-from surefind.ports import DenseProbe, IndexEntry, Matrix, TermProbe, Vector
+from surefind.ports import DenseProbe, IndexEntry, Matrix, Site, TermProbe, Vector
+from surefind.text.sites import PlainSite, ReaderSite
 
 WORDS = re.compile(r"\w+")
 
@@ -114,12 +116,21 @@ class PageSource:
         pages: Mapping[str, str | bytes],
         failing: Mapping[str, str] | None = None,
         name: str = "docs",
+        base_url: str | None = None,
     ) -> None:
         self._pages = pages
         self._failing = failing or {}
         self.name = name
+        self.site: Site = PlainSite(base_url) if base_url else ReaderSite("docs", name)
+        self.fingerprint = f"site {base_url}"
 
-    async def pages(self) -> AsyncIterator[SourcePage | PageFailure]:
+    @property
+    def left(self) -> Sequence[PageFailure]:
+        return ()
+
+    async def pages(
+        self, known: Mapping[str, str] | None = None
+    ) -> AsyncIterator[SourcePage | PageFailure | PageUnchanged]:
         for path in sorted({*self._pages, *self._failing}):
             source_path = f"{self.name}/{path}"
             if path in self._failing:
@@ -127,7 +138,7 @@ class PageSource:
             else:
                 content = self._pages[path]
                 raw = content.encode() if isinstance(content, str) else content
-                yield SourcePage(source_path, path, raw)
+                yield SourcePage(source_path, path, raw, path[path.rindex(".") :])
 
 
 # --- stores -----------------------------------------------------------------------------------
@@ -244,6 +255,9 @@ class MemoryCatalogStore:
     async def current(self, collection: str) -> int | None:
         return self.pointers.get(collection)
 
+    async def token(self, collection: str) -> object:
+        return self.pointers.get(collection)
+
     async def manifest(self, ref: GenerationRef) -> Manifest:
         if ref not in self.sealed:
             raise UnknownGeneration(f"there is no generation {ref}")
@@ -311,7 +325,9 @@ class MemoryCatalog:
 
     async def documents(self) -> list[DocumentRecord]:
         return [
-            DocumentRecord(d.source_path, d.url, d.slug, d.title, d.content_hash, len(records))
+            DocumentRecord(
+                d.source_path, d.url, d.slug, d.title, d.content_hash, d.validator, len(records)
+            )
             for _, (d, records) in sorted(self._documents.items())
         ]
 

@@ -6,19 +6,20 @@ Vendors are imported when they are wanted: help texts and catalogs need no embed
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefind.model import IngestReport, Query, SearchResult
-    from surefind.ports import CatalogStore, IndexStore
+    from surefind.ports import CatalogStore, IndexStore, Source
     from surefind.services.building import Report
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.generations import Generations
+    from surefind.services.inspect import Inspection
     from surefind.services.reading import CollectionReader
     from surefind.services.search import Searcher
     from surefind.settings import Settings
@@ -92,17 +93,21 @@ class Application:
         *,
         rebuild: bool = False,
         allow_shrink: bool = False,
+        dry_run: bool = False,
+        websites: Sequence[str] = (),
+        crawl: Mapping[str, Any] | None = None,
     ) -> IngestReport:
-        from surefind.adapters.filesystem import sources_of
+        """`crawl` holds what is asked of the crawler, by the names of its options."""
         from surefind.adapters.qdrant_edge import Bm25TermCounter
         from surefind.services.building import IngestTools
         from surefind.services.ingest import IngestOptions, Ingestor
 
-        sources = sources_of(paths)
-        self._folder.prepare()
-        await self.index.require_room(points=0, dimensions=0)
+        sources = self._sources(paths, websites, crawl or {})
+        if not dry_run:
+            self._folder.prepare()
+            await self.index.require_room(points=0, dimensions=0)
         tools = IngestTools(
-            embedder=await self.embedder(writing=True),
+            embedder=await self.embedder(writing=not dry_run),
             terms=Bm25TermCounter(),
             index=self.index,
             catalogs=self.catalogs,
@@ -111,33 +116,57 @@ class Application:
         )
         options = IngestOptions(
             collection=self.settings.collection,
-            base_url=self.settings.base_url,
             rebuild=rebuild,
             allow_shrink=allow_shrink,
             keep_generations=self.settings.keep_generations,
         )
-        return await Ingestor(tools).run(sources, options, report)
+        ingestor = Ingestor(tools)
+        if dry_run:
+            return await ingestor.rehearse(sources, options, report)
+        return await ingestor.run(sources, options, report)
+
+    def _sources(
+        self, paths: Sequence[Path], websites: Sequence[str], crawl: Mapping[str, Any]
+    ) -> list[Source]:
+        from surefind.adapters.filesystem import sources_of
+        from surefind.adapters.website import WebsiteSource
+        from surefind.adapters.website_http import CrawlOptions
+
+        folders = sources_of(paths, self.settings.collection, self.settings.base_url)
+        for folder in folders:
+            for note in folder.notes:
+                self._notify(f"{folder.name}: {note}")
+        options = CrawlOptions(**crawl)
+        return [*folders, *(WebsiteSource(url, options, self._notify) for url in websites)]
+
+    async def inspect(self, path: Path) -> Inspection:
+        """What a page would become, without keeping any of it."""
+        from surefind.adapters.filesystem import sources_of
+        from surefind.services.inspect import inspect
+
+        [source] = sources_of([path], self.settings.collection, self.settings.base_url)
+        return await inspect(source, self.settings.chunker, await self.embedder())
 
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
         """The model, loaded once. Only who writes opens the cache on disk."""
+        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+
         async with self._loading:
             if self._embedder is None:
-                self._embedder = await asyncio.to_thread(self._load_embedder, writing)
+                self._embedder = await asyncio.to_thread(self._load_embedder)
+            if writing and not self._embedder.has_cache:
+                path = self.settings.data_dir / "cache" / "embeddings.sqlite"
+                self._embedder.keep_in(SqliteEmbeddingCache(path, self._notify))
         return self._embedder
 
-    def _load_embedder(self, writing: bool) -> CachedEmbedder:  # noqa: FBT001
+    def _load_embedder(self) -> CachedEmbedder:
         from surefind.adapters.bge_small import BgeSmallEmbedder
         from surefind.adapters.model_files import locate
-        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
         from surefind.services.embedding import CachedEmbedder
 
         settings = self.settings
         files = locate(settings.model_dir, settings.cache_dir, self._notify)
-        embedder = BgeSmallEmbedder(files, settings.threads)
-        path = settings.data_dir / "cache" / "embeddings.sqlite"
-        return CachedEmbedder(
-            embedder, SqliteEmbeddingCache(path, self._notify) if writing else None
-        )
+        return CachedEmbedder(BgeSmallEmbedder(files, settings.threads), None)
 
     async def close(self) -> None:
         if "reader" in self.__dict__:

@@ -26,19 +26,45 @@ def point_id(chunk_id: str) -> UUID:
 class SourcePage:
     """One page as it lies at its source, before anything has looked into it.
 
-    `source_path` is the page's identity; `site_path` is where it stands below its root.
+    `source_path` is the page's identity; `site_path` is where it stands below its root; `suffix`
+    says how it is written, where its path does not; by `validator` its source may recognise it.
     """
 
     source_path: str
     site_path: str
     content: bytes
+    suffix: str = ""
+    validator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageUnchanged:
+    """A page of which its source knows that it is as it was."""
+
+    source_path: str
 
 
 @dataclass(frozen=True, slots=True)
 class PageFailure:
-    """A page that could not be used, and why."""
+    """Something to say of a page: why it could not be used, was left out, or wants a look."""
 
     source_path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a site shows a page."""
+
+    url: str
+    version: str = ""
+    locale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A page that its site leaves out, and why."""
+
     reason: str
 
 
@@ -50,6 +76,9 @@ class Document:
     title: str
     text: str
     content_hash: str
+    version: str = ""
+    locale: str = ""
+    validator: str = ""
     front_matter: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -90,6 +119,7 @@ class DocumentRecord:
     slug: str
     title: str
     content_hash: str
+    validator: str
     chunks: int
 
 
@@ -102,6 +132,8 @@ class ChunkRecord:
     slug: str
     title: str
     created_at: datetime
+    version: str = ""
+    locale: str = ""
     term_count: int = 0
 
     @property
@@ -147,7 +179,7 @@ class EmbedderFingerprint:
 class ChunkerSettings:
     max_tokens: int = 400
     max_chars: int = 1999
-    version: int = 1
+    version: int = 2
 
     def __str__(self) -> str:
         return (
@@ -174,7 +206,12 @@ class GenerationRef:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What made a generation, and what it holds."""
+    """What made a generation, and what it holds.
+
+    `based_on` is the generation its index was copied from, `follows` the one that readers saw
+    before. `replaced` counts the points that were deleted or overwritten since the index was built
+    afresh. `pending` are pages that should have been read anew and could not be.
+    """
 
     collection: str
     number: int
@@ -184,11 +221,14 @@ class Manifest:
     chunker: ChunkerSettings
     lexical: LexicalSettings
     sources: tuple[str, ...]
-    base_url: str | None
+    sites: tuple[str, ...]
     source_digest: str
     documents: int
     chunks: int
     based_on: int | None = None
+    follows: int | None = None
+    replaced: int = 0
+    pending: tuple[str, ...] = ()
 
     @property
     def ref(self) -> GenerationRef:
@@ -202,19 +242,35 @@ class IngestReport:
     collection: str
     generation: int
     published: bool
-    added: int
-    changed: int
-    removed: int
+    added_pages: tuple[str, ...]
+    changed_pages: tuple[str, ...]
+    removed_pages: tuple[str, ...]
     unchanged: int
     documents: int
     chunks: int
     index_points: int
+    new_chunks: int
+    new_tokens: int
     embedded: int
     from_cache: int
     failures: tuple[PageFailure, ...]
+    left_out: tuple[PageFailure, ...]
+    warnings: tuple[PageFailure, ...]
     empty_pages: tuple[str, ...]
     pruned: tuple[int, ...]
     seconds: float
+
+    @property
+    def added(self) -> int:
+        return len(self.added_pages)
+
+    @property
+    def changed(self) -> int:
+        return len(self.changed_pages)
+
+    @property
+    def removed(self) -> int:
+        return len(self.removed_pages)
 
 
 # --- search -----------------------------------------------------------------------------------

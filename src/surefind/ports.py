@@ -14,8 +14,11 @@ from surefind.model import (
     DocumentRecord,
     EmbedderFingerprint,
     GenerationRef,
+    Left,
     Manifest,
     PageFailure,
+    PageUnchanged,
+    Place,
     Ranking,
     SourcePage,
     Terms,
@@ -83,6 +86,12 @@ class TermCounter(Protocol):
         ...
 
 
+class Site(Protocol):
+    """Knows where a page is read, and whether it is shown at all."""
+
+    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left: ...
+
+
 class Source(Protocol):
     """A body of pages."""
 
@@ -91,8 +100,26 @@ class Source(Protocol):
         """The first part of each of its pages' `source_path`."""
         ...
 
-    def pages(self) -> AsyncIterator[SourcePage | PageFailure]:
-        """Every page, in the order of its path; one that can't be read is a failure, not an end."""
+    @property
+    def site(self) -> Site: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the addresses of its pages may, though the pages have not changed."""
+        ...
+
+    @property
+    def left(self) -> Sequence[PageFailure]:
+        """Pages that the last reading met and did not take, and why."""
+        ...
+
+    def pages(
+        self, known: Mapping[str, str] | None = None
+    ) -> AsyncIterator[SourcePage | PageFailure | PageUnchanged]:
+        """Every page, in an order of its own; one that can't be read is a failure, not an end.
+
+        `known` are the pages of the last time with their validators.
+        """
         ...
 
 
@@ -231,7 +258,11 @@ class CatalogStore(Protocol):
     async def collections(self) -> list[str]: ...
 
     async def current(self, collection: str) -> int | None:
-        """Cheap: readers ask it on every search."""
+        """The number of the generation that readers see; None where nothing was published."""
+        ...
+
+    async def token(self, collection: str) -> object:
+        """Changes whenever the pointer is written, also when it names the same number again."""
         ...
 
     async def manifest(self, ref: GenerationRef) -> Manifest:

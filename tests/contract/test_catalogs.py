@@ -33,7 +33,7 @@ def manifest(ref: GenerationRef) -> Manifest:
         chunker=ChunkerSettings(),
         lexical=LexicalSettings("words", 12.5),
         sources=("docs",),
-        base_url=None,
+        sites=("reader docs",),
         source_digest="d",
         documents=1,
         chunks=3,
@@ -81,7 +81,7 @@ class CatalogContract:
         ]
         page = document()
         assert await catalog.document("docs/page.md") == DocumentRecord(
-            page.source_path, page.url, page.slug, page.title, page.content_hash, 3
+            page.source_path, page.url, page.slug, page.title, page.content_hash, page.validator, 3
         )
         assert await catalog.document("docs/none.md") is None
 

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 from fakes import PageSource
-from surefind.adapters.filesystem import FolderSource, sources_of
+from surefind.adapters import filesystem
+from surefind.adapters.filesystem import sources_of
 from surefind.errors import InputError
-from surefind.model import PageFailure, SourcePage
+from surefind.model import PageFailure, PageUnchanged, Place, SourcePage
 from surefind.ports import Source
 
 PAGES = {"index.md": b"# Home", "guide/b.mdx": b"b", "guide/a.md": b"a", "z.markdown": b"z"}
 
 
-async def collect(source: Source) -> list[SourcePage | PageFailure]:
+async def collect(source: Source) -> list[SourcePage | PageFailure | PageUnchanged]:
     return [page async for page in source.pages()]
 
 
@@ -26,7 +27,7 @@ class SourceContract:
     async def test_every_page_comes_once_and_in_order(self, source: Source) -> None:
         pages = await collect(source)
         assert pages == [
-            SourcePage(f"{source.name}/{path}", path, PAGES[path])
+            SourcePage(f"{source.name}/{path}", path, PAGES[path], path[path.rindex(".") :])
             for path in ("guide/a.md", "guide/b.mdx", "index.md", "z.markdown")
         ]
 
@@ -51,20 +52,20 @@ class TestFolderSource(SourceContract):
         for pruned in (".git", "node_modules"):
             (tmp_path / "docs" / pruned).mkdir()
             (tmp_path / "docs" / pruned / "x.md").write_text("x")
-        return FolderSource(tmp_path / "docs")
+        return sources_of([tmp_path / "docs"], "docs", None)[0]
 
     async def test_the_directory_it_is_run_from_does_not_matter(
         self, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         absolute = await collect(source)
         monkeypatch.chdir(tmp_path)
-        assert await collect(sources_of([Path("docs")])[0]) == absolute
+        assert await collect(sources_of([Path("docs")], "docs", None)[0]) == absolute
         monkeypatch.chdir(tmp_path / "docs")
-        assert await collect(sources_of([Path()])[0]) == absolute
+        assert await collect(sources_of([Path()], "docs", None)[0]) == absolute
 
     async def test_files_of_one_folder_are_one_source(self, source: Source, tmp_path: Path) -> None:
         files = [tmp_path / "docs" / "z.markdown", tmp_path / "docs" / "index.md"]
-        [chosen] = sources_of(files)
+        [chosen] = sources_of(files, "docs", None)
         assert [page.source_path for page in await collect(chosen)] == [
             "docs/index.md",
             "docs/z.markdown",
@@ -84,6 +85,78 @@ class TestFolderSource(SourceContract):
         assert "can't be read" in failure.reason
         assert len(pages) == len(PAGES) + 1
 
+    async def test_a_folder_that_can_not_be_read_is_a_failure_not_an_empty_one(
+        self, source: Source, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scandir = os.scandir
+
+        def refuse(path: str) -> object:  # root may read everything
+            if os.fspath(path).endswith("guide"):
+                raise PermissionError(13, "Permission denied", path)
+            return scandir(path)
+
+        monkeypatch.setattr("os.scandir", refuse)
+        [failure] = [page for page in await collect(source) if isinstance(page, PageFailure)]
+        assert failure == PageFailure("docs/guide/", "it can't be read: Permission denied")
+
+    async def test_a_page_that_is_too_large_or_no_file_is_a_failure(
+        self, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        os.mkfifo(tmp_path / "docs" / "pipe.md")
+        (tmp_path / "docs" / "large.md").write_bytes(b"x" * 200)
+        monkeypatch.setattr(filesystem, "MAX_PAGE_BYTES", 100)
+        reasons = {
+            page.source_path: page.reason
+            for page in await collect(source)
+            if isinstance(page, PageFailure)
+        }
+        assert "larger than" in reasons["docs/large.md"]
+        assert "no regular file" in reasons["docs/pipe.md"]
+
+    async def test_a_page_that_changes_while_it_is_read_is_a_failure(
+        self, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        page, read_bytes = tmp_path / "docs" / "index.md", Path.read_bytes
+
+        def grow(path: Path) -> bytes:
+            content = read_bytes(path)
+            if path == page:
+                page.write_bytes(content + b" more")
+            return content
+
+        monkeypatch.setattr(Path, "read_bytes", grow)
+        [failure] = [page for page in await collect(source) if isinstance(page, PageFailure)]
+        assert (failure.source_path, "changes while" in failure.reason) == ("docs/index.md", True)
+
+    @pytest.mark.parametrize("given", ["site", "site/docs", "site/docs/01-intro.md"])
+    async def test_a_site_is_known_by_its_configuration_here_or_above(
+        self, tmp_path: Path, given: str
+    ) -> None:
+        (tmp_path / "site" / "docs").mkdir(parents=True)
+        (tmp_path / ".git").mkdir()
+        (tmp_path / "site" / "docs" / "01-intro.md").write_text("# Intro")
+        (tmp_path / "site" / "docusaurus.config.js").write_text(
+            "module.exports = {url: 'https://x.org', baseUrl: '/', "
+            "presets: [['classic', {docs: {routeBasePath: 'guide'}}]]}"
+        )
+        [source] = sources_of([tmp_path / given], "docs", None)
+        [page] = await collect(source)
+        assert isinstance(page, SourcePage)
+        assert page.suffix == ".mdx"
+        assert source.site.place(page.site_path, {}) == Place("https://x.org/guide/intro", "", "")
+        before = source.fingerprint
+        (tmp_path / "site" / "docusaurus.config.js").write_text("module.exports = {}")
+        assert sources_of([tmp_path / given], "docs", None)[0].fingerprint != before
+
+    async def test_a_mkdocs_site_has_its_own_addresses(self, tmp_path: Path) -> None:
+        (tmp_path / "book" / "docs").mkdir(parents=True)
+        (tmp_path / "book" / "docs" / "start.md").write_text("# Start")
+        (tmp_path / "book" / "mkdocs.yml").write_text("site_url: https://x.org/book/\n")
+        [source] = sources_of([tmp_path / "book"], "docs", None)
+        [page] = await collect(source)
+        assert isinstance(page, SourcePage)
+        assert source.site.place(page.site_path, {}) == Place("https://x.org/book/start/")
+
     async def test_a_name_that_is_no_text_is_a_failure(
         self, source: Source, tmp_path: Path
     ) -> None:
@@ -96,10 +169,10 @@ class TestFolderSource(SourceContract):
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with pytest.raises(InputError, match="does not exist"):
-            sources_of([tmp_path / "missing"])
+            sources_of([tmp_path / "missing"], "docs", None)
         (tmp_path / "picture.png").write_bytes(b"x")
-        with pytest.raises(InputError, match="no Markdown file"):
-            sources_of([tmp_path / "picture.png"])
+        with pytest.raises(InputError, match="no page that surefind reads"):
+            sources_of([tmp_path / "picture.png"], "docs", None)
         monkeypatch.setattr("os.access", lambda *_: False)  # root may read everything
         with pytest.raises(InputError, match="can't be read"):
-            sources_of([tmp_path])
+            sources_of([tmp_path], "docs", None)

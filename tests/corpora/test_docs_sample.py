@@ -7,10 +7,11 @@ from tokenizers import Tokenizer
 
 from commands import surefind, surefind_json
 from surefind.adapters.bge_small import MAX_TOKENS
-from surefind.adapters.filesystem import FolderSource
+from surefind.adapters.filesystem import sources_of
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
-from surefind.text.documents import read_document
+from surefind.text.documents import Read, read_document
+from surefind.text.sites import ReaderSite
 
 Pages = list[tuple[Document, list[Chunk]]]
 
@@ -25,10 +26,14 @@ async def pages(data: Path, model_files: Path, anyio_backend: str) -> Pages:
         return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
     read = []
-    async for page in FolderSource(data / "docs-sample" / "docusaurus" / "website").pages():
+    async for page in sources_of([data / "docs-sample" / "docusaurus" / "website"], "docs", None)[
+        0
+    ].pages():
         assert isinstance(page, SourcePage), page
-        document, structure = read_document(page, "docs", None)
-        read.append((document, chunk_document(document, structure, ChunkerSettings(), count)))
+        found = read_document(page, ReaderSite("docs", "website"))
+        assert isinstance(found, Read)
+        chunks = chunk_document(found.document, found.structure, ChunkerSettings(), count)
+        read.append((found.document, chunks))
     return read
 
 

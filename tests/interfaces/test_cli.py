@@ -156,7 +156,7 @@ def test_a_service_that_is_set_but_not_used_yet_is_said(ingested: Path) -> None:
     ("arguments", "code", "message"),
     [
         (("ingest", "nowhere"), 2, "nowhere does not exist"),
-        (("ingest", "void"), 2, "there is no Markdown page in void"),
+        (("ingest", "void"), 2, "there is no page to read in void"),
         (("ingest", "docs", "--collection", "../x"), 2, "no name for a collection"),
         (("ingest", "docs", "--base-url", "docs.example.com"), 2, "must begin with http"),
         (("search", " "), 2, "query: it is empty"),

@@ -47,6 +47,8 @@ class Installation:
         failing: Mapping[str, str] | None = None,
         *,
         crash_at: int | None = None,
+        base_url: str | None = None,
+        rehearse: bool = False,
         **options: object,
     ) -> IngestReport:
         """`crash_at` breaks the run at the nth thing it reports, without any chance to tidy up."""
@@ -64,8 +66,9 @@ class Installation:
                 raise Crash
 
         try:
-            return await Ingestor(tools).run(
-                [PageSource(pages, failing)],
+            ingestor = Ingestor(tools)
+            return await (ingestor.rehearse if rehearse else ingestor.run)(
+                [PageSource(pages, failing, base_url=base_url)],
                 IngestOptions("docs", **options),  # type: ignore[arg-type]
                 report,
             )

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from fakes import WORDS
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
-from surefind.text.documents import read_document
+from surefind.text.documents import Read, read_document
+from surefind.text.sites import ReaderSite
 from unit.markdown_strategies import any_text, titles
 
 SMALL = ChunkerSettings(max_tokens=12, max_chars=80)
@@ -27,8 +28,9 @@ def chunked(
     text: str, settings: ChunkerSettings, path: str = "guide/page.md"
 ) -> tuple[Document, list[Chunk]]:
     page = SourcePage(f"docs/{path}", path, text.replace("\0", "").encode("utf-8", "replace"))
-    document, structure = read_document(page, "docs", None)
-    return document, chunk_document(document, structure, settings, count_words)
+    read = read_document(page, ReaderSite("docs", "docs"))
+    assert isinstance(read, Read)
+    return read.document, chunk_document(read.document, read.structure, settings, count_words)
 
 
 @given(any_text, st.sampled_from([SMALL, ChunkerSettings(), ChunkerSettings(32, 120)]))

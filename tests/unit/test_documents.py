@@ -1,20 +1,30 @@
 """Pages become documents: clean text, front matter, titles, addresses."""
 
+import json
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.model import SourcePage
+from surefind.model import Document, Left, Place, SourcePage
 from surefind.text.cleaning import clean
-from surefind.text.documents import read_document
+from surefind.text.documents import Placing, Read, read_document
 from surefind.text.front_matter import split_front_matter
+from surefind.text.sites import PlainSite, ReaderSite
 from surefind.text.slugs import chunk_id, slug_of
 from surefind.text.urls import page_url, reader_path, reader_url
 
 
 def title_of(text: str, path: str = "some-page_name.md") -> str:
-    return read_document(SourcePage(f"docs/{path}", path, text.encode()), "docs", None)[0].title
+    return read(SourcePage(f"docs/{path}", path, text.encode()), ReaderSite("docs", "docs")).title
+
+
+def read(page: SourcePage, site: Placing) -> Document:
+    found = read_document(page, site)
+    assert isinstance(found, Read)
+    return found.document
 
 
 @pytest.mark.parametrize(
@@ -67,6 +77,35 @@ def test_front_matter_is_split_off_or_left_alone(
     assert split_front_matter(text) == (values, body)
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "title: x\nwhen: !!timestamp foo",
+        'a: !!int ""',
+        "a: &x [*x]",
+        "a: &a [1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\n"
+        "c: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]",
+        "a: " + "x" * 70_000,
+    ],
+    ids=["timestamp", "int", "loop", "bomb", "long"],
+)
+def test_front_matter_that_bites_is_body(block: str) -> None:
+    text = f"---\n{block}\n---\nbody"
+    assert split_front_matter(text) == ({}, text)
+
+
+def test_front_matter_can_always_be_written_as_json() -> None:
+    block = 'title: "Hello \\ud83d\\ude00"\nversions: {2024-01-01: x}\nwhen: 2024-01-01'
+    block += "\nlist: [1, null]"
+    values, _ = split_front_matter(f"---\n{block}\n---\n")
+    assert json.loads(json.dumps(values)) == {
+        "title": "Hello \U0001f600",
+        "versions": {"2024-01-01": "x"},
+        "when": "2024-01-01",
+        "list": [1, None],
+    }
+
+
 def test_the_title_is_the_declared_one_then_the_top_heading_then_the_name() -> None:
     assert title_of("---\ntitle: '  Declared  title '\n---\n# Top") == "Declared title"
     assert title_of("---\ntitle: 2024\n---\n# Top") == "2024"
@@ -88,7 +127,7 @@ def test_the_title_is_the_declared_one_then_the_top_heading_then_the_name() -> N
 def test_pages_have_the_addresses_of_their_site(path: str, url: str) -> None:
     assert page_url(path, "https://x.org/docs/") == page_url(path, "https://x.org/docs") == url
     page = SourcePage(f"docs/{path}", path, b"words")
-    assert read_document(page, "docs", "https://x.org/docs")[0].url == url
+    assert read(page, PlainSite("https://x.org/docs")).url == url
 
 
 def test_without_a_site_a_page_is_read_in_surefinds_own_reader() -> None:
@@ -96,6 +135,28 @@ def test_without_a_site_a_page_is_read_in_surefinds_own_reader() -> None:
     assert url == "http://localhost:8000/read/docs/docs/a%20b.md"
     assert reader_path(url) == "/read/docs/docs/a%20b.md"
     assert reader_path("https://x.org/read/") is None
+
+
+class Versioned:
+    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:
+        if front_matter.get("draft"):
+            return Left("it is a draft")
+        return Place(f"https://x.org/{front_matter['slug']}", version="2.0", locale="fr")
+
+
+def test_a_site_places_a_page_by_its_front_matter_or_leaves_it_out() -> None:
+    page = SourcePage("docs/a.md", "a.md", b"---\nslug: b\n---\nwords")
+    document = read(page, Versioned())
+    assert (document.url, document.version, document.locale) == ("https://x.org/b", "2.0", "fr")
+    draft = SourcePage("docs/a.md", "a.md", b"---\ndraft: true\n---\nwords")
+    assert read_document(draft, Versioned()) == Left("it is a draft")
+
+
+def test_a_page_says_itself_how_it_is_written_where_its_path_does_not() -> None:
+    page = SourcePage("x.org/a", "a", b"<h1>Title</h1><p>words</p>", suffix=".html")
+    document = read(page, PlainSite("https://x.org"))
+    assert document.title == "Title"
+    assert "<p>" not in document.text
 
 
 def test_slugs_are_plain_and_never_too_long() -> None:

@@ -40,6 +40,17 @@ async def test_what_was_embedded_before_a_failure_is_kept() -> None:
     assert inner.passages == ["a", "b"]
 
 
+async def test_a_cache_may_come_later() -> None:
+    inner, cache = WordEmbedder(), MemoryCache()
+    embedder = CachedEmbedder(inner, None)
+    await embedder.embed_query("a question first")
+    assert not embedder.has_cache
+    embedder.keep_in(cache)
+    await embedder.embed_passages(["a"])
+    await CachedEmbedder(inner, cache).embed_passages(["a"])
+    assert (inner.passages, embedder.has_cache) == (["a"], True)
+
+
 async def test_without_a_cache_everything_is_embedded() -> None:
     inner = WordEmbedder()
     embedder = CachedEmbedder(inner, None)

@@ -1,14 +1,24 @@
 """Ingest: what changes, what stays, what is refused."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from fakes import MemoryCatalogStore, MemoryIndexStore, PageSource, WordEmbedder
 from surefind.adapters.payload import to_payload
+from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.errors import EmbeddingError, GuardStopped, InputError, StoreBusy, StoreError
-from surefind.model import ChunkerSettings, GenerationRef, PageFailure, SourcePage
+from surefind.model import (
+    ChunkerSettings,
+    GenerationRef,
+    IngestReport,
+    Left,
+    PageFailure,
+    PageUnchanged,
+    Place,
+    SourcePage,
+)
 from surefind.services import ingest as ingest_module
 from surefind.services.building import IngestTools
 from unit.installation import Crash, Installation
@@ -148,7 +158,7 @@ async def test_a_collection_may_hold_nothing_but_empty_pages(home: Installation)
 @pytest.mark.parametrize(
     ("pages", "failing", "message"),
     [
-        ({}, {}, "no Markdown page in docs"),
+        ({}, {}, "no page to read in docs"),
         ({"a.md": b"\x00"}, {"b.md": "gone"}, "none of the 2 pages in docs could be used"),
     ],
 )
@@ -310,6 +320,142 @@ async def test_an_index_with_another_text_than_the_catalog_is_never_published(
     assert await home.texts() == before
 
 
+async def test_a_page_that_should_have_been_read_anew_is_when_it_is_back(
+    home: Installation,
+) -> None:
+    """It failed while the site moved: its old address must not stay for ever."""
+    await home.ingest(PAGES)
+    left = {k: v for k, v in PAGES.items() if k != "guide/a.md"}
+    await home.ingest(left, {"guide/a.md": "gone today"}, base_url="https://x.org")
+    still = await home.ingest(
+        {**left, "new.md": "x"}, {"guide/a.md": "gone today"}, base_url="https://x.org"
+    )
+    assert still.added == 1
+    back = await home.ingest({**PAGES, "new.md": "x"}, base_url="https://x.org")
+    assert back.changed_pages == ("docs/guide/a.md",)
+    assert (await home.search("install")).hits[0].record.link == "https://x.org/guide/a#install"
+    assert not (await home.ingest({**PAGES, "new.md": "x"}, base_url="https://x.org")).published
+
+
+async def test_a_folder_that_can_not_be_read_keeps_all_its_pages(home: Installation) -> None:
+    await home.ingest(PAGES)
+    report = await home.ingest({"index.md": PAGES["index.md"]}, {"guide/": "it can't be read"})
+    assert (report.removed, report.published) == (0, False)
+    assert len(await home.texts()) == 3
+
+
+async def test_pages_that_lost_all_their_text_count_as_gone(home: Installation) -> None:
+    pages = {f"{n}.md": f"text {n}" for n in range(10)}
+    await home.ingest(pages)
+    with pytest.raises(GuardStopped, match="10 of 10 pages"):
+        await home.ingest(dict.fromkeys(pages, ""))
+    assert len(await home.texts()) == 10
+
+
+async def test_after_a_rollback_the_good_generation_is_kept_and_gone_back_to(
+    home: Installation,
+) -> None:
+    for number in range(5):
+        await home.ingest({"a.md": f"version {number}"}, keep_generations=5)
+    await home.generations.rollback(to=1)
+    report = await home.ingest({"a.md": "version 5"}, keep_generations=5)
+    assert (report.generation, report.pruned) == (6, (2,))
+    assert (await home.generations.rollback()).number == 1
+
+
+async def test_what_readers_see_is_never_dropped(
+    home: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pointer moved, and then something failed: the generation is the current one now."""
+    await home.ingest(PAGES)
+    point_to = SqliteCatalogStore.point_to
+
+    async def fail_late(store: SqliteCatalogStore, ref: GenerationRef) -> None:
+        await point_to(store, ref)
+        raise StoreError("the disk did not answer")
+
+    monkeypatch.setattr(SqliteCatalogStore, "point_to", fail_late)
+    with pytest.raises(StoreError, match="did not answer"):
+        await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
+    monkeypatch.undo()
+    assert (await home.texts())["docs/index.md"] == ["# Home\n\nnew"]
+    (home.root / "collections" / "docs" / "0002" / "manifest.json").unlink()
+    with pytest.raises(StoreError, match="--rebuild"):
+        await home.ingest(PAGES)
+    assert (home.root / "collections" / "docs" / "0002" / "catalog.sqlite").exists()
+    assert (await home.ingest(PAGES, rebuild=True)).generation == 3
+
+
+async def test_a_large_index_is_not_patched_for_ever(
+    home: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefind.services.draft._LARGE", 10)
+    pages = {f"{n:02}.md": f"some words on page {n}" for n in range(40)}
+    await home.ingest(pages)
+    numbers = []
+    for number in range(4):
+        pages[f"{number:02}.md"] = f"other words on page {number}"
+        await home.ingest(pages)
+        manifest = (await home.generations.list())[-1]
+        numbers.append((manifest.based_on, manifest.replaced))
+    assert numbers == [(1, 1), (2, 2), (None, 0), (4, 1)]
+
+
+async def test_a_rehearsal_finds_what_a_run_would_and_keeps_nothing(home: Installation) -> None:
+    first = await home.ingest(PAGES, rehearse=True)
+    assert (first.added, first.generation, first.new_chunks) == (3, 0, 5)
+    assert await home.catalogs.current("docs") is None
+    await home.ingest(PAGES)
+    changed = {**PAGES, "index.md": "# Home\n\nnew", "more.md": "more words"}
+    plan = await home.ingest(changed, rehearse=True)
+    assert (plan.added, plan.changed, plan.published, plan.embedded) == (1, 1, False, 0)
+    assert plan.new_tokens > 0
+    assert await home.catalogs.unfinished("docs") == []
+    with pytest.raises(GuardStopped):
+        await home.ingest({"index.md": "x"}, rehearse=True)
+
+
+async def test_a_page_that_its_site_leaves_out_is_removed_and_listed(home: Installation) -> None:
+    class Picky:
+        def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:
+            return (
+                Left("a draft")
+                if front_matter.get("draft")
+                else Place(f"https://x.org/{site_path}")
+            )
+
+    def source(pages: dict[str, str]) -> PageSource:
+        made = PageSource(pages)
+        made.site = Picky()
+        return made
+
+    await _ingest_from(home, source(PAGES))
+    report = await _ingest_from(home, source({**PAGES, "guide/b.md": "---\ndraft: true\n---\nx"}))
+    assert report.removed_pages == ("docs/guide/b.md",)
+    assert [(n.source_path, n.reason) for n in report.left_out] == [("docs/guide/b.md", "a draft")]
+    assert len(await home.texts()) == 2
+
+
+async def test_a_page_that_its_source_knows_to_be_unchanged_stays(home: Installation) -> None:
+    class Remembering(PageSource):
+        asked: Mapping[str, str] | None = None
+
+        async def pages(
+            self, known: Mapping[str, str] | None = None
+        ) -> AsyncIterator[SourcePage | PageFailure | PageUnchanged]:
+            self.asked = known
+            for path in known or {}:
+                yield PageUnchanged(path)
+
+    await home.ingest(PAGES)
+    source = Remembering({})
+    report = await _ingest_from(home, source)
+    assert (report.unchanged, report.published) == (3, False)
+    assert source.asked == dict.fromkeys(
+        ("docs/guide/a.md", "docs/guide/b.md", "docs/index.md"), ""
+    )
+
+
 async def test_a_second_writer_is_refused(home: Installation) -> None:
     async with home.catalogs.writing("ingest"):
         with pytest.raises(StoreBusy, match="another `surefind ingest`"):
@@ -346,16 +492,18 @@ def test_two_sources_of_one_name_are_refused() -> None:
 
 async def test_a_page_that_comes_twice_is_refused(home: Installation) -> None:
     class Twice(PageSource):
-        async def pages(self) -> AsyncIterator[SourcePage | PageFailure]:
+        async def pages(
+            self, known: Mapping[str, str] | None = None
+        ) -> AsyncIterator[SourcePage | PageFailure | PageUnchanged]:
             for _ in range(2):
-                async for page in super().pages():
+                async for page in super().pages(known):
                     yield page
 
     with pytest.raises(InputError, match=r"docs/a\.md comes from two"):
         await _ingest_from(home, Twice({"a.md": "x"}))
 
 
-async def _ingest_from(home: Installation, source: PageSource) -> None:
+async def _ingest_from(home: Installation, source: PageSource) -> IngestReport:
     from surefind.adapters.qdrant_edge import Bm25TermCounter
     from surefind.services.embedding import CachedEmbedder
 
@@ -367,7 +515,7 @@ async def _ingest_from(home: Installation, source: PageSource) -> None:
         home.chunker,
         "test",
     )
-    await ingest_module.Ingestor(tools).run([source], ingest_module.IngestOptions("docs"))
+    return await ingest_module.Ingestor(tools).run([source], ingest_module.IngestOptions("docs"))
 
 
 async def test_a_budget_that_the_model_can_not_read_is_refused(home: Installation) -> None:

@@ -153,6 +153,7 @@ def test_a_generated_anchor_avoids_one_that_is_taken() -> None:
         ("`code` [link](http://x) ![alt](y)", "code link alt"),
         ("snake_case_name stays", "snake_case_name stays"),
         ("2 * 3 * 4", "2 * 3 * 4"),
+        ("`__init__` and **bold**", "__init__ and bold"),
         ("[ref][id]", "ref"),
     ],
 )

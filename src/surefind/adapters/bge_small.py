@@ -12,8 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from tokenizers import Tokenizer
+
+# Measured: the runtime queues events and looks up its maker's host unless this is set before it is
+# loaded; its own `disable_telemetry_events()` comes too late.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+import onnxruntime
 
 from surefind.adapters.model_files import TOKENIZER, WEIGHTS
 from surefind.errors import EmbeddingError

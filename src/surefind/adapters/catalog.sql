@@ -3,7 +3,10 @@ CREATE TABLE document (
     url          TEXT NOT NULL,
     slug         TEXT NOT NULL,
     title        TEXT NOT NULL,
+    version      TEXT NOT NULL,
+    locale       TEXT NOT NULL,
     content_hash TEXT NOT NULL,
+    validator    TEXT NOT NULL,
     front_matter TEXT NOT NULL,
     text         TEXT NOT NULL
 ) WITHOUT ROWID;

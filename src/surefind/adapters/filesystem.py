@@ -1,38 +1,51 @@
-"""A folder of Markdown, or one file, as a source."""
+"""Folders and files of documentation as sources."""
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from surefind.adapters.site_folder import PRUNED, SiteFolder, find_site
 from surefind.errors import InputError
 from surefind.model import PageFailure, SourcePage
+from surefind.ports import Site
+from surefind.text.formats import SUFFIXES
 
-SUFFIXES = frozenset({".md", ".mdx", ".markdown"})
+MAX_PAGE_BYTES = 32 * 2**20
 _PAGES_AT_ONCE = 16  # a thread costs more than reading a small file
-_PRUNED = frozenset({"node_modules", "__pycache__"})
+_NO_PAGES = frozenset(
+    {"requirements.txt", "robots.txt", "humans.txt", "cmakelists.txt", "llms.txt"}
+)
 
 
-def sources_of(paths: Iterable[Path]) -> list["FolderSource"]:
+def sources_of(
+    paths: Iterable[Path], collection: str, base_url: str | None
+) -> list["FolderSource"]:
     """One source per folder given, and one per folder that files were given of."""
     files: dict[Path, list[Path]] = {}
     sources = []
     for path in dict.fromkeys(paths):
         _check(path)
+        resolved = path.resolve()
         if path.is_dir():
-            sources.append(FolderSource(path.resolve()))
+            sources.append(FolderSource(resolved, find_site(resolved, collection, base_url)))
         else:
-            files.setdefault(path.resolve().parent, []).append(path.resolve())
-    return sources + [FolderSource(root, chosen) for root, chosen in files.items()]
+            files.setdefault(resolved.parent, []).append(resolved)
+    return sources + [
+        FolderSource(root, find_site(root, collection, base_url), chosen)
+        for root, chosen in files.items()
+    ]
 
 
 def _check(path: Path) -> None:
     if not path.exists():
-        raise InputError(f"{path} does not exist; name a folder of Markdown or a Markdown file")
+        raise InputError(f"{path} does not exist; name a folder of documentation, or a page")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path} can't be read: give yourself the right to")
-    if path.is_file() and path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path} is no Markdown file ({', '.join(sorted(SUFFIXES))})")
+    if not path.is_dir() and path.suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"{path} is no page that surefind reads; it reads {', '.join(sorted(SUFFIXES))}"
+        )
 
 
 class FolderSource:
@@ -41,43 +54,91 @@ class FolderSource:
     So it is the same from whichever directory the command is run.
     """
 
-    def __init__(self, root: Path, files: Sequence[Path] | None = None) -> None:
-        """All Markdown below `root`, or just `files`, which lie in it."""
+    def __init__(self, root: Path, folder: SiteFolder, files: Sequence[Path] | None = None) -> None:
+        """All pages below `root`, or just `files`, which lie in it."""
         self._root = root
+        self._folder = folder
         self._chosen = files
 
     @property
     def name(self) -> str:
         return self._root.name or "root"
 
-    async def pages(self) -> AsyncIterator[SourcePage | PageFailure]:
-        paths = await asyncio.to_thread(lambda: sorted(self._files()))
+    @property
+    def site(self) -> Site:
+        return self._folder.site
+
+    @property
+    def fingerprint(self) -> str:
+        return self._folder.fingerprint
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the site's configuration was not understood."""
+        return self._folder.notes
+
+    @property
+    def left(self) -> Sequence[PageFailure]:
+        return ()
+
+    async def pages(
+        self,
+        known: Mapping[str, str] | None = None,  # noqa: ARG002 - reading a file is as cheap as asking
+    ) -> AsyncIterator[SourcePage | PageFailure]:
+        refused: list[OSError] = []
+        paths = await asyncio.to_thread(lambda: sorted(self._files(refused)))
+        for error in refused:
+            folder = Path(error.filename).relative_to(self._root).as_posix()
+            yield PageFailure(f"{self.name}/{folder}/", f"it can't be read: {error.strerror}")
         for start in range(0, len(paths), _PAGES_AT_ONCE):
             some = paths[start : start + _PAGES_AT_ONCE]
             for page in await asyncio.to_thread(self._read_all, some):
                 yield page
 
-    def _files(self) -> Iterator[Path]:
+    def _files(self, refused: list[OSError]) -> Iterator[Path]:
+        """A folder that can't be read is no empty folder: it is added to `refused`."""
         if self._chosen is not None:
             yield from self._chosen
             return
-        for folder, folders, names in os.walk(self._root):  # follows no link: no loop
-            folders[:] = [n for n in folders if not n.startswith(".") and n not in _PRUNED]
+        for folder, folders, names in os.walk(
+            self._root, onerror=refused.append
+        ):  # no link, no loop
+            folders[:] = [n for n in folders if not n.startswith(".") and n not in PRUNED]
             for name in names:
                 path = Path(folder) / name
-                if path.suffix.lower() in SUFFIXES and not name.startswith("."):
+                hidden = name.startswith(".") or name.lower() in _NO_PAGES
+                if path.suffix.lower() in self._folder.suffixes and not hidden:
                     yield path
 
     def _read_all(self, paths: Sequence[Path]) -> list[SourcePage | PageFailure]:
         return [self._read(path) for path in paths]
 
     def _read(self, path: Path) -> SourcePage | PageFailure:
-        site_path = path.relative_to(self._root).as_posix()
-        source_path = f"{self.name}/{site_path}"
+        source_path = f"{self.name}/{path.relative_to(self._root).as_posix()}"
         if not source_path.isprintable():
             shown = os.fsencode(source_path).decode("utf-8", "replace")
             return PageFailure(shown, "its name holds bytes that are no text; rename it")
         try:
-            return SourcePage(source_path, site_path, path.read_bytes())
+            content = _content(path)
         except OSError as error:
-            return PageFailure(source_path, f"it can't be read: {error.strerror}")
+            return PageFailure(source_path, f"it can't be read: {error.strerror or error}")
+        suffix = path.suffix.lower()
+        if self._folder.markdown_is_mdx and suffix == ".md":
+            suffix = ".mdx"  # Docusaurus reads both alike
+        site_path = path.relative_to(self._folder.root).as_posix()
+        return SourcePage(source_path, site_path, content, suffix)
+
+
+def _content(path: Path) -> bytes:
+    """A page that is written while it is read is read once more; then it is a failure."""
+    if path.exists() and not path.is_file():
+        raise OSError("it is no regular file")
+    for _ in range(2):
+        before = path.stat()
+        if before.st_size > MAX_PAGE_BYTES:
+            raise OSError(f"it is larger than {MAX_PAGE_BYTES // 2**20} MB")
+        content = path.read_bytes()
+        after = path.stat()
+        if (before.st_size, before.st_mtime_ns) == (len(content), after.st_mtime_ns):
+            return content
+    raise OSError("it changes while it is read; run it again")

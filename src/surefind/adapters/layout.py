@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -95,7 +95,8 @@ class DataFolder:
         except OSError as error:
             raise StoreError(f"{path} can't be locked: {error.strerror}") from error
         try:
-            holder.write_text(f"process {os.getpid()}, since {datetime.now(UTC):%H:%M:%S} UTC")
+            with suppress(OSError):  # it only informs: a full disk must not stop a server
+                holder.write_text(f"process {os.getpid()}, since {datetime.now(UTC):%H:%M:%S} UTC")
             yield
         finally:
             holder.unlink(missing_ok=True)
@@ -174,5 +175,5 @@ def _copy_sparse(source: Path, target: Path) -> None:
             os.lseek(writer.fileno(), offset, os.SEEK_SET)
             while offset < end:
                 block = os.read(reader.fileno(), min(end - offset, 2**20))
-                os.write(writer.fileno(), block)
-                offset += len(block)
+                offset += os.write(writer.fileno(), block)
+                os.lseek(reader.fileno(), offset, os.SEEK_SET)

@@ -15,6 +15,7 @@ import urllib.request
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO
 
@@ -74,7 +75,7 @@ def locate(model_dir: Path | None, cache_dir: Path, notify: Notify, hub: str = H
         notify(f"fetching the embedding model (33 MB, once) from {name}")
         try:
             fetch(folder, hub)
-        except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, _Mismatch) as error:
+        except _FETCH_ERRORS as error:
             reasons.append(f"{name}: {_short(error)}")
             notify(f"{name} does not have it here: {_short(error)}")
         else:
@@ -88,6 +89,17 @@ def locate(model_dir: Path | None, cache_dir: Path, notify: Notify, hub: str = H
 
 class _Mismatch(Exception):  # noqa: N818
     """A source gave other bytes than asked for."""
+
+
+_FETCH_ERRORS = (
+    OSError,
+    ValueError,
+    StopIteration,
+    HTTPException,
+    subprocess.SubprocessError,
+    zipfile.BadZipFile,
+    _Mismatch,
+)
 
 
 def _given(model_dir: Path) -> Path:

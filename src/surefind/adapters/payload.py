@@ -19,6 +19,8 @@ def to_payload(record: ChunkRecord) -> dict[str, object]:
         "source_path": chunk.source_path,
         "slug": record.slug,
         "title": record.title,
+        "version": record.version,
+        "locale": record.locale,
         "section": record.section,
         "breadcrumb": record.breadcrumb,
         "heading_path": list(chunk.heading_path),
@@ -57,6 +59,8 @@ def from_payload(payload: Mapping[str, object]) -> ChunkRecord:
             url=str(payload["url"]),
             slug=str(payload["slug"]),
             title=str(payload["title"]),
+            version=str(payload["version"]),
+            locale=str(payload["locale"]),
             created_at=datetime.fromisoformat(str(payload["created_at"])),
         )
     except (KeyError, TypeError, ValueError) as error:

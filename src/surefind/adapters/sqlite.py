@@ -35,11 +35,12 @@ _PAGE_ROWS = 256
 _RECORD = """
     SELECT c.chunk_id, c.source_path, c.position, c.text, c.start_offset, c.end_offset,
            c.heading_path, c.context, c.anchor, c.tokens, c.content_hash, c.has_code,
-           c.content_type, d.url, d.slug, d.title, c.created_at, c.term_count, c.point_id
+           c.content_type, d.url, d.slug, d.title, d.version, d.locale, c.created_at,
+           c.term_count, c.point_id
     FROM chunk c JOIN document d USING (source_path)
 """
 _DOCUMENT = """
-    SELECT source_path, url, slug, title, content_hash,
+    SELECT source_path, url, slug, title, content_hash, validator,
            (SELECT count(*) FROM chunk c WHERE c.source_path = d.source_path)
     FROM document d
 """
@@ -54,7 +55,6 @@ class SqliteCatalogStore:
         return sorted(path.parent.name for path in root.glob(f"*/{_POINTER}"))
 
     async def current(self, collection: str) -> int | None:
-        """A file of a few bytes: microseconds, so that every search may ask."""
         path = self._folder.collection(collection) / _POINTER
         try:
             return int(path.read_text())
@@ -65,6 +65,14 @@ class SqliteCatalogStore:
                 f"the pointer {path} can't be read ({error}); "
                 "`surefind generations rollback --to N` writes it anew"
             ) from error
+
+    async def token(self, collection: str) -> object:
+        """Microseconds, so that every search may ask."""
+        try:
+            found = (self._folder.collection(collection) / _POINTER).stat()
+        except OSError:
+            return None
+        return (found.st_ino, found.st_mtime_ns)
 
     async def manifest(self, ref: GenerationRef) -> Manifest:
         path = self._folder.generation(ref) / _MANIFEST
@@ -244,13 +252,16 @@ class SqliteCatalogWriter(SqliteCatalog):
         def write() -> None:
             self._remove(document.source_path)
             self._connection.execute(
-                "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     document.source_path,
                     document.url,
                     document.slug,
                     document.title,
+                    document.version,
+                    document.locale,
                     document.content_hash,
+                    document.validator,
                     json.dumps(document.front_matter, default=str, ensure_ascii=False),
                     document.text,
                 ),
@@ -316,7 +327,7 @@ def _row(record: ChunkRecord) -> tuple[object, ...]:
 def _record(row: Sequence[Any]) -> ChunkRecord:
     (chunk_id, source_path, position, text, start, end, heading_path, *rest) = row
     (context, anchor, tokens, content_hash, has_code, content_type, *shown) = rest
-    (url, slug, title, created_at, term_count, _point_id) = shown
+    (url, slug, title, version, locale, created_at, term_count, _point_id) = shown
     return ChunkRecord(
         chunk=Chunk(
             id=chunk_id,
@@ -336,6 +347,8 @@ def _record(row: Sequence[Any]) -> ChunkRecord:
         url=url,
         slug=slug,
         title=title,
+        version=version,
+        locale=locale,
         created_at=datetime.fromisoformat(created_at),
         term_count=term_count,
     )

@@ -34,8 +34,8 @@ class View:
         self._temporary: Path | None = None
         if not _usable(views, free):
             self._temporary = views = _temporary_folder(source, free)
-        self.path, self._lock = _claim(views)
-        with storing(self.path):
+        with storing(views):
+            self.path, self._lock = _claim(views)
             try:
                 link_tree(source, self.path, without=without)
             except OSError:
@@ -70,10 +70,14 @@ def _temporary_folder(source: Path, free: FreeBytes) -> Path:
 
 def _claim(views: Path) -> tuple[Path, FileLock]:
     """The lock is taken before the folder exists: no sweep can mistake it for a dead one."""
-    name = uuid4().hex
-    lock = FileLock(views / f"{name}.lock", timeout=0, thread_local=False)
-    lock.acquire()
-    return views / name, lock
+    while True:
+        name = uuid4().hex
+        lock = FileLock(views / f"{name}.lock", timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:  # a sweep came between making and taking it
+            continue
+        return views / name, lock
 
 
 def _clear(door: Path, lock: FileLock) -> None:

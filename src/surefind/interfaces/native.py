@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from surefind.model import ChunkRecord, Hit, IngestReport, LegScore, Manifest, SearchResult
+from surefind.model import (
+    ChunkRecord,
+    Hit,
+    IngestReport,
+    LegScore,
+    Manifest,
+    PageFailure,
+    SearchResult,
+)
+from surefind.services.inspect import Inspection
 from surefind.text.urls import reader_path, reader_url
 
 DIGITS = 6
@@ -44,6 +53,8 @@ def chunk_json(record: ChunkRecord) -> Json:
         "breadcrumb": record.breadcrumb,
         "source_path": chunk.source_path,
         "slug": record.slug,
+        "version": record.version,
+        "locale": record.locale,
         "anchor": chunk.anchor,
         "position": chunk.position,
         "start": chunk.start,
@@ -67,21 +78,59 @@ def ingest_json(report: IngestReport) -> Json:
             "removed": report.removed,
             "unchanged": report.unchanged,
             "failed": len(report.failures),
+            "left_out": len(report.left_out),
             "empty": len(report.empty_pages),
         },
+        "new_chunks": report.new_chunks,
+        "new_tokens": report.new_tokens,
         "documents": report.documents,
         "chunks": report.chunks,
         "index_points": report.index_points,
         "embedded": report.embedded,
         "from_cache": report.from_cache,
-        "failures": [
-            {"source_path": failure.source_path, "reason": failure.reason}
-            for failure in report.failures
-        ],
+        "added_pages": list(report.added_pages),
+        "changed_pages": list(report.changed_pages),
+        "removed_pages": list(report.removed_pages),
+        "failures": _notes(report.failures),
+        "left_out": _notes(report.left_out),
+        "warnings": _notes(report.warnings),
         "empty_pages": list(report.empty_pages),
         "pruned_generations": list(report.pruned),
         "seconds": round(report.seconds, 3),
     }
+
+
+def inspection_json(inspection: Inspection) -> Json:
+    document = inspection.document
+    return {
+        "source_path": inspection.source_path,
+        "left_out": inspection.left_out or None,
+        "url": document.url if document else None,
+        "title": document.title if document else None,
+        "version": document.version if document else None,
+        "locale": document.locale if document else None,
+        "text": document.text if document else None,
+        "warnings": list(inspection.warnings),
+        "chunks": [
+            {
+                "chunk_id": chunk.id,
+                "position": chunk.position,
+                "heading_path": list(chunk.heading_path),
+                "anchor": chunk.anchor,
+                "tokens": chunk.tokens,
+                "content_type": chunk.content_type,
+                "start": chunk.start,
+                "end": chunk.end,
+                "context": chunk.context,
+                "text": chunk.text,
+            }
+            for chunk in inspection.chunks
+        ],
+    }
+
+
+def _notes(notes: tuple[PageFailure, ...]) -> list[Json]:
+    return [{"source_path": note.source_path, "reason": note.reason} for note in notes]
 
 
 def manifest_json(manifest: Manifest, *, current: bool) -> Json:
@@ -94,7 +143,7 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
         "chunks": manifest.chunks,
         "based_on": manifest.based_on,
         "sources": list(manifest.sources),
-        "base_url": manifest.base_url,
+        "sites": list(manifest.sites),
         "source_digest": manifest.source_digest,
         "embedder": str(manifest.embedder),
         "chunker": str(manifest.chunker),

@@ -1,7 +1,7 @@
 """Building the index of the next generation from its catalog, and proving that it is whole."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefind.errors import StoreError
 from surefind.model import ChunkerSettings, ChunkRecord, GenerationRef, point_id
@@ -118,7 +118,7 @@ async def _verify_batch(
     payloads = await index.payloads([record.chunk.point_id for record in batch])
     for record in batch:
         stored = payloads.get(record.chunk.point_id)
-        if stored is None or stored.chunk != record.chunk:
+        if stored is None or replace(stored, term_count=record.term_count) != record:
             raise StoreError(
                 f"generation {ref} is not whole: the index does not hold {record.chunk.id} as the "
                 "catalog does. It was not published; run it again with --rebuild"

@@ -22,6 +22,14 @@ class CachedEmbedder:
         self.embedded = 0
         self.reused = 0
 
+    def keep_in(self, cache: EmbeddingCache) -> None:
+        """From now on, passages are looked up in the cache and written to it."""
+        self._cache = cache
+
+    @property
+    def has_cache(self) -> bool:
+        return self._cache is not None
+
     @property
     def fingerprint(self) -> EmbedderFingerprint:
         return self._embedder.fingerprint

@@ -47,7 +47,10 @@ class Generations:
     async def _before_current(self) -> GenerationRef:
         current = await self.current()
         complete = await self._catalogs.complete(self._collection)
-        earlier = [ref for ref in complete if ref.number < current]
+        before = (await self._catalogs.manifest(GenerationRef(self._collection, current))).follows
+        earlier = [ref for ref in complete if ref.number == before] or [
+            ref for ref in complete if ref.number < current
+        ]
         if not earlier:
             raise InputError(
                 f"generation {current} of {self._collection!r} is the oldest one kept: "

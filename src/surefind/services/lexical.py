@@ -24,7 +24,7 @@ def mean_on_grid(total_terms: int, chunks: int) -> float:
 
     Every stored weight depends on the mean. On the grid it stays put while a collection changes a
     little, so a small edit rewrites only what it touched; and it depends on the content alone, so
-    that many small edits and one fresh build give the same scores.
+    that many small edits and one fresh build store the same weights.
     """
     if total_terms <= chunks:
         return 1.0

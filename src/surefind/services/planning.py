@@ -19,9 +19,15 @@ class Changes:
     removed: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     failures: list[PageFailure] = field(default_factory=list)
+    left_out: list[PageFailure] = field(default_factory=list)
+    warnings: list[PageFailure] = field(default_factory=list)
     empty_pages: list[str] = field(default_factory=list)
     stale_chunks: list[str] = field(default_factory=list)
     new_chunks: list[str] = field(default_factory=list)
+    new_tokens: int = 0
+    replaced: int = 0
+    emptied: list[str] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
 
     @property
     def any(self) -> bool:

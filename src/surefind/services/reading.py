@@ -53,6 +53,7 @@ class CollectionReader:
         self._index = index
         self._catalogs = catalogs
         self._open: OpenGeneration | None = None
+        self._token: object = None
         self._opening = asyncio.Lock()
 
     @asynccontextmanager
@@ -67,24 +68,26 @@ class CollectionReader:
             self._open = None
 
     async def _current(self) -> OpenGeneration:
-        number = await self._number()
-        if self._open is not None and self._open.manifest.number == number:
+        token = await self._catalogs.token(self.collection)
+        if self._open is not None and self._token == token:
             return self._open
         async with self._opening:
             return await self._reopen(_TRIES)
 
     async def _reopen(self, tries: int) -> OpenGeneration:
-        number = await self._number()
-        if self._open is not None and self._open.manifest.number == number:
+        """The token tells one pointer from the next: a number alone may come again."""
+        token = await self._catalogs.token(self.collection)
+        if self._open is not None and self._token == token:
             return self._open
+        number = await self._number()
         try:
             opened = await self._open_generation(GenerationRef(self.collection, number))
         except (StoreError, UnknownGeneration):
             # It may have been replaced and removed since its number was read.
-            if tries == 1 or number == await self._number():
+            if tries == 1 or token == await self._catalogs.token(self.collection):
                 raise
             return await self._reopen(tries - 1)
-        before, self._open = self._open, opened
+        before, self._open, self._token = self._open, opened, token
         if before is not None:
             _log.info("%s: now reading generation %d", self.collection, number)
             await before.retire()
@@ -97,8 +100,25 @@ class CollectionReader:
         manifest = await self._catalogs.manifest(ref)
         index = await self._index.open(ref)
         try:
-            catalog = await self._catalogs.open(ref)
+            _check_whole(manifest, await index.count())
+            return OpenGeneration(manifest, index, await self._open_catalog(ref))
+        except (StoreError, UnknownGeneration):
+            await index.close()
+            raise
+
+    async def _open_catalog(self, ref: GenerationRef) -> Catalog | None:
+        try:
+            return await self._catalogs.open(ref)
         except StoreError as error:
+            await self._catalogs.manifest(ref)  # removed meanwhile is not the same as away
             _log.warning("the catalog is away, the index stands in: %s", error)
-            return OpenGeneration(manifest, index, None)
-        return OpenGeneration(manifest, index, catalog)
+            return None
+
+
+def _check_whole(manifest: Manifest, points: int) -> None:
+    """The engine opens what is left of a damaged index; an empty answer must never hide that."""
+    if points != manifest.chunks:
+        raise StoreError(
+            f"the index of {manifest.ref} holds {points} of {manifest.chunks} chunks; "
+            "`surefind ingest` builds it anew"
+        )

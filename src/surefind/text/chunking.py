@@ -4,12 +4,12 @@ import hashlib
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from surefind.model import Chunk, ChunkerSettings, Document
-from surefind.text.markdown import Heading, Outline
+from surefind.text.markdown import Heading, Opened, Outline
 from surefind.text.slugs import chunk_id
 
 CountTokens = Callable[[str], int]
@@ -42,13 +42,14 @@ def chunk_document(
 ) -> list[Chunk]:
     """Every character that is not white space is in exactly one chunk; chunks are in order."""
     chunks: list[Chunk] = []
+    opened = sorted((*structure.code, *structure.tables), key=lambda block: block.start)
     ordinals: Counter[str] = Counter()  # two headings without letters share the empty anchor
     for section in _sections(document, structure):
         # The first piece spells out its own heading; those after it are told all of them.
         first_context = _shorten(" > ".join(section.inherited), settings, count_tokens)
         context = _shorten(" > ".join(section.path), settings, count_tokens)
         context_tokens = max(count_tokens(context), count_tokens(first_context))
-        cutter = _Cutter(document.text, structure, settings, count_tokens, context_tokens)
+        cutter = _Cutter(document.text, structure, opened, settings, count_tokens, context_tokens)
         for number, piece in enumerate(cutter.cut(section.start, section.end)):
             text = document.text[piece.start : piece.end]
             own_context = "\n\n".join(
@@ -120,13 +121,14 @@ class _Cutter:
         self,
         text: str,
         structure: Outline,
+        opened: Sequence[Opened],
         settings: ChunkerSettings,
         count_tokens: CountTokens,
         context_tokens: int,
     ) -> None:
         self._text = text
         self._structure = structure
-        self._opened = sorted((*structure.code, *structure.tables), key=lambda block: block.start)
+        self._opened = opened
         self._count = count_tokens
         self._max_chars = settings.max_chars
         self._max_tokens = settings.max_tokens - context_tokens
@@ -205,7 +207,13 @@ def _shorten(context: str, settings: ChunkerSettings, count_tokens: CountTokens)
 
 
 def _kind(text: str, start: int, end: int, structure: Outline) -> tuple[bool, str]:
-    code = sum(max(0, min(end, block.end) - max(start, block.start)) for block in structure.code)
+    blocks = structure.code
+    first = max(0, bisect_right(blocks, start, key=lambda block: block.start) - 1)
+    code = 0
+    for block in islice(blocks, first, None):
+        if block.start >= end:
+            break
+        code += max(0, min(end, block.end) - max(start, block.start))
     if not code:
         return False, "text"
     return True, "code" if code >= _MOSTLY_CODE * len(text) else "mixed"

@@ -1,47 +1,68 @@
 """A source page becomes a Document."""
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Protocol
 
-from surefind.model import Document, SourcePage
-from surefind.text.cleaning import clean
-from surefind.text.front_matter import split_front_matter
-from surefind.text.markdown import Outline, outline
+from surefind.model import Document, Left, Place, SourcePage
+from surefind.text.formats import Parsed, parse
+from surefind.text.markdown import Outline
 from surefind.text.slugs import slug_of
-from surefind.text.urls import page_url, reader_url
 
 TITLE_LENGTH = 255
+
+
+class Placing(Protocol):
+    """What is asked of a site here."""
+
+    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A page that was read, its structure, and what of it wants a look."""
+
+    document: Document
+    structure: Outline
+    warnings: tuple[str, ...] = ()
 
 
 def content_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def read_document(
-    page: SourcePage, collection: str, base_url: str | None
-) -> tuple[Document, Outline]:
+def read_document(page: SourcePage, site: Placing) -> Read | Left:
     """InputError, with the reason, where the page is not text."""
-    front_matter, text = split_front_matter(clean(page.content))
-    structure = outline(text)
+    suffix = page.suffix or PurePosixPath(page.site_path).suffix.lower()
+    parsed = parse(page.content, suffix)
+    place = site.place(page.site_path, parsed.front_matter)
+    if isinstance(place, Left):
+        return place
     document = Document(
         source_path=page.source_path,
-        url=page_url(page.site_path, base_url)
-        if base_url
-        else reader_url(collection, page.source_path),
+        url=place.url,
         slug=slug_of(page.site_path),
-        title=_title(front_matter.get("title"), structure, page.site_path),
-        text=text,
+        title=_title(parsed, page.site_path),
+        text=parsed.text,
         content_hash=content_hash(page.content),
-        front_matter=front_matter,
+        version=place.version,
+        locale=place.locale,
+        validator=page.validator,
+        front_matter=parsed.front_matter,
     )
-    return document, structure
+    return Read(document, parsed.structure, parsed.warnings)
 
 
-def _title(declared: object, structure: Outline, site_path: str) -> str:
-    """The front matter's, else the first top heading's, else the file's name in words."""
+def _title(parsed: Parsed, site_path: str) -> str:
+    """The front matter's, else the format's own, else the first top heading's, else the name's."""
+    declared = parsed.front_matter.get("title")
     if isinstance(declared, str | int | float) and str(declared).strip():
         title = str(declared)
     else:
-        top = next((heading.title for heading in structure.headings if heading.level == 1), "")
-        title = top or PurePosixPath(site_path).stem.replace("-", " ").replace("_", " ").strip()
+        headings = parsed.structure.headings
+        top = next((heading.title for heading in headings if heading.level == 1), "")
+        name = PurePosixPath(site_path).stem.replace("-", " ").replace("_", " ").strip()
+        title = top or parsed.title or name
     return " ".join(title.split())[:TITLE_LENGTH] or site_path[:TITLE_LENGTH]

@@ -22,6 +22,7 @@ _RAW_HTML = re.compile(
 )
 _RAW_HTML_ENDS = {"!--": "-->", "?": "?>", "![cdata[": "]]>", "!": ">"}
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+$")
+_TITLE_LENGTH = 500
 _EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
@@ -226,6 +227,7 @@ class _Scanner:
         return True
 
     def _add(self, level: int, raw_title: str, start: int, end: int) -> None:
+        raw_title = raw_title[:_TITLE_LENGTH]  # a longer one is a paragraph by accident
         explicit = _EXPLICIT_ID.search(raw_title)
         title = plain(_EXPLICIT_ID.sub("", raw_title)) if explicit else plain(raw_title)
         anchor = (explicit.group(1) or explicit.group(2)) if explicit else anchor_of(title)
@@ -268,9 +270,11 @@ def _holds_paragraph(line: str) -> bool:
 
 def plain(inline: str) -> str:
     """A heading's words without its markup: what a reader sees, and what anchors are made of."""
-    text = _LINK.sub(r"\1", inline)
-    text = _CODE_SPAN.sub(r"\1", text)
-    return _EMPHASIS.sub(r"\2", text).strip()
+    parts = _CODE_SPAN.split(_LINK.sub(r"\1", inline))  # every second one is code
+    words = (
+        part if number % 2 else _EMPHASIS.sub(r"\2", part) for number, part in enumerate(parts)
+    )
+    return "".join(words).strip()
 
 
 def _indent(line: str) -> int:

@@ -6,7 +6,16 @@ import sys
 import typer
 
 from surefind.errors import SurefindError
-from surefind.interfaces.cli import chunks, generations, ingest, model, search, serve, settings
+from surefind.interfaces.cli import (
+    chunks,
+    generations,
+    ingest,
+    inspect,
+    model,
+    search,
+    serve,
+    settings,
+)
 from surefind.interfaces.cli.console import note
 from surefind.interfaces.failures import failure_of
 
@@ -22,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ingest")(ingest.ingest)
+app.command("inspect")(inspect.inspect)
 app.command("search")(search.search)
 app.command("serve")(serve.serve)
 app.add_typer(generations.app, name="generations")

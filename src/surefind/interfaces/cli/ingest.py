@@ -24,9 +24,24 @@ if TYPE_CHECKING:
 
 def ingest(
     sources: Annotated[
-        list[Path],
-        typer.Argument(help="Folders of Markdown, or Markdown files.", show_default=False),
-    ],
+        list[Path] | None,
+        typer.Argument(help="Folders of documentation, or single pages.", show_default=False),
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(help="A website to crawl, by the address of its documentation."),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Crawl only paths that match, such as 'guide/**'."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Leave out paths that match, such as 'old/**'.")
+    ] = None,
+    max_pages: Annotated[int, typer.Option(min=1, help="The most pages of a website.")] = 5000,
+    delay: Annotated[
+        float, typer.Option(min=0, help="Seconds between two requests to a website.")
+    ] = 0.0,
     collection: Collection = None,
     data_dir: DataDir = None,
     base_url: Annotated[
@@ -43,6 +58,9 @@ def ingest(
             "--allow-shrink", help="Publish even if many pages or a whole section are gone."
         ),
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn documentation into a searchable collection.
@@ -54,7 +72,18 @@ def ingest(
     async def work(application: "Application") -> "IngestReport":
         with progress_display() as progress:
             return await application.ingest(
-                sources, progress, rebuild=rebuild, allow_shrink=allow_shrink
+                sources or [],
+                progress,
+                rebuild=rebuild,
+                allow_shrink=allow_shrink,
+                dry_run=dry_run,
+                websites=site or [],
+                crawl={
+                    "include": tuple(include or ()),
+                    "exclude": tuple(exclude or ()),
+                    "max_pages": max_pages,
+                    "delay_s": delay,
+                },
             )
 
     try:
@@ -69,9 +98,23 @@ def ingest(
 
         show_json(ingest_json(report))
     else:
-        show(summary(report))
+        show(plan(report) if dry_run else summary(report))
     if report.failures:
         raise typer.Exit(FAILED)
+
+
+def plan(report: "IngestReport") -> str:
+    """What a run would do, page by page."""
+    lines = [f"{report.collection}: nothing was changed; a run would find"]
+    lines.append(f"  pages    {_counts(report)}")
+    lines.append(f"  chunks   {report.new_chunks} new or changed, {report.new_tokens} tokens")
+    for verb, paths in (
+        ("added", report.added_pages),
+        ("changed", report.changed_pages),
+        ("removed", report.removed_pages),
+    ):
+        lines += [f"  {verb:<8} {path}" for path in paths]
+    return "\n".join(lines + _notes(report))
 
 
 def summary(report: "IngestReport") -> str:
@@ -80,23 +123,36 @@ def summary(report: "IngestReport") -> str:
         head = f"{report.collection}: generation {report.generation} published"
     else:
         head = f"{report.collection}: nothing changed, generation {report.generation} stays"
-    counts = {
-        "added": report.added,
-        "changed": report.changed,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-        "failed": len(report.failures),
-    }
-    pages = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     lines = [
         f"{head} in {report.seconds:.1f} s",
-        f"  pages    {pages}",
+        f"  pages    {_counts(report)}",
         f"  chunks   {report.chunks} in the catalog, {report.index_points} in the index",
         f"  vectors  {report.embedded} embedded, {report.from_cache} from the cache",
     ]
     if report.pruned:
         numbers = ", ".join(map(str, report.pruned))
         lines.append(f"  removed  old generations {numbers}")
-    lines += [f"  empty    {path}: it holds no text" for path in report.empty_pages]
-    lines += [f"  failed   {failure.source_path}: {failure.reason}" for failure in report.failures]
-    return "\n".join(lines)
+    return "\n".join(lines + _notes(report))
+
+
+def _counts(report: "IngestReport") -> str:
+    counts = {
+        "added": report.added,
+        "changed": report.changed,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+        "left out": len(report.left_out),
+        "failed": len(report.failures),
+    }
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
+
+
+def _notes(report: "IngestReport") -> list[str]:
+    lines = [f"  empty    {path}: it holds no text" for path in report.empty_pages]
+    for verb, notes in (
+        ("left out", report.left_out),
+        ("warning", report.warnings),
+        ("failed", report.failures),
+    ):
+        lines += [f"  {verb:<8} {note.source_path}: {note.reason}" for note in notes]
+    return lines

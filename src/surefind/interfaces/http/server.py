@@ -76,6 +76,7 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
+            listener.listen()  # taken from now on, though the model is still being loaded
         except socket.gaierror as error:
             raise InputError(f"{host} is no address of this machine: {error.strerror}") from error
         except OSError as error:

@@ -1,0 +1,318 @@
+"""Which urls are pages of a site, which are one page, and what a page says of itself. All pure."""
+
+import codecs
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
+
+from selectolax.lexbor import LexborHTMLParser
+
+from surefind.errors import InputError
+
+MAX_URL_LENGTH = 2_000
+_MAX_SEGMENTS = 50
+_PORTS = {"http": 80, "https": 443}
+_SAFE = "%/:@!$&'()*+,;=~-._"
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|%")
+_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/]*|/\(S\(\w+\)\)", re.IGNORECASE)
+_INDEX_PAGE = re.compile(r"/(?:index\.(?:html?|php|xhtml))?$", re.IGNORECASE)
+_VARYING = re.compile(r"[0-9a-f]{8,}|\d+", re.IGNORECASE)
+
+# --- urls -------------------------------------------------------------------------------------
+
+
+def normalise(href: str, base: str, kept_parameters: Iterable[str] = ()) -> str | None:
+    """One spelling for each http url; None for what is none, or is too long to be meant.
+
+    Fragments, session ids and query strings go: of the query only `kept_parameters` stay, sorted,
+    so that no tracking link, filter or calendar makes a second url of a page.
+    """
+    if len(href) > MAX_URL_LENGTH:
+        return None
+    try:
+        parts = urlsplit(urljoin(base, href.strip()))
+        place = _place(parts)
+    except ValueError:  # brackets that hold no address, a port that is no number
+        return None
+    if place is None:
+        return None
+    kept = set(kept_parameters)
+    query = urlencode(sorted(item for item in parse_qsl(parts.query) if item[0] in kept))
+    url = f"{parts.scheme}://{place}{_clean_path(parts.path)}{'?' if query else ''}{query}"
+    return url if len(url) <= MAX_URL_LENGTH else None
+
+
+def _place(parts: SplitResult) -> str | None:
+    """Host and port; a user name in a url is refused: it is bait, or a secret."""
+    if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None:
+        return None
+    host = parts.hostname
+    host = f"[{host}]" if ":" in host else host.encode("idna").decode("ascii")
+    return host if parts.port in {None, _PORTS[parts.scheme]} else f"{host}:{parts.port}"
+
+
+def _clean_path(path: str) -> str:
+    """Dot segments are resolved after decoding, or `%2e%2e` would climb out of the site."""
+    path = _SESSION.sub("", quote(_ESCAPE.sub(_requoted, path), safe=_SAFE))
+    segments: list[str] = []
+    for segment in (parts := path.split("/")):
+        if segment == "..":
+            segments = segments[:-1]
+        elif segment not in {"", "."}:
+            segments.append(segment)
+    end = "/" if segments and parts[-1] in {"", ".", ".."} else ""
+    return "/" + "/".join(segments) + end
+
+
+def _requoted(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return "%25"
+    character = chr(int(escape[1], 16))
+    plain = character.isascii() and (character.isalnum() or character in "-._~")
+    return character if plain else escape[0].upper()
+
+
+def page_key(url: str) -> str:
+    """Equal for urls that name one page: with or without `index.html`, or a slash at the end."""
+    base, mark, query = url.partition("?")
+    return _INDEX_PAGE.sub("", base) + mark + query
+
+
+def shape(url: str) -> str:
+    """Equal for urls that differ in numbers alone, as the days of a calendar do."""
+    return _VARYING.sub("0", page_key(url))
+
+
+def readable(text: str) -> str:
+    """Letters of all scripts as themselves; an escaped ASCII character stays as it was."""
+    decoded = re.sub(r"(?:%[89A-F][0-9A-F])+", lambda run: unquote(run[0], errors="ignore"), text)
+    same = quote(decoded, safe=_SAFE + "?") == text
+    return decoded if same and decoded.isprintable() else text
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The part of a site that is crawled: one scheme, host and port, one folder."""
+
+    origin: str
+    directory: str
+
+    @classmethod
+    def of(cls, start_url: str) -> "Scope":
+        """The folder of the url. `/docs` is taken as a folder too, `/docs/intro.html` as a page."""
+        url = normalise(start_url, "")
+        if url is None:
+            raise InputError(f"{start_url} is no address of a website; give https://host/path/")
+        parts = urlsplit(url)
+        folder, _, last = parts.path.rpartition("/")
+        page = re.search(r"\.(?:x?html?|php|aspx?|jsp)$", last, re.IGNORECASE)
+        directory = f"{folder}/{last}/" if last and not page else f"{folder}/"
+        return cls(f"{parts.scheme}://{parts.netloc}", directory)
+
+    @property
+    def name(self) -> str:
+        return self.source_path(self.origin + self.directory).rstrip("/")
+
+    def is_same_site(self, url: str) -> bool:
+        return url.startswith(self.origin + "/")
+
+    def contains(self, url: str) -> bool:
+        return f"{page_key(url).partition('?')[0]}/".startswith(self.origin + self.directory)
+
+    def source_path(self, url: str) -> str:
+        return readable(url.partition("://")[2])
+
+    def site_path(self, url: str) -> str:
+        return readable(url[len(self.origin + self.directory) :])
+
+    def url(self, source_path: str) -> str:
+        """The way back from a page's identity to its address."""
+        return f"{self.origin.partition('://')[0]}://{quote(source_path, safe=_SAFE + '?[]')}"
+
+
+# --- what is left out -------------------------------------------------------------------------
+
+_LEADING = re.compile(  # what may stand before `blog` or `tags` when the whole site is crawled
+    r"docs?|documentation|[a-z]{2}(-[a-z]{2,4})?|v?\d+(\.[\dx]+)*|latest|stable|main|master|dev|next",
+    re.IGNORECASE,
+)
+_SECTIONS = {
+    "blog": "blog",
+    "tag": "tag pages",
+    "tags": "tag pages",
+    "category": "category archive",
+    "categories": "category archive",
+    "feed": "feed",
+    "rss": "feed",
+    "atom": "feed",
+}
+_SINGLE_PAGES = re.compile(
+    r"(?P<search>search)|(?P<index>genindex(-\w+)?|py-modindex|modindex)|(?P<missing>404)"
+    r"|(?P<print>print|print_page|printable)",
+    re.IGNORECASE,
+)
+_SINGLE_REASONS = {
+    "search": "search page",
+    "index": "generated index",
+    "missing": "404 page",
+    "print": "print page",
+}
+_FEEDS = re.compile(r"(^|/)(feed|rss|atom)(\.xml)?/?$|\.(rss|atom)$", re.IGNORECASE)
+_ASSETS = re.compile(
+    r"\.(7z|avif|avi|bz2|css|csv|deb|dmg|docx?|eot|epub|exe|gif|gz|ico|inv|ipynb|jar|jpe?g|m?js"
+    r"|json|map|mov|mp[34]|msi|ogg|otf|pdf|png|pptx?|ps|rar|rpm|svg|tar|tgz|tsv|ttf|txt|wasm|wav"
+    r"|webm|webp|whl|woff2?|xlsx?|xml|xz|ya?ml|zip)$",
+    re.IGNORECASE,
+)
+
+
+def reason_to_leave(site_path: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:
+    """Why a page is left out, or None. `include` also brings back what is out by default.
+
+    `blog` and its like count at the top of the site alone: a tutorial may well build a blog.
+    """
+    path = site_path.partition("?")[0]
+    if _is_endless(path):
+        return "its path repeats itself"
+    if any(fnmatchcase(path, pattern) for pattern in exclude):
+        return "excluded by a pattern"
+    if include:
+        wanted = any(fnmatchcase(path, pattern) for pattern in include)
+        return None if wanted else "in none of the patterns to include"
+    return _default_reason(path)
+
+
+def _default_reason(path: str) -> str | None:
+    if _FEEDS.search(path):
+        return "feed"
+    if _ASSETS.search(path):
+        return "asset"
+    segments = [segment for segment in path.split("/") if segment]
+    while len(segments) > 1 and _LEADING.fullmatch(segments[0]):
+        segments.pop(0)
+    if not segments:
+        return None
+    names = [re.sub(r"\.(x?html?|php)$", "", segment) for segment in segments if segment]
+    if len(names) > 1 and names[-1] == "index":
+        names.pop()
+    if names[0].lower() in _SECTIONS:
+        return _SECTIONS[names[0].lower()]
+    single = _SINGLE_PAGES.fullmatch(names[0]) if len(names) == 1 else None
+    return _SINGLE_REASONS[single.lastgroup] if single and single.lastgroup else None
+
+
+def _is_endless(path: str) -> bool:
+    """`a/b/a/b/a/b`: a relative link that is wrong grows like this for ever."""
+    segments = path.split("/")
+    if len(segments) > _MAX_SEGMENTS:
+        return True
+    return any(
+        segments[at : at + size]
+        == segments[at + size : at + 2 * size]
+        == segments[at + 2 * size : at + 3 * size]
+        for size in range(1, len(segments) // 3 + 1)
+        for at in range(len(segments) - 3 * size + 1)
+    )
+
+
+# --- what a page says -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """`links` and `canonical` as absolute urls, not yet normalised."""
+
+    links: tuple[str, ...]
+    canonical: str | None
+    noindex: bool
+
+
+def read_facts(html: bytes, url: str, robots_header: str = "") -> PageFacts:
+    tree = LexborHTMLParser(html)
+    base, canonical, links = None, None, []
+    directives = _directives(robots_header)
+    for node in tree.css("base[href], meta[name], link[rel][href], a[href]"):
+        attributes = node.attributes
+        href, rel = attributes.get("href") or "", (attributes.get("rel") or "").lower().split()
+        if node.tag == "meta":
+            if (attributes.get("name") or "").lower() in {"robots", "surefind"}:
+                directives |= _directives(attributes.get("content") or "")
+        elif node.tag == "base":
+            base = base or _joined(url, href)
+        elif node.tag == "link":
+            canonical = canonical or (href if "canonical" in rel else None)
+        elif "nofollow" not in rel and href:
+            links.append(href)
+    followed = [] if directives & {"nofollow", "none"} else links
+    joined = (_joined(base or url, href) for href in followed)
+    return PageFacts(
+        links=tuple(dict.fromkeys(link for link in joined if link)),
+        canonical=_joined(base or url, canonical) if canonical else None,
+        noindex=bool(directives & {"noindex", "none"}),
+    )
+
+
+def _directives(content: str) -> set[str]:
+    return {part.strip().lower() for part in content.split(",")}
+
+
+def _joined(base: str, href: str) -> str | None:
+    try:
+        return urljoin(base, href.strip())
+    except ValueError:
+        return None
+
+
+_META_CHARSET = re.compile(rb"(<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*)([\w.:-]+)", re.IGNORECASE)
+_HEAD = re.compile(rb"<head(?:\s[^>]{0,500})?>", re.IGNORECASE)
+_WEB_CODECS = re.compile(  # Python knows more, and some of those are slow on hostile input
+    r"utf-8|utf-16(-[bl]e)?|ascii|iso8859-\d+|cp\d+|koi8-[ru]|gb2312|gbk|gb18030|big5|big5hkscs"
+    r"|euc_jp|euc_kr|shift_jis|iso2022_jp|mac-\w+"
+)
+_PRESCAN_BYTES = 4_096
+
+
+def as_utf8(body: bytes, header_charset: str | None) -> bytes:
+    """The page as received, unless the header alone tells how to read it: then as UTF-8, saying so.
+
+    ValueError where the bytes are not in the encoding that they are said to be in.
+    """
+    meta = _META_CHARSET.search(body, 0, _PRESCAN_BYTES)
+    in_page = _codec(meta[2].decode("ascii")) if meta else None
+    codec = _codec(header_charset or "") or in_page
+    if codec is None:
+        return body
+    if codec in {"iso8859-1", "cp1252", "ascii"} and in_page == "utf-8" and _decodes(body):
+        return body  # a server's default that the page knows better than
+    try:
+        text = body.decode("cp1252" if codec in {"iso8859-1", "ascii"} else codec)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"its bytes are not {codec}, as it says (byte {error.start})") from error
+    return body if codec in {"utf-8", in_page} else _declared(text.encode("utf-8", "replace"))
+
+
+def _codec(name: str) -> str | None:
+    try:
+        found = codecs.lookup(name.strip("\"' ").lower()).name
+    except (LookupError, ValueError):
+        return None
+    return found if _WEB_CODECS.fullmatch(found) else None
+
+
+def _decodes(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _declared(html: bytes) -> bytes:
+    """What the page said of its encoding is no longer true."""
+    if _META_CHARSET.search(html, 0, _PRESCAN_BYTES):
+        return _META_CHARSET.sub(rb"\1utf-8", html, count=1)
+    head = _HEAD.search(html, 0, _PRESCAN_BYTES)
+    at = head.end() if head else 0
+    return html[:at] + b'<meta charset="utf-8">' + html[at:]

@@ -1,0 +1,214 @@
+"""The next generation while it is made, and the one it is made from."""
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from surefind.errors import StoreError, UnknownGeneration
+from surefind.model import (
+    ChunkRecord,
+    Document,
+    DocumentRecord,
+    GenerationRef,
+    LexicalSettings,
+    Manifest,
+    point_id,
+)
+from surefind.ports import Catalog, CatalogWriter, IndexWriter
+from surefind.services.building import (
+    IngestTools,
+    Progress,
+    Report,
+    all_chunks,
+    fill,
+    some_chunks,
+    verify,
+)
+from surefind.services.generations import drop
+from surefind.services.lexical import mean_on_grid
+from surefind.services.planning import Changes
+
+_log = logging.getLogger(__name__)
+_LARGE = 1000  # smaller indexes are never optimised, and so count exactly
+_PATCHED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What readers see now. Everything is empty where there is nothing yet."""
+
+    manifest: Manifest | None = None
+    catalog: Catalog | None = None
+    documents: Mapping[str, DocumentRecord] = field(default_factory=dict)
+    index_usable: bool = False
+
+    async def chunks(self, source_path: str) -> dict[str, ChunkRecord]:
+        if self.catalog is None:
+            return {}
+        records = await self.catalog.document_chunks(source_path)
+        return {record.chunk.id: record for record in records}
+
+    async def close(self) -> None:
+        if self.catalog is not None:
+            await self.catalog.close()
+
+
+async def open_base(collection: str, tools: IngestTools, *, rebuild: bool) -> Base:
+    """A generation that is damaged counts as none when everything is built anew anyway."""
+    number = await tools.catalogs.current(collection)
+    if number is None:
+        return Base()
+    ref = GenerationRef(collection, number)
+    try:
+        manifest = await tools.catalogs.manifest(ref)
+        catalog = await tools.catalogs.open(ref)
+        documents = {record.source_path: record for record in await catalog.documents()}
+    except (StoreError, UnknownGeneration) as error:
+        if not rebuild:
+            raise StoreError(f"{error}; or --rebuild makes it anew from the source") from error
+        _log.warning("nothing of generation %d can be kept: %s", number, error)
+        return Base()
+    return Base(manifest, catalog, documents, await _holds_all_chunks(manifest, tools))
+
+
+async def _holds_all_chunks(manifest: Manifest, tools: IngestTools) -> bool:
+    """An index that was lost or damaged is built anew, without being asked."""
+    try:
+        index = await tools.index.open(manifest.ref)
+        try:
+            points = await index.count()
+        finally:
+            await index.close()
+    except StoreError as error:
+        _log.warning("the index of generation %d is built anew: %s", manifest.number, error)
+        return False
+    return points == manifest.chunks
+
+
+class Draft:
+    """Nothing exists of it before the first change, so a run without one writes nothing."""
+
+    def __init__(self, collection: str, base: Base, tools: IngestTools) -> None:
+        self._collection = collection
+        self._base = base
+        self._tools = tools
+        self._ref: GenerationRef | None = None
+        self._catalog: CatalogWriter | None = None
+        self._index: IndexWriter | None = None
+
+    async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
+        _, catalog = await self._begun()
+        await catalog.put(document, chunks)
+
+    async def remove(self, source_path: str) -> None:
+        _, catalog = await self._begun()
+        await catalog.remove(source_path)
+
+    async def build(
+        self, changes: Changes, making: "Making", report: Report
+    ) -> tuple[Manifest, int]:
+        """Embed, index, verify, seal; (manifest, points). It is complete then, not yet current."""
+        tools = self._tools
+        ref, catalog = await self._begun()
+        chunks = await catalog.count()
+        mean_terms = mean_on_grid(await catalog.total_terms(), chunks)
+        fingerprint = tools.embedder.fingerprint
+        await tools.index.require_room(chunks, fingerprint.dimensions)
+        base = None if making.rebuild else self._index_to_copy(mean_terms, changes.replaced)
+        self._index = await tools.index.create(
+            ref, fingerprint.dimensions, base.ref if base else None
+        )
+        if base is None:
+            batches, total = all_chunks(catalog), chunks
+        else:
+            if changes.stale_chunks:
+                await self._index.delete([point_id(chunk) for chunk in changes.stale_chunks])
+            batches, total = some_chunks(catalog, changes.new_chunks), len(changes.new_chunks)
+        await fill(self._index, batches, total, mean_terms, tools, report)
+        digest, documents = await _digest(catalog)
+        report(Progress("indexing", 0))
+        points = await self._index.finish()
+        self._index = None
+        written = await catalog.finish()
+        self._catalog = None
+        report(Progress("verifying", 0))
+        await verify(ref, points, written, tools)
+        manifest = Manifest(
+            collection=ref.collection,
+            number=ref.number,
+            created_at=making.now,
+            surefind_version=tools.version,
+            embedder=fingerprint,
+            chunker=tools.chunker,
+            lexical=LexicalSettings(tools.terms.analyzer, mean_terms),
+            sources=making.sources,
+            sites=making.sites,
+            source_digest=digest,
+            documents=documents,
+            chunks=written,
+            based_on=base.number if base else None,
+            follows=self._base.manifest.number if self._base.manifest else None,
+            replaced=base.replaced + changes.replaced if base else 0,
+            pending=tuple(changes.pending),
+        )
+        await tools.catalogs.seal(manifest)
+        return manifest, points
+
+    async def publish(self, manifest: Manifest) -> None:
+        await self._tools.catalogs.point_to(manifest.ref)
+        self._ref = None  # no longer ours to clean up
+
+    async def clean_up(self) -> None:
+        """What was not published never happened."""
+        if self._index is not None:
+            await self._index.abandon()
+        if self._catalog is not None:
+            await self._catalog.abandon()
+        if self._ref is not None and await self._is_not_current(self._ref):
+            await drop(self._ref, self._tools.index, self._tools.catalogs)
+
+    async def _is_not_current(self, ref: GenerationRef) -> bool:
+        """Publishing may have failed after it was done: what readers see is never dropped."""
+        return await self._tools.catalogs.current(ref.collection) != ref.number
+
+    async def _begun(self) -> tuple[GenerationRef, CatalogWriter]:
+        if self._ref is None or self._catalog is None:
+            tools, base = self._tools, self._base.manifest
+            await tools.index.require_room(
+                base.chunks if base else 0, tools.embedder.fingerprint.dimensions
+            )
+            self._ref = await tools.catalogs.next_ref(self._collection)
+            self._catalog = await tools.catalogs.create(self._ref, base.ref if base else None)
+        return self._ref, self._catalog
+
+    def _index_to_copy(self, mean_terms: float, replaced: int) -> Manifest | None:
+        """None where all is written anew.
+
+        Every stored weight depends on the mean length. And the engine's word statistics go on
+        counting what was deleted from a segment that it has optimised, so a large index is not
+        patched for ever.
+        """
+        base = self._base.manifest
+        if base is None or not self._base.index_usable or base.lexical.mean_terms != mean_terms:
+            return None
+        patched = base.chunks >= _LARGE and base.replaced + replaced > _PATCHED * base.chunks
+        return None if patched else base
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What a run goes by: it is written into the manifest."""
+
+    now: datetime
+    sources: tuple[str, ...]
+    sites: tuple[str, ...]
+    rebuild: bool
+
+
+async def _digest(catalog: Catalog) -> tuple[str, int]:
+    digest, documents = hashlib.sha256(), await catalog.documents()
+    for record in documents:
+        digest.update(f"{record.source_path}\0{record.content_hash}\0".encode())
+    return digest.hexdigest(), len(documents)

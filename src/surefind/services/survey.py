@@ -1,0 +1,174 @@
+"""Reading the sources: page by page, what is new, what changed, what stays, what is gone."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from surefind.errors import InputError
+from surefind.model import (
+    Chunk,
+    ChunkRecord,
+    Document,
+    DocumentRecord,
+    Left,
+    PageFailure,
+    PageUnchanged,
+    SourcePage,
+)
+from surefind.ports import Site, Source
+from surefind.services.building import IngestTools, Progress, Report
+from surefind.services.draft import Base
+from surefind.services.planning import Changes
+from surefind.text.chunking import chunk_document
+from surefind.text.documents import content_hash, read_document
+
+
+class Target(Protocol):
+    """Where what was read goes: the draft of a generation, or, in a rehearsal, nowhere."""
+
+    async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None: ...
+
+    async def remove(self, source_path: str) -> None: ...
+
+
+class Rehearsal:
+    """A target that keeps nothing."""
+
+    async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
+        pass
+
+    async def remove(self, source_path: str) -> None:
+        pass
+
+
+class Survey:
+    """`again` reads pages anew that have not changed: their addresses or chunks may have."""
+
+    def __init__(
+        self, base: Base, target: Target, tools: IngestTools, now: datetime, *, again: bool
+    ) -> None:
+        self.changes = Changes()
+        self._base = base
+        self._target = target
+        self._tools = tools
+        self._now = now
+        self._again = again
+        self._seen: set[str] = set()
+        self._pending = frozenset(base.manifest.pending if base.manifest else ())
+
+    async def read(self, sources: Sequence[Source], report: Report) -> None:
+        documents = {} if self._again else self._base.documents
+        known = {path: record.validator for path, record in documents.items()}
+        for source in sources:
+            async for page in source.pages(known):
+                if page.source_path in self._seen:
+                    raise InputError(f"{page.source_path} comes from two of the sources")
+                self._seen.add(page.source_path)
+                await self._take(page, source.site)
+                report(Progress("reading", len(self._seen)))
+            self.changes.left_out += source.left
+        self._check_anything_read(", ".join(source.name for source in sources))
+
+    @property
+    def missing(self) -> list[str]:
+        """Pages that were there and are no longer. What failed is not among them."""
+        return sorted(self._base.documents.keys() - self._seen)
+
+    async def remove_missing(self) -> None:
+        for source_path in self.missing:
+            await self._remove(source_path)
+
+    async def _take(self, page: SourcePage | PageFailure | PageUnchanged, site: Site) -> None:
+        """A page that can't be used keeps the chunks it had."""
+        old = self._base.documents.get(page.source_path)
+        again = self._again or page.source_path in self._pending
+        if isinstance(page, PageFailure):
+            self._fail(page)
+        elif isinstance(page, PageUnchanged):
+            self.changes.unchanged.append(page.source_path)
+        elif old is not None and old.content_hash == content_hash(page.content) and not again:
+            self.changes.unchanged.append(page.source_path)
+            if not old.chunks:
+                self.changes.empty_pages.append(page.source_path)
+        else:
+            await self._parse(page, old, site)
+
+    async def _parse(self, page: SourcePage, old: DocumentRecord | None, site: Site) -> None:
+        changes, tools = self.changes, self._tools
+        try:
+            read = read_document(page, site)
+        except InputError as error:
+            self._fail(PageFailure(page.source_path, str(error)))
+            return
+        if isinstance(read, Left):
+            changes.left_out.append(PageFailure(page.source_path, read.reason))
+            if old is not None:
+                await self._remove(page.source_path)
+            return
+        changes.warnings += [PageFailure(page.source_path, text) for text in read.warnings]
+        chunks = chunk_document(
+            read.document, read.structure, tools.chunker, tools.embedder.count_tokens
+        )
+        await self._put(read.document, chunks)
+        (changes.changed if old else changes.added).append(page.source_path)
+        if not chunks:
+            changes.empty_pages.append(page.source_path)
+            if old is not None and old.chunks:
+                changes.emptied.append(page.source_path)
+
+    def _fail(self, failure: PageFailure) -> None:
+        """The chunks it had stay. A folder that can't be read stands for all pages below it."""
+        self.changes.failures.append(failure)
+        path = failure.source_path
+        kept = {name for name in self._base.documents if name == path or _below(name, path)}
+        self._seen |= kept
+        if self._again:  # they should have been read anew: the next run does
+            self.changes.pending += sorted(kept)
+        else:
+            self.changes.pending += sorted(kept & self._pending)
+
+    async def _put(self, document: Document, chunks: Sequence[Chunk]) -> None:
+        old = await self._base.chunks(document.source_path)
+        records = [self._record(document, chunk, old.get(chunk.id)) for chunk in chunks]
+        await self._target.put(document, records)
+        new = [record.chunk for record in records if old.get(record.chunk.id) != record]
+        self.changes.new_chunks += [chunk.id for chunk in new]
+        self.changes.replaced += sum(chunk.id in old for chunk in new)
+        self.changes.replaced += len(old.keys() - {chunk.id for chunk in chunks})
+        self.changes.new_tokens += sum(chunk.tokens for chunk in new)
+        self.changes.stale_chunks += old.keys() - {chunk.id for chunk in chunks}
+
+    async def _remove(self, source_path: str) -> None:
+        stale = await self._base.chunks(source_path)
+        self.changes.stale_chunks += stale
+        self.changes.replaced += len(stale)
+        self.changes.removed.append(source_path)
+        await self._target.remove(source_path)
+
+    def _record(self, document: Document, chunk: Chunk, old: ChunkRecord | None) -> ChunkRecord:
+        same_text = old is not None and old.chunk.content_hash == chunk.content_hash
+        return ChunkRecord(
+            chunk=chunk,
+            url=document.url,
+            slug=document.slug,
+            title=document.title,
+            version=document.version,
+            locale=document.locale,
+            created_at=old.created_at if old is not None and same_text else self._now,
+            term_count=int(sum(self._tools.terms.count(chunk.passage).weights)),
+        )
+
+    def _check_anything_read(self, names: str) -> None:
+        if not self._seen:
+            raise InputError(f"there is no page to read in {names}; nothing was changed")
+        failures = self.changes.failures
+        if len(failures) == len(self._seen) and self._base.manifest is None:
+            first = failures[0]
+            raise InputError(
+                f"none of the {len(self._seen)} pages in {names} could be used; "
+                f"{first.source_path}: {first.reason}"
+            )
+
+
+def _below(source_path: str, folder: str) -> bool:
+    return folder.endswith("/") and source_path.startswith(folder)

@@ -1,0 +1,201 @@
+"""The addresses that MkDocs gives to the Markdown files of a site."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Self
+from urllib.parse import quote
+
+import yaml
+
+from surefind.model import Left, Place
+from surefind.text.sites import glob_expression
+
+_MARKDOWN = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
+_HIDDEN = ".*\n/templates/"
+_MOVING_PLUGINS = {"blog", "gen-files", "i18n", "mike", "monorepo", "multirepo", "same-dir"}
+_MAX_NAV_ITEMS = 100_000
+
+
+class _Unread:
+    """Stands for what a YAML tag would compute: an environment variable, a Python object."""
+
+
+_UNREAD = _Unread()
+
+
+class _ConfigLoader(yaml.SafeLoader):
+    """YAML in which a tag of any name is allowed, and none is obeyed."""
+
+
+def _tagged(loader: _ConfigLoader, suffix: str, node: yaml.Node) -> object:
+    """`!ENV [NAME, default]` is its default; whatever else has a tag is not read."""
+    if suffix == "ENV" and isinstance(node, yaml.SequenceNode) and len(node.value) > 1:
+        default: object = loader.construct_object(node.value[-1], deep=True)
+        return default
+    return _UNREAD
+
+
+_ConfigLoader.add_multi_constructor("!", _tagged)
+_ConfigLoader.add_multi_constructor("tag:yaml.org,2002:python/", _tagged)
+
+
+class MkDocsSite:
+    """A MkDocs site; `notes` say what of its config was not understood."""
+
+    name = "mkdocs"
+
+    def __init__(
+        self, config: Mapping[str, object], notes: list[str], base_url: str | None
+    ) -> None:
+        self._notes = notes
+        self._config = config
+        self._base_url = self._text("site_url", "") if base_url is None else base_url
+        if not self._base_url:
+            notes.append("the config has no plain `site_url`: addresses begin at the site's root.")
+        folder = str(PurePosixPath(self._text("docs_dir", "docs")))
+        self._folder = "" if folder == "." else f"{folder}/"
+        urls = config.get("use_directory_urls")
+        self._directory_urls = urls if isinstance(urls, bool) else True
+        if urls is not None and not isinstance(urls, bool):
+            notes.append("`use_directory_urls` is not plain: true is assumed.")
+        self._excluded = _ignore_rules(f"{_HIDDEN}\n{self._text('exclude_docs', '')}", notes)
+        self._drafts = _ignore_rules(self._text("draft_docs", ""), notes)
+        self._titles = dict(_nav_titles(config.get("nav")))
+        self._pages: frozenset[str] = frozenset()
+        self._note_plugins()
+
+    @classmethod
+    def from_config(
+        cls, config_text: str, base_url: str | None = None, *, pages: Collection[str] = ()
+    ) -> Self:
+        """`base_url` replaces `site_url`. `pages` are all site paths, as far as they are known:
+        a README is left out only where its folder is known to have an index page.
+        """
+        notes: list[str] = []
+        try:
+            # A SafeLoader: tags only ever become text or nothing.
+            config: Any = yaml.load(config_text, Loader=_ConfigLoader)  # noqa: S506
+        except (yaml.YAMLError, ValueError, RecursionError):
+            config = None
+        if not isinstance(config, dict):
+            config = {}
+            notes.append("the config is no YAML mapping: defaults are assumed.")
+        site = cls(config, notes, base_url)
+        site._pages = frozenset(pages)
+        return site
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._notes)
+
+    def place(
+        self,
+        site_path: str,
+        front_matter: Mapping[str, object],  # noqa: ARG002 - no key of it moves a page
+    ) -> Place | Left:
+        reason = self._left_out(site_path)
+        if reason:
+            return Left(reason)
+        path = PurePosixPath(site_path.removeprefix(self._folder))
+        folder, stem = path.parent, "index" if path.stem == "README" else path.stem
+        if path.stem == "README" and self._has_index(site_path):
+            return Left("the index page of its folder has its address")
+        if not self._directory_urls:
+            tail = str(folder / f"{stem}.html")
+        else:
+            at = folder if stem == "index" else folder / stem
+            tail = "" if str(at) == "." else f"{at}/"
+        return Place(f"{self._base_url.rstrip('/')}/{quote(tail)}")
+
+    def nav_title(self, site_path: str) -> str | None:
+        """The title that the navigation gives to a page."""
+        if not site_path.startswith(self._folder):
+            return None
+        return self._titles.get(site_path.removeprefix(self._folder))
+
+    def _left_out(self, site_path: str) -> str:
+        if not site_path.startswith(self._folder):
+            return f"it is not in the docs folder {self._folder.rstrip('/')}"
+        path = site_path.removeprefix(self._folder)
+        if not path.endswith(_MARKDOWN):
+            return "it is no Markdown page"
+        if _ignored(path, self._excluded):
+            return "the config excludes it, or it is hidden"
+        if _ignored(path, self._drafts):
+            return "the config says that it is a draft"
+        return ""
+
+    def _has_index(self, site_path: str) -> bool:
+        folder = PurePosixPath(site_path).parent
+        indexes = [str(folder / f"index{extension}") for extension in _MARKDOWN]
+        return any(page in self._pages and not self._left_out(page) for page in indexes)
+
+    def _text(self, key: str, default: str) -> str:
+        value = self._config.get(key)
+        if value is not None and not isinstance(value, str):
+            self._notes.append(f"`{key}` is not plain text: {default!r} is assumed.")
+        return value if isinstance(value, str) else default
+
+    def _note_plugins(self) -> None:
+        if self._config.get("INHERIT") is not None:
+            self._notes.append("`INHERIT` names another config, which is not read.")
+        plugins = self._config.get("plugins")
+        for plugin in plugins if isinstance(plugins, list | dict) else ():
+            for name in plugin if isinstance(plugin, dict) else (plugin,):
+                if str(name).removeprefix("material/") in _MOVING_PLUGINS:
+                    self._notes.append(f"the plugin {name} may serve pages elsewhere.")
+
+
+def _nav_titles(nav: object) -> Iterator[tuple[str, str]]:
+    """(path below the docs folder, title). YAML can alias a list into itself: each is read once."""
+    waiting: list[object] = [nav]
+    seen: set[int] = set()
+    while waiting and len(seen) < _MAX_NAV_ITEMS:
+        item = waiting.pop()
+        if id(item) in seen or not isinstance(item, list | dict):
+            continue
+        seen.add(id(item))
+        if isinstance(item, list):
+            waiting.extend(reversed(item))
+            continue
+        for title, target in item.items():
+            if isinstance(target, str):
+                yield str(PurePosixPath(target)), str(title)
+            else:
+                waiting.append(target)
+
+
+# --- patterns, as in .gitignore ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: re.Pattern[str]
+    ignores: bool
+
+
+def _ignore_rules(lines: str, notes: list[str]) -> tuple[_Rule, ...]:
+    rules = []
+    for line in lines.splitlines():
+        text = line.rstrip()
+        if not text or text.startswith("#"):
+            continue
+        ignores = not text.startswith("!")
+        glob = text[not ignores :].replace("\\", "")
+        below = "/.*" if glob.endswith("/") else "(?:/.*)?"
+        glob = glob.rstrip("/")
+        anywhere = "" if "/" in glob else "(?:.*/)?"
+        expression = glob_expression(glob.lstrip("/"), braces=False)
+        if expression is None:
+            notes.append(f"the pattern {text[:60]} is not understood: it is not used.")
+        else:
+            rules.append(_Rule(re.compile(anywhere + expression + below), ignores))
+    return tuple(rules)
+
+
+def _ignored(path: str, rules: tuple[_Rule, ...]) -> bool:
+    """The last rule that matches decides."""
+    matching = (rule.ignores for rule in reversed(rules) if rule.pattern.fullmatch(path))
+    return next(matching, False)

@@ -1,0 +1,226 @@
+"""MkDocs: the real address of every page, its title in the navigation, and why some have none."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefind.model import Left, Place
+from surefind.text.documents import Placing
+from surefind.text.mkdocs import MkDocsSite
+
+SITE = "https://x.org/p"
+
+
+def site_of(config: str = "", *pages: str) -> MkDocsSite:
+    return MkDocsSite.from_config(f"site_name: P\nsite_url: {SITE}/\n{config}", pages=pages)
+
+
+def path_of(site: Placing, site_path: str) -> str:
+    place = site.place(site_path, {"slug": "/never-read", "draft": True})
+    assert isinstance(place, Place), place
+    assert place.url.startswith(SITE)
+    return place.url.removeprefix(SITE)
+
+
+def reason_of(site: Placing, site_path: str) -> str:
+    place = site.place(site_path, {})
+    assert isinstance(place, Left), place
+    return place.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "address", "file_address"),
+    [
+        ("index.md", "/", "/index.html"),
+        ("README.md", "/", "/index.html"),
+        ("readme.md", "/readme/", "/readme.html"),
+        ("Index.md", "/Index/", "/Index.html"),
+        ("install.md", "/install/", "/install.html"),
+        ("guide/index.md", "/guide/", "/guide/index.html"),
+        ("guide/README.md", "/guide/", "/guide/index.html"),
+        ("guide/guide.md", "/guide/guide/", "/guide/guide.html"),
+        ("guide/01-setup.markdown", "/guide/01-setup/", "/guide/01-setup.html"),
+        ("v1.2.md", "/v1.2/", "/v1.2.html"),
+        ("a b/ü.md", "/a%20b/%C3%BC/", "/a%20b/%C3%BC.html"),
+        ("_partial.md", "/_partial/", "/_partial.html"),
+        ("guide/templates/a.md", "/guide/templates/a/", "/guide/templates/a.html"),
+    ],
+)
+def test_a_page_has_the_address_of_its_site(path: str, address: str, file_address: str) -> None:
+    assert path_of(site_of(), f"docs/{path}") == address
+    assert path_of(site_of("use_directory_urls: true"), f"docs/{path}") == address
+    assert path_of(site_of("use_directory_urls: false"), f"docs/{path}") == file_address
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("README.md", "not in the docs folder docs"),
+        ("documents/a.md", "not in the docs folder"),
+        ("docs/a.txt", "no Markdown"),
+        ("docs/a.mdx", "no Markdown"),
+        ("docs/.hidden.md", "hidden"),
+        ("docs/.github/a.md", "hidden"),
+        ("docs/templates/a.md", "excludes"),
+    ],
+)
+def test_a_page_that_is_left_out_says_why(path: str, reason: str) -> None:
+    assert reason in reason_of(site_of(), path)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "out", "served"),
+    [
+        ("*.tmp.md", ["a.tmp.md", "b/a.tmp.md"], ["a.md", "tmp.md"]),
+        ("drafts/", ["drafts/a.md", "b/drafts/a.md"], ["drafts.md", "b/drafts.md"]),
+        ("/drafts", ["drafts/a.md"], ["b/drafts/a.md"]),
+        ("b/drafts", ["b/drafts/a.md"], ["c/b/drafts/a.md", "drafts/a.md"]),
+        ("**/b/*.md", ["b/a.md", "c/b/a.md"], ["b.md", "a/c.md"]),
+        ("api/**", ["api/a.md", "api/b/a.md"], ["api.md"]),
+        ("a?.md", ["ab.md"], ["a.md", "abc.md"]),
+        ("v[0-9].md", ["v1.md"], ["vx.md"]),
+        ("{a,b}.md", ["{a,b}.md"], ["a.md"]),
+        ("*.md\n!index.md", ["a.md", "b/c.md"], ["index.md", "b/index.md"]),
+        ("!.hidden.md", [".other.md"], [".hidden.md"]),
+        ("# all\n\n\\#a.md", ["#a.md"], ["a.md"]),
+    ],
+)
+def test_patterns_are_those_of_gitignore(patterns: str, out: list[str], served: list[str]) -> None:
+    block = "\n".join(f"  {line}" for line in patterns.split("\n"))
+    excluding, drafting = site_of(f"exclude_docs: |\n{block}"), site_of(f"draft_docs: |\n{block}")
+    for page in out:
+        assert "excludes" in reason_of(excluding, f"docs/{page}")
+    for page in served:
+        path_of(excluding, f"docs/{page}")
+    for page in out:
+        if not page.startswith("."):
+            assert "draft" in reason_of(drafting, f"docs/{page}")
+
+
+def test_pages_that_the_navigation_does_not_name_are_served() -> None:
+    site = site_of("nav: [a.md]\nnot_in_nav: |\n  b.md")
+    assert path_of(site, "docs/b.md") == "/b/"
+
+
+def test_an_index_page_wins_over_a_readme_in_one_folder() -> None:
+    site = site_of(
+        "exclude_docs: out/index.md", "docs/index.md", "docs/a/b.md", "docs/out/index.md"
+    )
+    assert reason_of(site, "docs/README.md") == "the index page of its folder has its address"
+    assert path_of(site, "docs/index.md") == "/"
+    assert path_of(site, "docs/a/README.md") == "/a/"
+    assert path_of(site, "docs/out/README.md") == "/out/"
+
+
+@pytest.mark.parametrize(
+    ("folder", "page"),
+    [("docs", "docs/a.md"), ("./manual/en/", "manual/en/a.md"), (".", "a.md")],
+)
+def test_the_docs_folder_is_the_configs(folder: str, page: str) -> None:
+    assert path_of(site_of(f"docs_dir: {folder}"), page) == "/a/"
+
+
+def test_a_base_url_replaces_that_of_the_config() -> None:
+    config = "site_url: https://x.org/a"
+    assert MkDocsSite.from_config(config).place("docs/b.md", {}) == Place("https://x.org/a/b/")
+    site = MkDocsSite.from_config(config, "https://y.org")
+    assert site.place("docs/b.md", {}) == Place("https://y.org/b/")
+    assert site.notes == ()
+    unknown = MkDocsSite.from_config("site_name: P")
+    assert unknown.place("docs/b.md", {}) == Place("/b/")
+    assert "site_url" in unknown.notes[0]
+
+
+def test_titles_are_those_of_the_navigation() -> None:
+    site = site_of("""
+nav:
+  - Home: index.md
+  - plain.md
+  - Guide:
+      - 'Set up': ./guide/setup.md
+      - 404: guide/lost.md
+      - Nested: [{Deep: deep.md}]
+  - Elsewhere: https://y.org/
+  - Nothing:
+""")
+    titles = {
+        "docs/index.md": "Home",
+        "docs/plain.md": None,
+        "docs/guide/setup.md": "Set up",
+        "docs/guide/lost.md": "404",
+        "docs/deep.md": "Deep",
+        "index.md": None,
+    }
+    assert {page: site.nav_title(page) for page in titles} == titles
+
+
+def test_tags_are_tolerated_and_never_obeyed() -> None:
+    site = MkDocsSite.from_config("""
+site_url: !ENV [SITE_URL, 'https://x.org/p/']
+docs_dir: !ENV DOCS_DIR
+use_directory_urls: !ENV [A, B, false]
+exclude_docs: !relative x
+draft_docs: !!python/object/apply:os.system ['exit 1']
+markdown_extensions:
+  - pymdownx.emoji:
+      emoji_index: !!python/name:material.extensions.emoji.twemoji
+nav: !include nav.yml
+""")
+    assert path_of(site, "docs/a.md") == "/a.html"
+    assert [note.split("`")[1] for note in site.notes] == ["docs_dir", "exclude_docs", "draft_docs"]
+    assert "use_directory_urls" in site_of("use_directory_urls: !ENV X").notes[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ("INHERIT: ../base.yml", "INHERIT"),
+        ("plugins: [search, {mike: {}}]", "mike"),
+        ("plugins: {material/blog: {}}", "material/blog"),
+        (f"exclude_docs: {'a' * 300}", "pattern aaa"),
+    ],
+)
+def test_what_may_change_addresses_is_told(config: str, told: str) -> None:
+    site = site_of(config)
+    assert told in " ".join(site.notes)
+    assert path_of(site, "docs/a.md") == "/a/"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "",
+        "- a",
+        "text",
+        "a: [",
+        "a: {" * 5000,
+        "? " * 5000,
+        "\x00",
+        "a: 2024-99-99",
+        "*x",
+        "&a [*a]",
+    ],
+)
+def test_a_config_that_is_none_is_told(config: str) -> None:
+    site = MkDocsSite.from_config(config)
+    assert "no YAML mapping" in site.notes[0]
+    assert site.place("docs/a.md", {}) == Place("/a/")
+
+
+def test_a_navigation_that_repeats_itself_is_read_once() -> None:
+    lists = "\n".join(
+        f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9) if n else '{T: a.md}'}]" for n in range(40)
+    )
+    started = time.process_time()
+    site = site_of(f"{lists}\nnav: *l39")
+    assert site.nav_title("docs/a.md") == "T"
+    assert time.process_time() - started < 5
+
+
+@given(st.text(max_size=60), st.text(max_size=30))
+def test_any_config_and_page_have_an_answer(config: str, path: str) -> None:
+    for text in (config, f"site_url: {SITE}\nexclude_docs: |\n  {config}"):
+        place = MkDocsSite.from_config(text).place(f"docs/{path}.md", {})
+        assert isinstance(place, Left) or place.url.isascii()
