@@ -21,6 +21,7 @@ from surefind.model import (
 )
 from surefind.services import ingest as ingest_module
 from surefind.services.building import IngestTools
+from surefind.services.inspect import inspect
 from unit.installation import Crash, Installation
 
 GUIDE = "# Guide\n\nwelcome\n\n## Install\n\nrun the installer\n\n## Use\n\nask a question"
@@ -410,6 +411,9 @@ async def test_a_rehearsal_finds_what_a_run_would_and_keeps_nothing(home: Instal
     plan = await home.ingest(changed, rehearse=True)
     assert (plan.added, plan.changed, plan.published, plan.embedded) == (1, 1, False, 0)
     assert plan.new_tokens > 0
+    less = {path: text for path, text in PAGES.items() if path != "guide/b.md"}
+    assert (await home.ingest(less, rehearse=True)).removed_pages == ("docs/guide/b.md",)
+    assert len(await home.texts()) == 3
     assert await home.catalogs.unfinished("docs") == []
     with pytest.raises(GuardStopped):
         await home.ingest({"index.md": "x"}, rehearse=True)
@@ -454,6 +458,12 @@ async def test_a_page_that_its_source_knows_to_be_unchanged_stays(home: Installa
     assert source.asked == dict.fromkeys(
         ("docs/guide/a.md", "docs/guide/b.md", "docs/index.md"), ""
     )
+
+
+async def test_a_page_that_can_not_be_read_can_not_be_inspected() -> None:
+    source = PageSource({}, {"a.md": "it can't be read"})
+    with pytest.raises(InputError, match=r"docs/a\.md: it can't be read"):
+        await inspect(source, ChunkerSettings(), WordEmbedder())
 
 
 async def test_a_second_writer_is_refused(home: Installation) -> None:
