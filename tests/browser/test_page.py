@@ -117,6 +117,7 @@ def test_enter_does_not_wait_for_the_pause(page: Page) -> None:
     page.run("window.setTimeout = () => 0")
     page.field.send_keys("kneading dough", Keys.ENTER)
     page.wait_for_answer("kneading dough")
+    assert page.headings[0] == "Kneading the dough"
 
 
 def test_typing_on_without_a_pause_spares_the_server(page: Page) -> None:

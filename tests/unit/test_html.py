@@ -159,7 +159,8 @@ def test_every_word_survives_in_order(html: str) -> None:
 
 @given(st.text(alphabet="<>/abdhlipu12 =\"'#`\n-", max_size=80))
 def test_nothing_breaks_it(html: str) -> None:
-    outline(html_to_markdown(html).text)
+    text = html_to_markdown(html).text
+    assert all(text[heading.start : heading.end].strip() for heading in outline(text).headings)
 
 
 @given(st.text(alphabet="#`~=-<>!pre ab\n", max_size=40))
