@@ -1,0 +1,152 @@
+"""Pages, documents, chunks: the words of what goes in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from urllib.parse import quote
+from uuid import UUID, uuid5
+
+POINT_NAMESPACE = UUID("5f0b1d3e-6f0c-5b52-9a55-4b0f7b0f2f5e")
+"""Point ids are UUIDv5 of the chunk id in this namespace; changing it orphans every index."""
+
+
+def point_id(chunk_id: str) -> UUID:
+    return uuid5(POINT_NAMESPACE, chunk_id)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """One page as it lies at its source, before anything has looked into it.
+
+    `source_path` is the page's identity; `site_path` is where it stands below its root; `suffix`
+    says how it is written, where its path does not; by `validator` its source may recognise it.
+    """
+
+    source_path: str
+    site_path: str
+    content: bytes
+    suffix: str = ""
+    validator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageUnchanged:
+    """A page of which its source knows that it is as it was."""
+
+    source_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageFailure:
+    """Something to say of a page: why it could not be used, was left out, or wants a look."""
+
+    source_path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a site shows a page."""
+
+    url: str
+    version: str = ""
+    locale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A page that its site leaves out, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    source_path: str
+    url: str
+    slug: str
+    title: str
+    text: str
+    content_hash: str
+    version: str = ""
+    locale: str = ""
+    validator: str = ""
+    front_matter: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One passage: `text` is exactly `document.text[start:end]`."""
+
+    id: str
+    source_path: str
+    position: int
+    text: str
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    context: str
+    anchor: str
+    tokens: int
+    content_hash: str
+    has_code: bool
+    content_type: str
+
+    @property
+    def passage(self) -> str:
+        """What is embedded: the text under the headings that it does not itself contain."""
+        return f"{self.context}\n\n{self.text}" if self.context else self.text
+
+    @property
+    def point_id(self) -> UUID:
+        return point_id(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """What a catalog keeps of a document."""
+
+    source_path: str
+    url: str
+    slug: str
+    title: str
+    content_hash: str
+    validator: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRecord:
+    """What a catalog keeps of a chunk, with what it needs of its document to be shown."""
+
+    chunk: Chunk
+    url: str
+    slug: str
+    title: str
+    created_at: datetime
+    version: str = ""
+    locale: str = ""
+    term_count: int = 0
+
+    @property
+    def section(self) -> str:
+        return self.chunk.heading_path[-1] if self.chunk.heading_path else self.title
+
+    @property
+    def breadcrumb(self) -> str:
+        return " > ".join(self.chunk.heading_path)
+
+    @property
+    def link(self) -> str:
+        """The page's address at the chunk's own heading."""
+        return f"{self.url}#{quote(self.chunk.anchor)}" if self.chunk.anchor else self.url
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A bag of words: term ids with their weights, in the order of the ids."""
+
+    ids: tuple[int, ...]
+    weights: tuple[float, ...]

@@ -1,0 +1,120 @@
+"""Generations: what made one, what it holds, and what an ingest did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from surefind.model.documents import PageFailure
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderFingerprint:
+    """Two embedders with equal fingerprints give the same vectors for the same text."""
+
+    provider: str
+    model: str
+    dimensions: int
+    weights: str
+    input_types: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model} ({self.dimensions} dimensions, {self.weights[:12]})"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkerSettings:
+    max_tokens: int = 400
+    max_chars: int = 1999
+    version: int = 2
+
+    def __str__(self) -> str:
+        return (
+            f"version {self.version}, at most {self.max_tokens} tokens, {self.max_chars} characters"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalSettings:
+    """How the lexical leg weighs words. `mean_terms` is the collection's own mean length."""
+
+    analyzer: str
+    mean_terms: float
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRef:
+    collection: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.collection}--{self.number:04d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What made a generation, and what it holds.
+
+    `based_on` is the generation its index was copied from, `follows` the one that readers saw
+    before. `replaced` counts the points that were deleted or overwritten since the index was built
+    afresh. `pending` are pages that should have been read anew and could not be.
+    """
+
+    collection: str
+    number: int
+    created_at: datetime
+    surefind_version: str
+    embedder: EmbedderFingerprint
+    chunker: ChunkerSettings
+    lexical: LexicalSettings
+    sources: tuple[str, ...]
+    sites: tuple[str, ...]
+    source_digest: str
+    documents: int
+    chunks: int
+    based_on: int | None = None
+    follows: int | None = None
+    replaced: int = 0
+    pending: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> GenerationRef:
+        return GenerationRef(self.collection, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest did. `generation` is the one that readers see after it."""
+
+    collection: str
+    generation: int
+    published: bool
+    added_pages: tuple[str, ...]
+    changed_pages: tuple[str, ...]
+    removed_pages: tuple[str, ...]
+    unchanged: int
+    documents: int
+    chunks: int
+    index_points: int
+    new_chunks: int
+    new_tokens: int
+    embedded: int
+    from_cache: int
+    failures: tuple[PageFailure, ...]
+    left_out: tuple[PageFailure, ...]
+    warnings: tuple[PageFailure, ...]
+    empty_pages: tuple[str, ...]
+    pruned: tuple[int, ...]
+    seconds: float
+
+    @property
+    def added(self) -> int:
+        return len(self.added_pages)
+
+    @property
+    def changed(self) -> int:
+        return len(self.changed_pages)
+
+    @property
+    def removed(self) -> int:
+        return len(self.removed_pages)
