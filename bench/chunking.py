@@ -23,6 +23,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ import numpy as np
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import locate
-from surefind.adapters.qdrant_edge import Bm25TermCounter, EdgeIndexStore
+from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
 from surefind.model import (
     Chunk,
@@ -39,14 +40,13 @@ from surefind.model import (
     Document,
     GenerationRef,
     Left,
-    Mode,
-    Query,
     SourcePage,
 )
 from surefind.ports import IndexEntry, VectorIndex
+from surefind.services.candidates import Place, Question, find
 from surefind.services.embedding import CachedEmbedder
-from surefind.services.lexical import mean_on_grid, passage_weights
-from surefind.services.search import Searcher, _Clock
+from surefind.services.fusion import DEPTH as CANDIDATES
+from surefind.services.lexical import TermReader, mean_on_grid
 from surefind.settings import load
 from surefind.text.chunking import chunk_document
 from surefind.text.cleaning import clean
@@ -172,9 +172,8 @@ def _chunk(page: Document, number: int, start: int, end: int, text: str) -> Chun
 async def build(
     chunks: list[Chunk], embedder: CachedEmbedder, folder: DataFolder, number: int
 ) -> VectorIndex:
-    terms, store = Bm25TermCounter(), EdgeIndexStore(folder)
-    counts = [terms.count(chunk.passage) for chunk in chunks]
-    mean = mean_on_grid(int(sum(sum(c.weights) for c in counts)), len(chunks))
+    terms, store = TermReader(Bm25Analyzer()), EdgeIndexStore(folder)
+    mean = mean_on_grid(sum(terms.length(chunk.passage) for chunk in chunks), len(chunks))
     ref = GenerationRef("bench", number)
     writer = await store.create(ref, embedder.fingerprint.dimensions, None)
     now = datetime.now(UTC)
@@ -186,11 +185,9 @@ async def build(
                 IndexEntry(
                     ChunkRecord(chunk, "http://x/", "x", "x", now),
                     vector,
-                    passage_weights(count, mean),
+                    terms.passage(chunk.passage, mean),
                 )
-                for chunk, vector, count in zip(
-                    batch, vectors, counts[start : start + 64], strict=True
-                )
+                for chunk, vector in zip(batch, vectors, strict=True)
             ]
         )
     await writer.finish()
@@ -198,15 +195,15 @@ async def build(
 
 
 async def measure(
-    corpus: Corpus, chunks: list[Chunk], index: VectorIndex, searcher: Searcher
+    corpus: Corpus, chunks: list[Chunk], index: VectorIndex, embedder: CachedEmbedder
 ) -> dict[str, float]:
     known = {chunk.point_id: chunk for chunk in chunks}
+    terms = TermReader(Bm25Analyzer())
     ndcg, recall, budget, text_sum, need_sum = [], [], [], 0, 0
     for need in corpus.needs:
-        pool = await searcher._candidates(  # noqa: SLF001 - the search without its catalog
-            Query(need.question, mode=Mode.HYBRID), index, _Clock()
-        )
-        hits = [known[candidate.point_id] for candidate in pool.best(50, 0.0)]
+        question = Question(await embedder.embed_query(need.question), terms.query(need.question))
+        pool = await find(question, [Place("bench", index)], CANDIDATES)
+        hits = [known[candidate.point_id] for candidate in islice(pool.candidates(), 50)]
         gains = _new_coverage(hits, need)
         ideal = sorted(need.spans.values(), reverse=True)[:DEPTH]
         best = sum(gain / math.log2(rank + 2) for rank, gain in enumerate(ideal))
@@ -303,7 +300,6 @@ async def run(questions: int) -> list[dict[str, object]]:
     bge = BgeSmallEmbedder(locate(None, load().cache_dir, print))
     cache = SqliteEmbeddingCache(results / "chunking-embeddings.sqlite", print)
     embedder = CachedEmbedder(bge, cache)
-    searcher = Searcher(None, embedder, Bm25TermCounter())  # type: ignore[arg-type]
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = DataFolder(Path(scratch))
@@ -314,7 +310,7 @@ async def run(questions: int) -> list[dict[str, object]]:
                 chunks = [chunk for page in corpus.pages for chunk in chunker(*page)]
                 index = await build(chunks, embedder, folder, len(rows) + 1)
                 row = {"set": corpus.name, "strategy": name}
-                rows.append({**row, **await measure(corpus, chunks, index, searcher)})
+                rows.append({**row, **await measure(corpus, chunks, index, embedder)})
                 await index.close()
                 print(table(rows[-1:]).splitlines()[-1], file=sys.stderr, flush=True)
     await embedder.close()

@@ -25,16 +25,18 @@ from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.filesystem import sources_of
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import TOKENIZER, WEIGHTS, locate
-from surefind.adapters.qdrant_edge import Bm25TermCounter, EdgeIndexStore
+from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
 from surefind.model import ChunkerSettings, Mode, Query
 from surefind.ports import DenseProbe, TermProbe
 from surefind.services.building import IngestTools
 from surefind.services.embedding import CachedEmbedder
+from surefind.services.fusion import DEPTH as CANDIDATES
 from surefind.services.ingest import IngestOptions, Ingestor
-from surefind.services.reading import CollectionReader
-from surefind.services.search import CANDIDATES, Searcher
+from surefind.services.lexical import TermReader
+from surefind.services.reading import Readers
+from surefind.services.search import Searcher
 from surefind.settings import load
 
 DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
@@ -74,7 +76,7 @@ class Bench:
             cached = CachedEmbedder(embedder, cache)
             tools = IngestTools(
                 cached,
-                Bm25TermCounter(),
+                TermReader(Bm25Analyzer()),
                 EdgeIndexStore(data),
                 catalogs,
                 ChunkerSettings(),
@@ -117,9 +119,9 @@ class Bench:
         """A warm search of each mode, against embedding the query and the bare engine calls."""
         folder = DataFolder(data)
         index, catalogs = EdgeIndexStore(folder), SqliteCatalogStore(folder)
-        embedder, terms = BgeSmallEmbedder(self.model), Bm25TermCounter()
-        reader = CollectionReader("docs", index, catalogs)
-        searcher = Searcher(reader, embedder, terms)
+        embedder, terms = BgeSmallEmbedder(self.model), TermReader(Bm25Analyzer())
+        readers = Readers(index, catalogs)
+        searcher = Searcher(readers, embedder, terms)
         bare_index = await index.open((await catalogs.manifests("docs"))[0].ref)
         for mode in Mode:
             ours, bare = [], []
@@ -137,7 +139,7 @@ class Bench:
             aim = "none: it embeds nothing" if mode is Mode.LEXICAL else "≤ 1.3"
             self._row(f"{mode.value} search, ms", len(ours), ours, bare, aim, throughput=False)
         await bare_index.close()
-        await reader.close()
+        await readers.close()
         await embedder.close()
 
     def start_up(self) -> None:
@@ -177,19 +179,19 @@ class Bench:
 
 
 async def _bare_search(
-    query: str, mode: Mode, embedder: BgeSmallEmbedder, terms: Bm25TermCounter, index: object
+    query: str, mode: Mode, embedder: BgeSmallEmbedder, terms: TermReader, index: object
 ) -> None:
     """What the answer needs at the least: one embedding, and the engine's own calls."""
     shard = index._shard  # type: ignore[attr-defined]  # noqa: SLF001
     from surefind.adapters.qdrant_edge import _request
 
     if mode is Mode.LEXICAL:
-        shard.query(_request(TermProbe(terms.count(query), CANDIDATES)))
+        shard.query(_request(TermProbe(terms.query(query), CANDIDATES)))
         return
     vector = await embedder.embed_query(query)
     dense = shard.query(_request(DenseProbe(vector, CANDIDATES)))
     if mode is Mode.HYBRID:
-        counted = terms.count(query)
+        counted = terms.query(query)
         lexical = shard.query(_request(TermProbe(counted, CANDIDATES)))
         found, other = {p.id for p in dense}, {p.id for p in lexical}
         only, rest = frozenset(other - found), frozenset(found - other)

@@ -12,8 +12,9 @@ from uuid import UUID
 
 import numpy as np
 
-from surefind.errors import EmbeddingError, StoreError, UnknownGeneration
+from surefind.errors import EmbeddingError, StoreError, UnknownDocument, UnknownGeneration
 from surefind.model import (
+    Attribute,
     Chunk,
     ChunkRecord,
     Document,
@@ -28,6 +29,7 @@ from surefind.model import (
     Terms,
 )
 from surefind.ports import DenseProbe, IndexEntry, Matrix, Site, TermProbe, Vector
+from surefind.services.filtering import failing
 from surefind.text.sites import PlainSite, ReaderSite
 
 WORDS = re.compile(r"\w+")
@@ -97,15 +99,22 @@ class MemoryCache:
         pass
 
 
-class WordCounter:
-    analyzer = "fake-words-1"
+class WordAnalyzer:
+    """Every word is a term."""
 
-    def count(self, text: str) -> Terms:
-        counts: Counter[int] = Counter()
-        for word in WORDS.findall(text.lower()):
-            counts[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4])] += 1
-        ids = sorted(counts)
-        return Terms(tuple(ids), tuple(float(counts[term]) for term in ids))
+    name = "fake-words"
+
+    def terms(self, word: str) -> tuple[int, ...]:
+        return (int.from_bytes(hashlib.sha256(word.encode()).digest()[:4]),)
+
+
+def word_terms(text: str) -> Terms:
+    """A text's words with their counts."""
+    counts = Counter(
+        term for word in WORDS.findall(text.lower()) for term in WordAnalyzer().terms(word)
+    )
+    ids = sorted(counts)
+    return Terms(tuple(ids), tuple(float(counts[term]) for term in ids))
 
 
 class PageSource:
@@ -117,11 +126,13 @@ class PageSource:
         failing: Mapping[str, str] | None = None,
         name: str = "docs",
         base_url: str | None = None,
+        site: Site | None = None,
     ) -> None:
         self._pages = pages
         self._failing = failing or {}
         self.name = name
-        self.site: Site = PlainSite(base_url) if base_url else ReaderSite("docs", name)
+        own = PlainSite(base_url) if base_url else ReaderSite("docs", name)
+        self.site: Site = site or own
         self.fingerprint = f"site {base_url}"
 
     @property
@@ -205,6 +216,12 @@ class MemoryIndex:
             if point_id in self._entries
         }
 
+    async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
+        missing = [point_id for point_id in point_ids if point_id not in self._entries]
+        if missing:
+            raise StoreError(f"there is no point {missing[0]}")
+        return np.stack([self._entries[point_id].vector for point_id in point_ids])
+
     async def count(self) -> int:
         return len(self._entries)
 
@@ -215,7 +232,8 @@ class MemoryIndex:
         scored = [
             (self._score(probe, entry), point_id)
             for point_id, entry in self._entries.items()
-            if probe.among is None or point_id in probe.among
+            if (probe.among is None or point_id in probe.among)
+            and not failing(entry.record, probe.where)
         ]
         if isinstance(probe, TermProbe):
             scored = [item for item in scored if item[0] > 0]
@@ -326,13 +344,25 @@ class MemoryCatalog:
     async def documents(self) -> list[DocumentRecord]:
         return [
             DocumentRecord(
-                d.source_path, d.url, d.slug, d.title, d.content_hash, d.validator, len(records)
+                d.source_path,
+                d.url,
+                d.slug,
+                d.title,
+                d.content_hash,
+                d.validator,
+                len(records),
+                d.attributes,
             )
             for _, (d, records) in sorted(self._documents.items())
         ]
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
         return list(self._documents[source_path][1]) if source_path in self._documents else []
+
+    async def document_text(self, source_path: str) -> str:
+        if source_path not in self._documents:
+            raise UnknownDocument(f"there is no document {source_path!r}")
+        return self._documents[source_path][0].text
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         for record in self._records():
@@ -366,6 +396,13 @@ class MemoryCatalog:
 # --- values -----------------------------------------------------------------------------------
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ATTRIBUTES: dict[str, Attribute] = {
+    "date": "2026-01-02",
+    "draft": False,
+    "order": 3,
+    "tags": ("alpha", "beta"),
+    "weight": 0.5,
+}
 
 
 def record(number: int, text: str = "some words", source_path: str = "docs/page.md") -> ChunkRecord:
@@ -389,6 +426,7 @@ def record(number: int, text: str = "some words", source_path: str = "docs/page.
         slug="page",
         title="Page",
         created_at=NOW,
+        attributes=ATTRIBUTES,
         term_count=len(text.split()),
     )
 
@@ -402,4 +440,5 @@ def document(source_path: str = "docs/page.md", text: str = "some words") -> Doc
         text=text,
         content_hash=hashlib.sha256(text.encode()).hexdigest(),
         front_matter={"title": "Page", "date": "2026-01-02"},
+        attributes=ATTRIBUTES,
     )

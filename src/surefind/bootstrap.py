@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.generations import Generations
     from surefind.services.inspect import Inspection
-    from surefind.services.reading import CollectionReader
+    from surefind.services.lexical import TermReader
+    from surefind.services.reading import CollectionReader, Readers
     from surefind.services.search import Searcher
     from surefind.settings import Settings
 
@@ -60,10 +61,21 @@ class Application:
         return SqliteCatalogStore(self._folder)
 
     @cached_property
-    def reader(self) -> CollectionReader:
-        from surefind.services.reading import CollectionReader
+    def readers(self) -> Readers:
+        from surefind.services.reading import Readers
 
-        return CollectionReader(self.settings.collection, self.index, self.catalogs)
+        return Readers(self.index, self.catalogs)
+
+    @property
+    def reader(self) -> CollectionReader:
+        return self.readers.of(self.settings.collection)
+
+    @cached_property
+    def terms(self) -> TermReader:
+        from surefind.adapters.qdrant_edge import Bm25Analyzer
+        from surefind.services.lexical import TermReader
+
+        return TermReader(Bm25Analyzer())
 
     @cached_property
     def generations(self) -> Generations:
@@ -76,11 +88,10 @@ class Application:
         return nullcontext() if self._folder.read_only else self._folder.held("serve")
 
     async def searcher(self) -> Searcher:
-        from surefind.adapters.qdrant_edge import Bm25TermCounter
         from surefind.services.search import Searcher
 
         if self._searcher is None:
-            self._searcher = Searcher(self.reader, await self.embedder(), Bm25TermCounter())
+            self._searcher = Searcher(self.readers, await self.embedder(), self.terms)
         return self._searcher
 
     async def search(self, query: Query) -> SearchResult:
@@ -98,7 +109,6 @@ class Application:
         crawl: Mapping[str, Any] | None = None,
     ) -> IngestReport:
         """`crawl` holds what is asked of the crawler, by the names of its options."""
-        from surefind.adapters.qdrant_edge import Bm25TermCounter
         from surefind.services.building import IngestTools
         from surefind.services.ingest import IngestOptions, Ingestor
 
@@ -108,7 +118,7 @@ class Application:
             await self.index.require_room(points=0, dimensions=0)
         tools = IngestTools(
             embedder=await self.embedder(writing=not dry_run),
-            terms=Bm25TermCounter(),
+            terms=self.terms,
             index=self.index,
             catalogs=self.catalogs,
             chunker=self.settings.chunker,
@@ -169,8 +179,8 @@ class Application:
         return CachedEmbedder(BgeSmallEmbedder(files, settings.threads), None)
 
     async def close(self) -> None:
-        if "reader" in self.__dict__:
-            await self.reader.close()
+        if "readers" in self.__dict__:
+            await self.readers.close()
         if self._embedder is not None:
             await self._embedder.close()
 

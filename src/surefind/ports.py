@@ -10,6 +10,7 @@ from uuid import UUID
 
 from surefind.model import (
     ChunkRecord,
+    Condition,
     Document,
     DocumentRecord,
     EmbedderFingerprint,
@@ -73,16 +74,16 @@ class EmbeddingCache(Protocol):
     async def close(self) -> None: ...
 
 
-class TermCounter(Protocol):
-    """Turns text into the terms that the lexical leg matches."""
+class Analyzer(Protocol):
+    """Turns words into the terms that the lexical leg matches."""
 
     @property
-    def analyzer(self) -> str:
-        """Names the rules; two counters of one name give the same terms."""
+    def name(self) -> str:
+        """Names the rules; two analyzers of one name give the same terms."""
         ...
 
-    def count(self, text: str) -> Terms:
-        """Each term with how often it occurs."""
+    def terms(self, word: str) -> tuple[int, ...]:
+        """Of one word in lower case: mostly one term, none where the word says nothing."""
         ...
 
 
@@ -128,20 +129,23 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DenseProbe:
-    """The nearest by cosine; `among` restricts it to those points and makes it exact."""
+    """The nearest by cosine. `among` restricts it to those points; that, and `exact`, scan."""
 
     vector: Vector
     limit: int
     among: frozenset[UUID] | None = None
+    where: tuple[Condition, ...] = ()
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TermProbe:
-    """The best by BM25; `among` restricts it to those points, with the whole index's statistics."""
+    """The best by BM25, with the whole index's statistics, whatever restricts it."""
 
     terms: Terms
     limit: int
     among: frozenset[UUID] | None = None
+    where: tuple[Condition, ...] = ()
 
 
 class VectorIndex(Protocol):
@@ -155,7 +159,24 @@ class VectorIndex(Protocol):
         """The records as the index keeps them: they stand in when the catalog is away."""
         ...
 
+    async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
+        """One row per point, in order; StoreError where one is not there."""
+        ...
+
     async def count(self) -> int: ...
+
+    async def close(self) -> None: ...
+
+
+class Reranker(Protocol):
+    """Reads a question and passages together, and says how well each answers it."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def rerank(self, query: str, passages: Sequence[str]) -> list[float]:
+        """One score per passage, in order, each in 0..1."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -221,6 +242,10 @@ class Catalog(Protocol):
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
         """In the order of their positions."""
+        ...
+
+    async def document_text(self, source_path: str) -> str:
+        """The cleaned text that the chunks' offsets count in; UnknownDocument for no document."""
         ...
 
     def chunks(self) -> AsyncIterator[ChunkRecord]:

@@ -9,7 +9,7 @@ import pytest
 from fakes import NOW, MemoryCatalogStore, document, record
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.sqlite import SqliteCatalogStore
-from surefind.errors import InputError, StoreBusy, StoreError, UnknownGeneration
+from surefind.errors import InputError, StoreBusy, StoreError, UnknownDocument, UnknownGeneration
 from surefind.model import (
     ChunkerSettings,
     DocumentRecord,
@@ -73,6 +73,11 @@ class CatalogContract:
         assert await catalog.chunk("chunk-1") == record(1)
         assert await catalog.chunk("no-such-chunk") is None
 
+    async def test_a_documents_text_is_given_back(self, catalog: Catalog) -> None:
+        assert await catalog.document_text("docs/page.md") == document().text
+        with pytest.raises(UnknownDocument, match="nowhere"):
+            await catalog.document_text("docs/nowhere.md")
+
     async def test_documents_come_in_order_with_their_chunk_counts(self, catalog: Catalog) -> None:
         assert [(d.source_path, d.chunks) for d in await catalog.documents()] == [
             ("docs/a.md", 2),
@@ -81,7 +86,14 @@ class CatalogContract:
         ]
         page = document()
         assert await catalog.document("docs/page.md") == DocumentRecord(
-            page.source_path, page.url, page.slug, page.title, page.content_hash, page.validator, 3
+            page.source_path,
+            page.url,
+            page.slug,
+            page.title,
+            page.content_hash,
+            page.validator,
+            3,
+            page.attributes,
         )
         assert await catalog.document("docs/none.md") is None
 

@@ -3,18 +3,29 @@
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 import pytest
 
-from fakes import MemoryIndexStore, WordCounter, WordEmbedder, record
+from fakes import NOW, MemoryIndexStore, WordEmbedder, record, word_terms
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.qdrant_edge import EdgeIndexStore
 from surefind.errors import StoreError
-from surefind.model import GenerationRef, Ranking, Terms
+from surefind.model import (
+    AnyOf,
+    Attribute,
+    Between,
+    Condition,
+    GenerationRef,
+    Ranking,
+    Terms,
+    Under,
+)
 from surefind.ports import DenseProbe, IndexEntry, IndexStore, TermProbe, VectorIndex
+from surefind.services.filtering import describe, failing, meets
 
 ONE, TWO = GenerationRef("docs", 1), GenerationRef("docs", 2)
 DIMENSIONS = 32
@@ -29,9 +40,9 @@ TEXTS = [
 
 
 def entries(texts: list[str], first: int = 0) -> list[IndexEntry]:
-    embedder, counter = WordEmbedder(DIMENSIONS), WordCounter()
+    embedder = WordEmbedder(DIMENSIONS)
     return [
-        IndexEntry(record(number, text), embedder._embed(text), counter.count(text))
+        IndexEntry(record(number, text), embedder._embed(text), word_terms(text))
         for number, text in enumerate(texts, start=first)
     ]
 
@@ -46,6 +57,67 @@ async def build(
     if content:
         await writer.upsert(content)
     return await writer.finish()
+
+
+CONDITIONS: list[Condition] = [
+    AnyOf("version", ("1.0",)),
+    AnyOf("version", ("1.0", "2.0")),
+    AnyOf("version", ("2.0",), exclude=True),
+    AnyOf("locale", ("",)),
+    AnyOf("source", ("other",)),
+    AnyOf("has_code", (True,)),
+    AnyOf("has_code", (False,)),
+    AnyOf("has_code", (True,), exclude=True),
+    AnyOf("position", (3,)),
+    AnyOf("position", (3, 5)),
+    AnyOf("title", ('Größe "5"',)),
+    AnyOf("tags", ("odd",)),
+    AnyOf("tags", ("odd", "third")),
+    AnyOf("tags", ("third",), exclude=True),
+    AnyOf("rating", (2.5,)),
+    AnyOf("rating", ("high", 4)),
+    AnyOf("hidden", (True,)),
+    AnyOf("last_update.author", ("Ann",)),
+    Between("position", gte=4.0),
+    Between("position", gt=4.0, lte=7.0),
+    Between("rating", lt=3.0),
+    Between("created_at", gte=NOW + timedelta(days=3)),
+    Between("date", gt=datetime(2026, 1, 4, tzinfo=UTC), lt=datetime(2026, 1, 8, tzinfo=UTC)),
+    Under("source_path", "docs/guide"),
+    Under("source_path", "other"),
+    Under("url", "https://docs.example.com/en"),
+]
+
+
+def various() -> list[IndexEntry]:
+    """Twelve chunks that differ in whatever can be filtered by."""
+    made = []
+    for number, entry in enumerate(entries([f"word {number}" for number in range(12)])):
+        folder = ("docs/guide", "docs/guidelines", "other")[number % 3]
+        chunk = replace(
+            entry.record.chunk, source_path=f"{folder}/{number}.md", has_code=number % 4 == 0
+        )
+        attributes: dict[str, Attribute] = {
+            "tags": tuple(
+                tag for tag, fits in (("odd", number % 2), ("third", number % 3 == 0)) if fits
+            ),
+            "date": f"2026-01-{number + 1:02}",
+            "hidden": number % 5 == 0,
+            "last_update.author": "Ann" if number < 4 else "Bob",
+            "rating": "high" if number == 11 else number / 2 if number % 2 else number,
+        }
+        shown = replace(
+            entry.record,
+            chunk=chunk,
+            url=f"https://docs.example.com/{('en', 'english', 'fr')[number % 3]}/{number}",
+            title='Größe "5"' if number == 5 else "Page",
+            version=("1.0", "2.0", "")[number % 3],
+            locale="fr" if number == 7 else "",
+            created_at=NOW + timedelta(days=number),
+            attributes=attributes,
+        )
+        made.append(replace(entry, record=shown))
+    return made
 
 
 class IndexContract:
@@ -74,7 +146,7 @@ class IndexContract:
         await build(exact_store, ONE, entries(TEXTS))
         exact = await exact_store.open(ONE)
         vector = WordEmbedder(DIMENSIONS)._embed("install passages on the sunshine")
-        terms = WordCounter().count("install the passages on the sunshine the")
+        terms = word_terms("install the passages on the sunshine the")
         among = frozenset(record(number).chunk.point_id for number in (1, 3, 4))
         probes: list[DenseProbe | TermProbe] = [
             DenseProbe(vector, 5),
@@ -87,13 +159,13 @@ class IndexContract:
             assert got.scores == pytest.approx(wanted.scores, abs=1e-4)
 
     async def test_words_that_do_not_occur_find_nothing(self, index: VectorIndex) -> None:
-        nowhere, nothing = WordCounter().count("zebra"), Terms((), ())
+        nowhere, nothing = word_terms("zebra"), Terms((), ())
         answers = await index.probe([TermProbe(nowhere, 5), TermProbe(nothing, 5)])
         assert answers == [NOTHING, NOTHING]
 
     async def test_among_nobody_is_nobody(self, index: VectorIndex) -> None:
         vector = WordEmbedder(DIMENSIONS)._embed("install")
-        terms = WordCounter().count("install")
+        terms = word_terms("install")
         probes: list[DenseProbe | TermProbe] = [
             DenseProbe(vector, 0, frozenset()),
             TermProbe(terms, 0, frozenset()),
@@ -111,6 +183,52 @@ class IndexContract:
         for answer in await index.probe(probes):
             ids = [point.int for point in answer.points]
             assert ids == sorted(ids)
+        await index.close()
+
+    async def test_vectors_come_in_the_order_asked_for(self, index: VectorIndex) -> None:
+        wanted = [record(number).chunk.point_id for number in (3, 0)]
+        rows = await index.vectors(wanted)
+        embedder = WordEmbedder(DIMENSIONS)
+        assert rows == pytest.approx(
+            np.stack([embedder._embed(TEXTS[3]), embedder._embed(TEXTS[0])]), abs=1e-6
+        )
+        with pytest.raises(StoreError, match="no point"):
+            await index.vectors([*wanted, uuid4()])
+
+    @pytest.mark.parametrize("where", CONDITIONS, ids=describe)
+    async def test_a_filter_keeps_exactly_what_meets_it(
+        self, store: IndexStore, where: Condition
+    ) -> None:
+        """Each condition against a plain reading of it, in both legs."""
+        kept = various()
+        await build(store, ONE, kept)
+        index = await store.open(ONE)
+        vector, terms = kept[0].vector, word_terms("word")
+        dense, lexical = await index.probe(
+            [DenseProbe(vector, 50, where=(where,)), TermProbe(terms, 50, where=(where,))]
+        )
+        wanted = {e.record.chunk.point_id for e in kept if meets(e.record, where)}
+        assert 0 < len(wanted) < len(kept)
+        assert set(dense.points) == set(lexical.points) == wanted
+        await index.close()
+
+    async def test_filters_hold_together_and_within_a_choice(self, store: IndexStore) -> None:
+        kept = various()
+        await build(store, ONE, kept)
+        index = await store.open(ONE)
+        vector = kept[0].vector
+        where = (AnyOf("version", ("1.0", "2.0")), Between("position", gte=2.0, lt=9.0))
+        among = frozenset(e.record.chunk.point_id for e in kept[:6])
+        both, chosen, exact = await index.probe(
+            [
+                DenseProbe(vector, 50, where=where),
+                DenseProbe(vector, 50, among, where),
+                DenseProbe(vector, 50, where=where, exact=True),
+            ]
+        )
+        wanted = {e.record.chunk.point_id for e in kept if not failing(e.record, where)}
+        assert set(both.points) == set(exact.points) == wanted
+        assert set(chosen.points) == wanted & among
         await index.close()
 
     async def test_payloads_give_back_what_was_written(self, index: VectorIndex) -> None:
@@ -161,7 +279,7 @@ class IndexContract:
         assert await build(store, ONE, []) == 0
         index = await store.open(ONE)
         vector = WordEmbedder(DIMENSIONS)._embed("install")
-        terms = WordCounter().count("install")
+        terms = word_terms("install")
         assert await index.probe([DenseProbe(vector, 3), TermProbe(terms, 3)]) == [NOTHING, NOTHING]
         assert await index.count() == 0
         await index.close()
@@ -308,7 +426,7 @@ class TestEdge(IndexContract):
         vectors = generator.standard_normal((6000, 512)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         writer = await store.create(ONE, 512, None)
-        terms = WordCounter().count("word")
+        terms = word_terms("word")
         for start in range(0, 6000, 500):
             await writer.upsert(
                 [IndexEntry(record(n), vectors[n], terms) for n in range(start, start + 500)]

@@ -6,16 +6,17 @@ from pathlib import Path
 
 from fakes import PageSource, WordEmbedder
 from surefind.adapters.layout import DataFolder
-from surefind.adapters.qdrant_edge import Bm25TermCounter, EdgeIndexStore
+from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
-from surefind.model import ChunkerSettings, IngestReport, Mode, Query, SearchResult
-from surefind.ports import CatalogStore, IndexStore
+from surefind.model import ChunkerSettings, IngestReport, Query, SearchResult
+from surefind.ports import CatalogStore, IndexStore, Source
 from surefind.services.building import IngestTools, Progress
 from surefind.services.embedding import CachedEmbedder
 from surefind.services.generations import Generations
 from surefind.services.ingest import IngestOptions, Ingestor
-from surefind.services.reading import CollectionReader
+from surefind.services.lexical import TermReader
+from surefind.services.reading import CollectionReader, Readers
 from surefind.services.search import Searcher
 
 
@@ -28,14 +29,19 @@ class Installation:
     chunker: ChunkerSettings = field(default_factory=ChunkerSettings)
     index: IndexStore = field(init=False)
     catalogs: CatalogStore = field(init=False)
-    reader: CollectionReader = field(init=False)
+    readers: Readers = field(init=False)
+    terms: TermReader = field(default_factory=lambda: TermReader(Bm25Analyzer()))
 
     def __post_init__(self) -> None:
         folder = DataFolder(self.root)
         folder.prepare()
         self.index = EdgeIndexStore(folder)
         self.catalogs = SqliteCatalogStore(folder)
-        self.reader = CollectionReader("docs", self.index, self.catalogs)
+        self.readers = Readers(self.index, self.catalogs)
+
+    @property
+    def reader(self) -> CollectionReader:
+        return self.readers.of("docs")
 
     @property
     def generations(self) -> Generations:
@@ -46,17 +52,25 @@ class Installation:
         pages: Mapping[str, str | bytes],
         failing: Mapping[str, str] | None = None,
         *,
-        crash_at: int | None = None,
         base_url: str | None = None,
+        **options: object,
+    ) -> IngestReport:
+        source = PageSource(pages, failing, base_url=base_url)
+        return await self.ingest_from(source, **options)  # type: ignore[arg-type]
+
+    async def ingest_from(
+        self,
+        source: Source,
+        *,
+        crash_at: int | None = None,
         rehearse: bool = False,
+        collection: str = "docs",
         **options: object,
     ) -> IngestReport:
         """`crash_at` breaks the run at the nth thing it reports, without any chance to tidy up."""
         cache = SqliteEmbeddingCache(self.root / "cache" / "embeddings.sqlite", print)
         cached = CachedEmbedder(self.embedder, cache)
-        tools = IngestTools(
-            cached, Bm25TermCounter(), self.index, self.catalogs, self.chunker, "test"
-        )
+        tools = IngestTools(cached, self.terms, self.index, self.catalogs, self.chunker, "test")
         seen = 0
 
         def report(_: Progress) -> None:
@@ -68,17 +82,19 @@ class Installation:
         try:
             ingestor = Ingestor(tools)
             return await (ingestor.rehearse if rehearse else ingestor.run)(
-                [PageSource(pages, failing, base_url=base_url)],
-                IngestOptions("docs", **options),  # type: ignore[arg-type]
+                [source],
+                IngestOptions(collection, **options),  # type: ignore[arg-type]
                 report,
             )
         finally:
             await cached.close()
 
     async def search(self, text: str, **options: object) -> SearchResult:
-        searcher = Searcher(self.reader, CachedEmbedder(self.embedder, None), Bm25TermCounter())
-        mode = Mode(str(options.pop("mode", "hybrid")))
-        return await searcher.search(Query(text, mode=mode, **options))  # type: ignore[arg-type]
+        return await self.searcher.search(Query(text, **options))  # type: ignore[arg-type]
+
+    @property
+    def searcher(self) -> Searcher:
+        return Searcher(self.readers, CachedEmbedder(self.embedder, None), self.terms)
 
     async def texts(self) -> dict[str, list[str]]:
         """What a reader sees of it all: page -> texts, from index and catalog alike."""
@@ -99,7 +115,7 @@ class Installation:
             return seen
 
     async def close(self) -> None:
-        await self.reader.close()
+        await self.readers.close()
 
 
 class Crash(BaseException):

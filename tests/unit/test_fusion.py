@@ -1,5 +1,6 @@
 """Two legs, one order."""
 
+import random
 from uuid import UUID
 
 import pytest
@@ -7,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import Candidate, Ranking
-from surefind.services.fusion import Pool, dense_pool, fuse, lexical_pool
+from surefind.services.fusion import (
+    DENSE_WEIGHT,
+    Found,
+    Pool,
+    dense_pool,
+    depth_for,
+    fuse,
+    lexical_pool,
+)
+
+LEXICAL_WEIGHT = 1 - DENSE_WEIGHT
 
 
 def point(number: int) -> UUID:
@@ -20,71 +31,132 @@ def legs(scores: dict[int, float]) -> Ranking:
 
 
 def everything(pool: Pool) -> list[Candidate]:
-    return pool.best(top_k=1000, threshold=0.0)
+    return list(pool.candidates())
 
 
-NOTHING = Ranking([], [])
-
-
-def test_the_fused_score_is_the_mean_of_both_legs_scaled_over_the_union() -> None:
-    """Worked by hand: cosines .9 .7 .5, BM25 8 4 0; only the other leg found points 2 and 3."""
-    pool = fuse(
-        dense=legs({1: 0.9, 3: 0.7}),
-        lexical=legs({1: 4.0, 2: 8.0}),
-        other_dense=legs({2: 0.5}),
-        other_lexical=NOTHING,
+def fused(
+    dense: dict[int, float],
+    lexical: dict[int, float],
+    other_dense: dict[int, float] | None = None,
+    other_lexical: dict[int, float] | None = None,
+) -> Pool:
+    return fuse(
+        [
+            Found(
+                "docs",
+                legs(dense),
+                legs(lexical),
+                legs(other_dense or {}),
+                legs(other_lexical or {}),
+            )
+        ]
     )
+
+
+def test_the_fused_score_weighs_both_legs_scaled_over_the_union() -> None:
+    """Worked by hand: cosines .9 .7 .5, BM25 8 4 0; only the other leg found points 2 and 3."""
+    pool = fused({1: 0.9, 3: 0.7}, {1: 4.0, 2: 8.0}, other_dense={2: 0.5})
     candidates = everything(pool)
     assert pool.best_similarity == 0.9
     scores = {candidate.point_id.int: candidate.score for candidate in candidates}
-    assert scores == pytest.approx({1: (1 + 0.5) / 2, 2: (0 + 1) / 2, 3: (0.5 + 0) / 2})
+    assert scores == pytest.approx(
+        {1: DENSE_WEIGHT + LEXICAL_WEIGHT / 2, 2: LEXICAL_WEIGHT, 3: DENSE_WEIGHT / 2}
+    )
     first = candidates[0]
     assert first.point_id == point(1)
     assert first.dense is not None
     assert first.lexical is not None
     assert (first.dense.rank, first.dense.score) == (1, 0.9)
     assert (first.lexical.rank, first.lexical.score) == (2, 4.0)
-    last = candidates[2]
-    assert last.lexical is not None
-    assert (last.lexical.rank, last.lexical.score) == (None, 0.0)
+    assert first.dense.share + first.lexical.share == pytest.approx(first.score)
+    [third] = [c for c in candidates if c.point_id == point(3)]
+    assert third.lexical is not None
+    assert (third.lexical.rank, third.lexical.score) == (None, 0.0)
+    assert pool.score_of(0.9, 4.0) == pytest.approx(first.score)
+    assert pool.score_of(None, None) == 0
 
 
 def test_nothing_found_is_nothing_fused() -> None:
-    for pool in (
-        fuse(NOTHING, NOTHING, NOTHING, NOTHING),
-        dense_pool(NOTHING),
-        lexical_pool(NOTHING),
-    ):
+    nothing = [Found("docs", legs({}), legs({}))]
+    for pool in (fuse(nothing), dense_pool(nothing), lexical_pool(nothing)):
         assert everything(pool) == []
         assert pool.best_similarity is None
 
 
 def test_a_single_candidate_counts_full_in_the_legs_that_know_it() -> None:
-    [both] = everything(fuse(legs({1: 0.4}), legs({1: 3.0}), NOTHING, NOTHING))
+    [both] = everything(fused({1: 0.4}, {1: 3.0}))
     assert both.score == 1.0
-    [dense_only] = everything(fuse(legs({1: 0.4}), NOTHING, NOTHING, NOTHING))
-    assert dense_only.score == 0.5
+    [dense_only] = everything(fused({1: 0.4}, {}))
+    assert dense_only.score == DENSE_WEIGHT
 
 
 def test_similarity_is_clamped_and_absent_where_nothing_was_embedded() -> None:
-    above, below = everything(dense_pool(legs({1: -0.2, 2: 1.0000001})))
+    above, below = everything(dense_pool([Found("docs", legs({1: -0.2, 2: 1.0000001}), None)]))
     assert (below.similarity, below.score) == (0.0, 0.0)
     assert (above.similarity, above.score) == (1.0, 1.0)
-    pool = lexical_pool(legs({1: 7.0}))
+    pool = lexical_pool([Found("docs", None, legs({1: 7.0}))])
     assert everything(pool)[0].similarity is None
     assert pool.best_similarity is None
 
 
 def test_the_lexical_leg_is_measured_by_its_best() -> None:
-    candidates = everything(lexical_pool(legs({1: 8.0, 2: 2.0})))
+    candidates = everything(lexical_pool([Found("docs", None, legs({1: 8.0, 2: 2.0}))]))
     assert [(c.point_id.int, c.score) for c in candidates] == [(1, 1.0), (2, 0.25)]
 
 
-def test_the_threshold_is_the_similaritys_and_comes_before_the_count() -> None:
-    pool = fuse(legs({1: 0.9, 2: 0.4, 3: 0.6, 4: 0.3}), legs({2: 9.0}), NOTHING, NOTHING)
-    assert [c.point_id.int for c in pool.best(3, 0.0)] == [2, 1, 3]
-    assert [c.point_id.int for c in pool.best(2, 0.5)] == [1, 3]
-    assert pool.best(2, 0.95) == []
+def test_the_threshold_is_the_similaritys() -> None:
+    pool = fused({1: 0.9, 2: 0.6, 3: 0.5, 4: 0.3}, {2: 9.0})
+    assert [c.point_id.int for c in pool.candidates(0.0)] == [2, 1, 3, 4]
+    assert [c.point_id.int for c in pool.candidates(0.6)] == [2, 1]
+    assert list(pool.candidates(0.95)) == []
+
+
+def test_the_same_chunk_in_two_collections_is_two_candidates() -> None:
+    pool = fuse(
+        [
+            Found("one", legs({1: 0.9}), legs({1: 2.0}), legs({}), legs({})),
+            Found("two", legs({1: 0.5, 2: 0.7}), legs({}), legs({}), legs({})),
+        ]
+    )
+    found = [(c.collection, c.point_id.int) for c in pool.candidates()]
+    assert found == [("one", 1), ("two", 2), ("two", 1)]
+    assert all(c.dense is not None and c.dense.rank in (1, 2) for c in pool.candidates())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "depth"), [(1, 100), (100, 100), (101, 200), (200, 200), (201, 400), (1000, 1600)]
+)
+def test_legs_are_asked_in_doubling_depths(wanted: int, depth: int) -> None:
+    assert depth_for(wanted) == depth
+
+
+@given(st.integers(0, 2**32))
+def test_a_deeper_look_only_appends(seed: int) -> None:
+    """The order of the first hundreds does not depend on how many more were asked for."""
+    chance = random.Random(seed)
+    cosines = [chance.uniform(-1, 1) for _ in range(400)]
+    weights = [chance.uniform(0.01, 50) for _ in range(400)]
+    dense, lexical = legs(dict(enumerate(cosines))), legs(dict(enumerate(weights)))
+
+    def at(depth: int) -> list[tuple[int, float]]:
+        top = [Ranking(r.points[:depth], r.scores[:depth]) for r in (dense, lexical)]
+        known = [set(ranking.points) for ranking in top]
+        others = [
+            Ranking(
+                list(known[1 - leg] - known[leg]),
+                [whole[p.int] for p in known[1 - leg] - known[leg]],
+            )
+            for leg, whole in enumerate((cosines, weights))
+        ]
+        pool = fuse([Found("docs", *top, *others)])
+        return [(c.point_id.int, c.score) for c in pool.candidates()]
+
+    few, more, most = at(100), at(200), at(400)
+    assert more[: len(few)] == few
+    assert most[: len(more)] == more
+    scores = [score for _, score in most]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
 
 
 @given(
@@ -94,8 +166,8 @@ def test_the_threshold_is_the_similaritys_and_comes_before_the_count() -> None:
 def test_fused_scores_are_in_bounds_in_order_and_complete(
     dense: dict[int, float], lexical: dict[int, float]
 ) -> None:
-    candidates = everything(fuse(legs(dense), legs(lexical), NOTHING, NOTHING))
+    candidates = everything(fused(dense, lexical))
     assert {c.point_id.int for c in candidates} == dense.keys() | lexical.keys()
     assert all(0 <= c.score <= 1 for c in candidates)
-    order = [(-c.score, c.point_id.int) for c in candidates]
-    assert order == sorted(order)
+    scores = [c.score for c in candidates]
+    assert scores == sorted(scores, reverse=True)

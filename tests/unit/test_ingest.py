@@ -12,7 +12,6 @@ from surefind.errors import EmbeddingError, GuardStopped, InputError, StoreBusy,
 from surefind.model import (
     ChunkerSettings,
     GenerationRef,
-    IngestReport,
     Left,
     PageFailure,
     PageUnchanged,
@@ -20,7 +19,6 @@ from surefind.model import (
     SourcePage,
 )
 from surefind.services import ingest as ingest_module
-from surefind.services.building import IngestTools
 from surefind.services.inspect import inspect
 from unit.installation import Crash, Installation
 
@@ -433,8 +431,8 @@ async def test_a_page_that_its_site_leaves_out_is_removed_and_listed(home: Insta
         made.site = Picky()
         return made
 
-    await _ingest_from(home, source(PAGES))
-    report = await _ingest_from(home, source({**PAGES, "guide/b.md": "---\ndraft: true\n---\nx"}))
+    await home.ingest_from(source(PAGES))
+    report = await home.ingest_from(source({**PAGES, "guide/b.md": "---\ndraft: true\n---\nx"}))
     assert report.removed_pages == ("docs/guide/b.md",)
     assert [(n.source_path, n.reason) for n in report.left_out] == [("docs/guide/b.md", "a draft")]
     assert len(await home.texts()) == 2
@@ -453,7 +451,7 @@ async def test_a_page_that_its_source_knows_to_be_unchanged_stays(home: Installa
 
     await home.ingest(PAGES)
     source = Remembering({})
-    report = await _ingest_from(home, source)
+    report = await home.ingest_from(source)
     assert (report.unchanged, report.published) == (3, False)
     assert source.asked == dict.fromkeys(
         ("docs/guide/a.md", "docs/guide/b.md", "docs/index.md"), ""
@@ -510,22 +508,7 @@ async def test_a_page_that_comes_twice_is_refused(home: Installation) -> None:
                     yield page
 
     with pytest.raises(InputError, match=r"docs/a\.md comes from two"):
-        await _ingest_from(home, Twice({"a.md": "x"}))
-
-
-async def _ingest_from(home: Installation, source: PageSource) -> IngestReport:
-    from surefind.adapters.qdrant_edge import Bm25TermCounter
-    from surefind.services.embedding import CachedEmbedder
-
-    tools = IngestTools(
-        CachedEmbedder(home.embedder, None),
-        Bm25TermCounter(),
-        home.index,
-        home.catalogs,
-        home.chunker,
-        "test",
-    )
-    return await ingest_module.Ingestor(tools).run([source], ingest_module.IngestOptions("docs"))
+        await home.ingest_from(Twice({"a.md": "x"}))
 
 
 async def test_a_budget_that_the_model_can_not_read_is_refused(home: Installation) -> None:

@@ -11,7 +11,7 @@ from fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError, StoreError, UnknownGeneration
 from surefind.model import GenerationRef
 from surefind.ports import VectorIndex
-from surefind.services.reading import CollectionReader
+from surefind.services.reading import CollectionReader, Readers
 from unit.installation import Installation
 
 
@@ -181,7 +181,7 @@ async def test_readers_that_come_while_it_is_opened_wait_for_it(tmp_path: Path) 
     slow = SlowIndexStore()
     home.index, home.catalogs = slow, MemoryCatalogStore()
     await home.ingest({"a.md": "some words"})
-    home.reader = CollectionReader("docs", slow, home.catalogs)
+    home.readers = Readers(slow, home.catalogs)
     slow.opened = 0
     results = await asyncio.gather(*(home.search("words") for _ in range(5)))
     assert slow.opened == 1

@@ -9,7 +9,7 @@ from fakes import MemoryCatalogStore, MemoryIndexStore, WordEmbedder
 from surefind.errors import InputError, StoreError, UnknownCollection
 from surefind.model import Mode, Query, Status
 from surefind.ports import Vector
-from surefind.services.reading import CollectionReader
+from surefind.services.reading import Readers
 from surefind.services.search import check_query
 from unit.installation import Installation
 
@@ -170,17 +170,17 @@ async def test_when_the_catalog_is_away_the_index_stands_in(home: Installation) 
     catalogs = MemoryCatalogStore(away=True, pointers={"docs": 1})
     async with home.reader.lease() as generation:
         catalogs.sealed[generation.manifest.ref] = generation.manifest
-    home.reader = CollectionReader("docs", home.index, catalogs)
+    home.readers = Readers(home.index, catalogs)
     partial = await home.search("where do cats sleep")
     assert partial.status is Status.PARTIAL
     assert [h.record.chunk for h in partial.hits] == [h.record.chunk for h in whole.hits]
-    await home.reader.close()
+    await home.readers.close()
 
 
 async def test_a_catalog_that_goes_away_in_between_is_stood_in_for(tmp_path: Path) -> None:
     home = Installation(tmp_path / "memory")
     home.index, home.catalogs = MemoryIndexStore(), (catalogs := MemoryCatalogStore())
-    home.reader = CollectionReader("docs", home.index, catalogs)
+    home.readers = Readers(home.index, catalogs)
     await home.ingest(PAGES)
     assert (await home.search("cats")).status is Status.SUCCESS
     catalogs.away = True

@@ -8,6 +8,7 @@ CREATE TABLE document (
     content_hash TEXT NOT NULL,
     validator    TEXT NOT NULL,
     front_matter TEXT NOT NULL,
+    attributes   TEXT NOT NULL,
     text         TEXT NOT NULL
 ) WITHOUT ROWID;
 

@@ -7,7 +7,22 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from surefind.errors import StoreError
-from surefind.model import Chunk, ChunkRecord
+from surefind.model import FIELDS, Attribute, Chunk, ChunkRecord
+from surefind.text.urls import steps
+
+FRONT_MATTER = "front_matter"
+PATHS = {"source_path": "source_path_steps", "url": "url_steps"}
+"""Where a path's every beginning is kept: to lie under a path is to have it among them."""
+
+FLAGS = {True: "true_fields", False: "false_fields"}
+"""Which fields are true and which are false, by name: the embedded engine matches no booleans."""
+
+_OWN = frozenset(field.name for field in FIELDS)
+
+
+def payload_key(field: str) -> str:
+    """Where the payload keeps a field that can be filtered by."""
+    return field if field in _OWN else f'{FRONT_MATTER}."{field}"'
 
 
 def to_payload(record: ChunkRecord) -> dict[str, object]:
@@ -35,6 +50,14 @@ def to_payload(record: ChunkRecord) -> dict[str, object]:
         "has_code": chunk.has_code,
         "content_type": chunk.content_type,
         "created_at": record.created_at.isoformat(),
+        "source": chunk.source_path.partition("/")[0],
+        PATHS["source_path"]: steps(chunk.source_path),
+        PATHS["url"]: steps(record.url),
+        FRONT_MATTER: {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in record.attributes.items()
+        },
+        **_flags(record),
     }
 
 
@@ -61,10 +84,26 @@ def from_payload(payload: Mapping[str, object]) -> ChunkRecord:
             title=str(payload["title"]),
             version=str(payload["version"]),
             locale=str(payload["locale"]),
+            attributes=_attributes(payload[FRONT_MATTER]),
             created_at=datetime.fromisoformat(str(payload["created_at"])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"a point's payload is not one that surefind wrote: {error}") from error
+
+
+def _flags(record: ChunkRecord) -> dict[str, list[str]]:
+    held = {"has_code": record.chunk.has_code, **record.attributes}
+    return {
+        key: [name for name, value in held.items() if value is flag] for flag, key in FLAGS.items()
+    }
+
+
+def _attributes(value: object) -> dict[str, Attribute]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} is no mapping")
+    return {
+        str(name): tuple(held) if isinstance(held, list) else held for name, held in value.items()
+    }
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ called: a thread would only add its own cost.
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -21,11 +22,11 @@ import numpy as np
 import qdrant_edge as edge
 
 from surefind.adapters.layout import DataFolder, copy_tree, storing
-from surefind.adapters.payload import from_payload, to_payload
+from surefind.adapters.payload import FLAGS, PATHS, from_payload, payload_key, to_payload
 from surefind.adapters.views import FreeBytes, View, free_bytes
 from surefind.errors import StoreError
-from surefind.model import ChunkRecord, GenerationRef, Ranking, Terms
-from surefind.ports import DenseProbe, IndexEntry, TermProbe, Vector
+from surefind.model import AnyOf, Between, ChunkRecord, GenerationRef, Ranking, Terms, Under
+from surefind.ports import DenseProbe, IndexEntry, Matrix, TermProbe, Vector
 
 DENSE, LEXICAL = "dense", "terms"
 _FOLDER = "index"
@@ -141,6 +142,19 @@ class EdgeIndex:
             records = self._shard.retrieve(list(point_ids), with_payload=True, with_vector=False)
         return {_uuid(record.id): from_payload(record.payload or {}) for record in records}
 
+    async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
+        with _engine(self._source):
+            records = self._shard.retrieve(list(point_ids), with_payload=False, with_vector=[DENSE])
+        rows = {
+            _uuid(record.id): record.vector[DENSE]
+            for record in records
+            if isinstance(record.vector, dict)
+        }
+        missing = [point_id for point_id in point_ids if point_id not in rows]
+        if missing:
+            raise StoreError(f"the vector index at {self._source} has no point {missing[0]}")
+        return np.array([rows[point_id] for point_id in point_ids], dtype=np.float32)
+
     async def count(self) -> int:
         with _engine(self._source):
             return self._shard.count(edge.CountRequest(exact=True))
@@ -151,17 +165,16 @@ class EdgeIndex:
         self._view.close()
 
 
-class Bm25TermCounter:
-    """The engine's own analysis of text, as plain counts: tf saturates only at k = 1e6."""
+class Bm25Analyzer:
+    """The engine's own: English stop words, Snowball stems, terms by their hash."""
 
-    analyzer = "qdrant-bm25-english-1"
+    name = "qdrant-bm25-english"
 
     def __init__(self) -> None:
-        self._bm25 = edge.Bm25(edge.Bm25Config(k=1e6, b=0.0))
+        self._bm25 = edge.Bm25(edge.Bm25Config())
 
-    def count(self, text: str) -> Terms:
-        terms = self._bm25.embed_document(text)
-        return Terms(tuple(terms.indices), tuple(float(round(value)) for value in terms.values))
+    def terms(self, word: str) -> tuple[int, ...]:
+        return tuple(self._bm25.embed_query(word).indices)
 
 
 def _config(dimensions: int) -> edge.EdgeConfig:
@@ -174,19 +187,68 @@ def _config(dimensions: int) -> edge.EdgeConfig:
 
 
 def _request(probe: DenseProbe | TermProbe) -> edge.QueryRequest:
-    among = probe.among
+    exact = probe.among is not None
     if isinstance(probe, DenseProbe):
         query = edge.Query.Nearest(probe.vector.tolist(), using=DENSE)
+        exact = exact or probe.exact
     else:
         query = edge.Query.Nearest(_sparse(probe.terms), using=LEXICAL)
     return edge.QueryRequest(
         limit=probe.limit,
         query=query,
-        filter=edge.Filter(must=[edge.HasIdCondition(set(among))]) if among is not None else None,
-        params=edge.SearchParams(exact=True) if among is not None else None,
+        filter=_filter(probe),
+        params=edge.SearchParams(exact=True) if exact else None,
         with_payload=False,
         with_vector=False,
     )
+
+
+def _filter(probe: DenseProbe | TermProbe) -> edge.Filter | None:
+    must: list[edge.ConditionType] = []
+    if probe.among is not None:
+        must.append(edge.HasIdCondition(set(probe.among)))
+    must_not: list[edge.ConditionType] = []
+    for condition in probe.where:
+        if isinstance(condition, Under):
+            must.append(_match(PATHS[condition.key], edge.MatchValue(condition.path)))
+        elif isinstance(condition, Between):
+            must.append(edge.FieldCondition(payload_key(condition.key), range=_range(condition)))
+        else:
+            holds = edge.Filter(should=_any_of(condition))
+            (must_not if condition.exclude else must).append(holds)
+    if not must and not must_not:
+        return None
+    return edge.Filter(must=must or None, must_not=must_not or None)
+
+
+def _any_of(condition: AnyOf) -> list["edge.ConditionType"]:
+    """One alternative per type: the engine matches words or whole numbers, not both at once."""
+    key = payload_key(condition.key)
+    words = [value for value in condition.values if isinstance(value, str)]
+    numbers = [
+        float(value)
+        for value in condition.values
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    flags = [value for value in condition.values if isinstance(value, bool)]
+    return [
+        *([_match(key, edge.MatchAny(words))] if words else []),
+        *(edge.FieldCondition(key, range=edge.RangeFloat(gte=n, lte=n)) for n in numbers),
+        *(_match(FLAGS[flag], edge.MatchValue(condition.key)) for flag in flags),
+    ]
+
+
+def _match(key: str, match: edge.MatchValue | edge.MatchAny) -> edge.FieldCondition:
+    return edge.FieldCondition(key, match=match)
+
+
+def _range(condition: Between) -> edge.RangeFloat | edge.RangeDateTime:
+    bounds = {name: getattr(condition, name) for name in ("gte", "gt", "lte", "lt")}
+    if any(isinstance(bound, datetime) for bound in condition.bounds):
+        return edge.RangeDateTime(
+            **{name: bound and bound.isoformat() for name, bound in bounds.items()}
+        )
+    return edge.RangeFloat(**bounds)
 
 
 def _ranking(points: Sequence[edge.ScoredPoint]) -> Ranking:

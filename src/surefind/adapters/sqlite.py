@@ -16,8 +16,9 @@ from uuid import UUID
 from pydantic import TypeAdapter, ValidationError
 
 from surefind.adapters.layout import DataFolder, storing, sync_folder, write_atomically
-from surefind.errors import StoreError, UnknownGeneration
+from surefind.errors import StoreError, UnknownDocument, UnknownGeneration
 from surefind.model import (
+    Attribute,
     Chunk,
     ChunkRecord,
     Document,
@@ -35,13 +36,13 @@ _PAGE_ROWS = 256
 _RECORD = """
     SELECT c.chunk_id, c.source_path, c.position, c.text, c.start_offset, c.end_offset,
            c.heading_path, c.context, c.anchor, c.tokens, c.content_hash, c.has_code,
-           c.content_type, d.url, d.slug, d.title, d.version, d.locale, c.created_at,
-           c.term_count, c.point_id
+           c.content_type, d.url, d.slug, d.title, d.version, d.locale, d.attributes,
+           c.created_at, c.term_count, c.point_id
     FROM chunk c JOIN document d USING (source_path)
 """
 _DOCUMENT = """
     SELECT source_path, url, slug, title, content_hash, validator,
-           (SELECT count(*) FROM chunk c WHERE c.source_path = d.source_path)
+           (SELECT count(*) FROM chunk c WHERE c.source_path = d.source_path), attributes
     FROM document d
 """
 
@@ -185,17 +186,23 @@ class SqliteCatalog:
 
     async def document(self, source_path: str) -> DocumentRecord | None:
         rows = await self._rows(f"{_DOCUMENT} WHERE source_path = ?", source_path)
-        return DocumentRecord(*rows[0]) if rows else None
+        return _document(rows[0]) if rows else None
 
     async def documents(self) -> list[DocumentRecord]:
         rows = await self._rows(f"{_DOCUMENT} ORDER BY source_path")
-        return [DocumentRecord(*row) for row in rows]
+        return [_document(row) for row in rows]
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
         rows = await self._rows(
             f"{_RECORD} WHERE c.source_path = ? ORDER BY c.position", source_path
         )
         return [_record(row) for row in rows]
+
+    async def document_text(self, source_path: str) -> str:
+        rows = await self._rows("SELECT text FROM document WHERE source_path = ?", source_path)
+        if not rows:
+            raise UnknownDocument(f"there is no document {source_path!r}")
+        return str(rows[0][0])
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         place: tuple[str, int] = ("", -1)
@@ -252,7 +259,7 @@ class SqliteCatalogWriter(SqliteCatalog):
         def write() -> None:
             self._remove(document.source_path)
             self._connection.execute(
-                "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     document.source_path,
                     document.url,
@@ -263,6 +270,7 @@ class SqliteCatalogWriter(SqliteCatalog):
                     document.content_hash,
                     document.validator,
                     json.dumps(document.front_matter, default=str, ensure_ascii=False),
+                    json.dumps(document.attributes, ensure_ascii=False),
                     document.text,
                 ),
             )
@@ -327,7 +335,7 @@ def _row(record: ChunkRecord) -> tuple[object, ...]:
 def _record(row: Sequence[Any]) -> ChunkRecord:
     (chunk_id, source_path, position, text, start, end, heading_path, *rest) = row
     (context, anchor, tokens, content_hash, has_code, content_type, *shown) = rest
-    (url, slug, title, version, locale, created_at, term_count, _point_id) = shown
+    (url, slug, title, version, locale, attributes, created_at, term_count, _point_id) = shown
     return ChunkRecord(
         chunk=Chunk(
             id=chunk_id,
@@ -349,9 +357,26 @@ def _record(row: Sequence[Any]) -> ChunkRecord:
         title=title,
         version=version,
         locale=locale,
+        attributes=_attributes(attributes),
         created_at=datetime.fromisoformat(created_at),
         term_count=term_count,
     )
+
+
+def _document(row: Sequence[Any]) -> DocumentRecord:
+    source_path, url, slug, title, content_hash, validator, chunks, attributes = row
+    return DocumentRecord(
+        source_path, url, slug, title, content_hash, validator, chunks, _attributes(attributes)
+    )
+
+
+def _attributes(stored: str) -> Mapping[str, Attribute]:
+    if stored == "{}":
+        return {}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in json.loads(stored).items()
+    }
 
 
 @contextmanager

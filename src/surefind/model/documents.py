@@ -8,6 +8,8 @@ from datetime import datetime
 from urllib.parse import quote
 from uuid import UUID, uuid5
 
+from surefind.model.filters import Attribute
+
 POINT_NAMESPACE = UUID("5f0b1d3e-6f0c-5b52-9a55-4b0f7b0f2f5e")
 """Point ids are UUIDv5 of the chunk id in this namespace; changing it orphans every index."""
 
@@ -74,6 +76,7 @@ class Document:
     locale: str = ""
     validator: str = ""
     front_matter: Mapping[str, object] = field(default_factory=dict)
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class DocumentRecord:
     content_hash: str
     validator: str
     chunks: int
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,7 @@ class ChunkRecord:
     created_at: datetime
     version: str = ""
     locale: str = ""
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
     term_count: int = 0
 
     @property

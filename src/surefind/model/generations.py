@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from surefind.model.documents import PageFailure
+from surefind.model.filters import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,22 @@ class LexicalSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a best similarity says here: a logistic curve, and what it was drawn from.
+
+    The means are of questions that the collection answers, and of questions that it does not.
+    """
+
+    slope: float
+    middle: float
+    answered: int
+    answered_mean: float
+    unanswered: int
+    unanswered_mean: float
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
 class GenerationRef:
     collection: str
     number: int
@@ -57,7 +74,8 @@ class Manifest:
 
     `based_on` is the generation its index was copied from, `follows` the one that readers saw
     before. `replaced` counts the points that were deleted or overwritten since the index was built
-    afresh. `pending` are pages that should have been read anew and could not be.
+    afresh. `pending` are pages that should have been read anew and could not be. `fields` are those
+    that its pages' front matter adds.
     """
 
     collection: str
@@ -76,6 +94,8 @@ class Manifest:
     follows: int | None = None
     replaced: int = 0
     pending: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()
+    calibration: Calibration | None = None
 
     @property
     def ref(self) -> GenerationRef:

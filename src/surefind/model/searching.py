@@ -7,6 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from surefind.model.documents import ChunkRecord
+from surefind.model.filters import Condition
 
 DEFAULT_COLLECTION = "docs"
 
@@ -17,13 +18,55 @@ class Mode(StrEnum):
     LEXICAL = "lexical"
 
 
+class GroupBy(StrEnum):
+    DOCUMENT = "document"
+    SECTION = "section"
+
+
+class Collapse(StrEnum):
+    """Which passages count as one. SAME: equal texts, and one page in several versions."""
+
+    OFF = "off"
+    SAME = "same"
+    NEAR = "near"
+
+
+class Expand(StrEnum):
+    """What is shown around a hit."""
+
+    NONE = "none"
+    NEIGHBOURS = "neighbours"
+    SECTION = "section"
+    DOCUMENT = "document"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
+    """A question with its parameters. `also_in` names further collections to look into."""
+
     text: str
     top_k: int = 5
     threshold: float = 0.0
     mode: Mode = Mode.HYBRID
     collection: str = DEFAULT_COLLECTION
+    where: tuple[Condition, ...] = ()
+    group_by: GroupBy | None = None
+    group_size: int = 1
+    diversity: float = 0.0
+    collapse: Collapse = Collapse.OFF
+    expand: Expand = Expand.NONE
+    neighbours: int = 1
+    max_tokens: int | None = None
+    rerank: bool = False
+    highlight: bool = False
+    also_in: tuple[str, ...] = ()
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.collection, *self.also_in)))
+
+
+# --- candidates -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +79,21 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class LegScore:
-    """What one leg says of a candidate; `rank` is None where the leg itself did not find it."""
+    """What one leg says of a candidate.
+
+    `rank` is None where the leg itself did not find it; `share` is its part of the fused score.
+    """
 
     score: float
     rank: int | None
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A fused candidate: `score` is its place in the order, in 0..1."""
 
+    collection: str
     point_id: UUID
     score: float
     dense: LegScore | None
@@ -57,14 +105,46 @@ class Candidate:
         return None if self.dense is None else min(1.0, max(0.0, self.dense.score))
 
 
+# --- the answer -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """What a reranker said of a hit: its score, and the rank that the hit had before."""
+
+    score: float
+    rank_before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What stands around a hit: `text` is the document's, from the first chunk to the last."""
+
+    text: str
+    first: int
+    last: int
+    tokens: int
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """One ranked passage. `also` are those that count as the same and are not shown."""
+
     rank: int
     score: float
     similarity: float | None
     dense: LegScore | None
     lexical: LegScore | None
     record: ChunkRecord
+    collection: str = DEFAULT_COLLECTION
+    reranking: Reranking | None = None
+    context: Context | None = None
+    highlights: tuple[tuple[int, int], ...] = ()
+    also: tuple[ChunkRecord, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        return self.record.chunk.tokens if self.context is None else self.context.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +164,30 @@ class Status(StrEnum):
     NO_RESULTS = "no_results"
 
 
+class Evidence(StrEnum):
+    """How much the best passages speak for an answer being in the collection."""
+
+    STRONG = "strong"
+    FAIR = "fair"
+    THIN = "thin"
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How likely the collection answers the question, in 0..1, and in a word."""
+
+    value: float
+    evidence: Evidence
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The whole answer. `best_similarity` is told even when the threshold left nothing."""
+    """The whole answer.
+
+    `best_similarity` is told even when the threshold left nothing. `over_budget` are passages that
+    `max_tokens` had no room for. `confidence` is None where nothing was embedded, and where the
+    generation was never calibrated.
+    """
 
     query: Query
     hits: tuple[Hit, ...]
@@ -95,3 +196,5 @@ class SearchResult:
     generation: int
     chunks: int
     timings: Timings
+    confidence: Confidence | None = None
+    over_budget: tuple[Hit, ...] = ()

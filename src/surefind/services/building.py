@@ -4,18 +4,24 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from surefind.errors import StoreError
-from surefind.model import ChunkerSettings, ChunkRecord, GenerationRef, point_id
+from surefind.model import (
+    Calibration,
+    ChunkerSettings,
+    ChunkRecord,
+    GenerationRef,
+    point_id,
+)
 from surefind.ports import (
     Catalog,
     CatalogStore,
     IndexEntry,
     IndexStore,
     IndexWriter,
-    TermCounter,
     VectorIndex,
 )
+from surefind.services.confidence import calibrate, still_fits
 from surefind.services.embedding import CachedEmbedder
-from surefind.services.lexical import passage_weights
+from surefind.services.lexical import TermReader
 
 BATCH = 64
 
@@ -37,7 +43,7 @@ class IngestTools:
     """What an ingest works with."""
 
     embedder: CachedEmbedder
-    terms: TermCounter
+    terms: TermReader
     index: IndexStore
     catalogs: CatalogStore
     chunker: ChunkerSettings
@@ -59,11 +65,7 @@ async def fill(
         vectors = await tools.embedder.embed_passages([record.chunk.passage for record in batch])
         await writer.upsert(
             [
-                IndexEntry(
-                    record,
-                    vector,
-                    passage_weights(tools.terms.count(record.chunk.passage), mean_terms),
-                )
+                IndexEntry(record, vector, tools.terms.passage(record.chunk.passage, mean_terms))
                 for record, vector in zip(batch, vectors, strict=True)
             ]
         )
@@ -91,8 +93,17 @@ async def some_chunks(
         yield [records[point] for point in wanted]
 
 
-async def verify(ref: GenerationRef, points: int, chunks: int, tools: IngestTools) -> None:
-    """Both stores, opened as a reader opens them, hold the same chunks with the same texts."""
+async def verify(
+    ref: GenerationRef,
+    points: int,
+    chunks: int,
+    tools: IngestTools,
+    calibration: Calibration | None,
+) -> Calibration | None:
+    """Both stores, opened as a reader opens them, hold the same chunks with the same texts.
+
+    What says how similar an answer is here: as it was, where that still fits.
+    """
     index = await tools.index.open(ref)
     try:
         catalog = await tools.catalogs.open(ref)
@@ -106,6 +117,9 @@ async def verify(ref: GenerationRef, points: int, chunks: int, tools: IngestTool
                 )
             async for batch in all_chunks(catalog):
                 await _verify_batch(ref, index, batch)
+            if still_fits(calibration, chunks):
+                return calibration
+            return await calibrate(index, catalog, tools.embedder)
         finally:
             await catalog.close()
     finally:

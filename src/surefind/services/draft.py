@@ -26,6 +26,7 @@ from surefind.services.building import (
     some_chunks,
     verify,
 )
+from surefind.services.filtering import fields_of
 from surefind.services.generations import drop
 from surefind.services.lexical import mean_on_grid
 from surefind.services.planning import Changes
@@ -127,14 +128,16 @@ class Draft:
                 await self._index.delete([point_id(chunk) for chunk in changes.stale_chunks])
             batches, total = some_chunks(catalog, changes.new_chunks), len(changes.new_chunks)
         await fill(self._index, batches, total, mean_terms, tools, report)
-        digest, documents = await _digest(catalog)
+        documents = await catalog.documents()
         report(Progress("indexing", 0))
         points = await self._index.finish()
         self._index = None
         written = await catalog.finish()
         self._catalog = None
         report(Progress("verifying", 0))
-        await verify(ref, points, written, tools)
+        before = self._base.manifest
+        known = before.calibration if before and before.embedder == fingerprint else None
+        calibration = await verify(ref, points, written, tools, known)
         manifest = Manifest(
             collection=ref.collection,
             number=ref.number,
@@ -142,16 +145,18 @@ class Draft:
             surefind_version=tools.version,
             embedder=fingerprint,
             chunker=tools.chunker,
-            lexical=LexicalSettings(tools.terms.analyzer, mean_terms),
+            lexical=LexicalSettings(tools.terms.name, mean_terms),
             sources=making.sources,
             sites=making.sites,
-            source_digest=digest,
-            documents=documents,
+            source_digest=_digest(documents),
+            documents=len(documents),
             chunks=written,
             based_on=base.number if base else None,
-            follows=self._base.manifest.number if self._base.manifest else None,
+            follows=before.number if before else None,
             replaced=base.replaced + changes.replaced if base else 0,
             pending=tuple(changes.pending),
+            fields=fields_of(record.attributes for record in documents),
+            calibration=calibration,
         )
         await tools.catalogs.seal(manifest)
         return manifest, points
@@ -207,8 +212,8 @@ class Making:
     rebuild: bool
 
 
-async def _digest(catalog: Catalog) -> tuple[str, int]:
-    digest, documents = hashlib.sha256(), await catalog.documents()
+def _digest(documents: Sequence[DocumentRecord]) -> str:
+    digest = hashlib.sha256()
     for record in documents:
         digest.update(f"{record.source_path}\0{record.content_hash}\0".encode())
-    return digest.hexdigest(), len(documents)
+    return digest.hexdigest()

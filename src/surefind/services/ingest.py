@@ -109,9 +109,7 @@ class _Run:
         options, tools = self._options, self._tools
         before = base.manifest
         if before is not None and not options.rebuild:
-            check_same_making(
-                before, tools.embedder.fingerprint, tools.chunker, tools.terms.analyzer
-            )
+            check_same_making(before, tools.embedder.fingerprint, tools.chunker, tools.terms.name)
         again = options.rebuild or (before is not None and before.sites != self._making.sites)
         survey = Survey(base, target, tools, self._making.now, again=again)
         await survey.read(self._sources, self._report_progress)

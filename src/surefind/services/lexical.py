@@ -1,22 +1,98 @@
-"""BM25 weights for the lexical leg; the index itself supplies the inverse document frequency."""
+"""The lexical leg: what counts as a term, and BM25's weights.
+
+Three kinds of terms are matched: words, as the analyzer stems them; the parts of identifiers; and
+pairs of neighbouring words, which weigh a fifth of a word and tell "machine learning" from a page
+about machines that mentions learning. The index itself supplies the inverse document frequency.
+"""
 
 import math
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from surefind.model import Terms
+from surefind.ports import Analyzer
+from surefind.text.words import parts, spans
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
+PAIR_WEIGHT = 0.2
 _GRID = 1.1
+_WORDS_KEPT = 200_000
 
 
-def passage_weights(counts: Terms, mean_terms: float) -> Terms:
-    """What a passage is stored with: counts that saturate, and weigh less in a long passage."""
-    length = sum(counts.weights)
-    norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / mean_terms)
-    return Terms(
-        counts.ids,
-        tuple(count * (SATURATION + 1) / (count + norm) for count in counts.weights),
-    )
+class TermReader:
+    """Reads texts for their terms. It remembers words, since a collection has few of them."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._known: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+
+    @property
+    def name(self) -> str:
+        """Names the rules; two readers of one name give the same terms."""
+        return f"{self._analyzer.name}+parts+pairs-1"
+
+    def length(self, passage: str) -> int:
+        """How many words a passage has, for BM25."""
+        run, whole = self._read(passage)
+        return len(run) + len(whole)
+
+    def passage(self, passage: str, mean_terms: float) -> Terms:
+        """What a passage is stored with: counts that saturate, and weigh less in a long passage."""
+        run, whole = self._read(passage)
+        length = len(run) + len(whole)
+        norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / mean_terms)
+        counts = Counter(run)
+        counts.update(whole)
+        counts.update(_pairs(run))
+        return _terms(
+            (term, count * (SATURATION + 1) / (count + norm)) for term, count in counts.items()
+        )
+
+    def query(self, query: str) -> Terms:
+        """What a question asks for: a word that it repeats weighs more."""
+        run, whole = self._read(query)
+        weights: dict[int, float] = dict(Counter((*run, *whole)))
+        for pair in _pairs(run):
+            weights[pair] = weights.get(pair, 0.0) + PAIR_WEIGHT
+        return _terms(weights.items())
+
+    def matches(self, text: str, query: str) -> list[tuple[int, int]]:
+        """Where in a text the words of a question stand, as (start, end)."""
+        wanted = {term for part in self._read(query) for term in part}
+        return [
+            (start, end)
+            for start, end, word in spans(text)
+            if any(term in wanted for half in self._of(word) for term in half)
+        ]
+
+    def _read(self, text: str) -> tuple[list[int], list[int]]:
+        """The run of terms in reading order, and the identifiers whose parts stand in it."""
+        run: list[int] = []
+        whole: list[int] = []
+        for _, _, word in spans(text):
+            read = self._known.get(word) or self._of(word)
+            run += read[0]
+            whole += read[1]
+        return run, whole
+
+    def _of(self, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        known = self._known.get(word)
+        if known is None:
+            if len(self._known) >= _WORDS_KEPT:
+                self._known.clear()
+            known = self._known[word] = self._learn(word)
+        return known
+
+    def _learn(self, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        terms = self._analyzer.terms(word.lower())
+        inside = parts(word)
+        if not inside:
+            return terms, ()
+        run = tuple(term for part in inside for term in self._analyzer.terms(part.lower()))
+        return run, terms
 
 
 def mean_on_grid(total_terms: int, chunks: int) -> float:
@@ -30,3 +106,15 @@ def mean_on_grid(total_terms: int, chunks: int) -> float:
         return 1.0
     steps = round(math.log(total_terms / chunks, _GRID))
     return round(_GRID**steps, 4)
+
+
+def _pairs(run: list[int]) -> Iterator[int]:
+    """A pair's id is drawn from the same 32 bits as the words': they rarely meet."""
+    for one, other in pairwise(run):
+        if one != other:
+            yield zlib.crc32((one << 32 | other).to_bytes(8, "little"))
+
+
+def _terms(weights: Iterable[tuple[int, float]]) -> Terms:
+    ordered = sorted(weights)
+    return Terms(tuple(term for term, _ in ordered), tuple(weight for _, weight in ordered))

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 from surefind.errors import StoreError, UnknownGeneration
-from surefind.model import GenerationRef, Manifest
+from surefind.model import ChunkRecord, GenerationRef, Manifest
 from surefind.ports import Catalog, CatalogStore, IndexStore, VectorIndex
 from surefind.services.generations import current_number
 
@@ -37,6 +38,19 @@ class OpenGeneration:
         finally:
             self._readers -= 1
             await self._close_if_unused()
+
+    async def records(self, point_ids: Sequence[UUID]) -> tuple[Mapping[UUID, ChunkRecord], bool]:
+        """From the catalog; what it can't give, the index's own payloads stand in for."""
+        records: dict[UUID, ChunkRecord] = {}
+        if self.catalog is not None:
+            try:
+                records.update(await self.catalog.by_point(point_ids))
+            except StoreError:
+                records.clear()
+        missing = [point_id for point_id in point_ids if point_id not in records]
+        if missing:
+            records.update(await self.index.payloads(missing))
+        return records, not missing
 
     async def _close_if_unused(self) -> None:
         if self._retired and not self._readers:
@@ -122,3 +136,21 @@ def _check_whole(manifest: Manifest, points: int) -> None:
             f"the index of {manifest.ref} holds {points} of {manifest.chunks} chunks; "
             "`surefind ingest` builds it anew"
         )
+
+
+class Readers:
+    """The doors of all collections, each opened when it is first asked for."""
+
+    def __init__(self, index: IndexStore, catalogs: CatalogStore) -> None:
+        self._index = index
+        self._catalogs = catalogs
+        self._readers: dict[str, CollectionReader] = {}
+
+    def of(self, collection: str) -> CollectionReader:
+        if collection not in self._readers:
+            self._readers[collection] = CollectionReader(collection, self._index, self._catalogs)
+        return self._readers[collection]
+
+    async def close(self) -> None:
+        for reader in self._readers.values():
+            await reader.close()

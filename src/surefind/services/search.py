@@ -3,28 +3,42 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from uuid import UUID
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from surefind.errors import InputError, StoreError
 from surefind.model import (
     Candidate,
     ChunkRecord,
+    Collapse,
+    Expand,
     Hit,
     Manifest,
     Mode,
     Query,
-    Ranking,
+    Reranking,
     SearchResult,
     Status,
     Timings,
 )
-from surefind.ports import DenseProbe, Embedder, TermCounter, TermProbe, VectorIndex
-from surefind.services.fusion import Pool, dense_pool, fuse, lexical_pool
-from surefind.services.reading import CollectionReader, OpenGeneration
+from surefind.ports import Embedder, Matrix, Reranker, Vector
+from surefind.services.candidates import Place, Question, find
+from surefind.services.confidence import judge
+from surefind.services.expansion import context_of, within_budget
+from surefind.services.filtering import checked
+from surefind.services.fusion import Pool, depth_for
+from surefind.services.lexical import TermReader
+from surefind.services.reading import OpenGeneration, Readers
+from surefind.services.selection import Chosen, Key, choose, diversified
 
-CANDIDATES = 100
 MAX_QUERY_LENGTH = 2000
 MAX_TOP_K = 1000
+MAX_NEIGHBOURS = 20
+MAX_COLLECTIONS = 16
+_DEEPEST = 1600
+_RERANKED = 50
 
 
 def check_query(query: Query) -> None:
@@ -35,10 +49,17 @@ def check_query(query: Query) -> None:
         raise InputError(
             f"query: it has {len(query.text)} characters, at most {MAX_QUERY_LENGTH} are allowed"
         )
-    if isinstance(query.top_k, bool) or not 1 <= query.top_k <= MAX_TOP_K:
-        raise InputError(f"top_k: it is {query.top_k}, it must be from 1 to {MAX_TOP_K}")
-    if not math.isfinite(query.threshold) or not 0 <= query.threshold <= 1:
-        raise InputError(f"threshold: it is {query.threshold}, it must be from 0.0 to 1.0")
+    _check_count("top_k", query.top_k, MAX_TOP_K)
+    _check_share("threshold", query.threshold)
+    _check_share("diversity", query.diversity)
+    _check_count("group_size", query.group_size, MAX_TOP_K)
+    _check_count("neighbours", query.neighbours, MAX_NEIGHBOURS)
+    if query.max_tokens is not None:
+        _check_count("max_tokens", query.max_tokens, 10**7)
+    if len(query.collections) > MAX_COLLECTIONS:
+        raise InputError(
+            f"collections: there are {len(query.collections)}, at most {MAX_COLLECTIONS} are taken"
+        )
     if query.mode is Mode.LEXICAL and query.threshold > 0:
         raise InputError(
             "threshold: it is a cosine similarity, which lexical mode has none of; "
@@ -46,108 +67,168 @@ def check_query(query: Query) -> None:
         )
 
 
+def _check_count(name: str, value: object, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InputError(f"{name}: it is {value!r}, it must be a whole number from 1 to {most}")
+
+
+def _check_share(name: str, value: object) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+        or not 0 <= value <= 1
+    ):
+        raise InputError(f"{name}: it is {value!r}, it must be from 0.0 to 1.0")
+
+
 class Searcher:
-    def __init__(self, reader: CollectionReader, embedder: Embedder, terms: TermCounter) -> None:
-        self._reader = reader
+    """Finds passages. It holds no state of a search, so any number may run at once."""
+
+    def __init__(
+        self,
+        readers: Readers,
+        embedder: Embedder,
+        terms: TermReader,
+        reranker: Reranker | None = None,
+    ) -> None:
+        self._readers = readers
         self._embedder = embedder
         self._terms = terms
+        self._reranker = reranker
 
     async def search(self, query: Query) -> SearchResult:
         check_query(query)
-        clock = _Clock()
-        async with self._reader.lease() as generation:
-            self._check_embedder(generation.manifest)
-            pool = await self._candidates(query, generation.index, clock)
-            kept = pool.best(query.top_k, query.threshold)
-            clock.mark("filtered")
-            records, whole = await self._records(generation, [item.point_id for item in kept])
-            chunks = generation.manifest.chunks
-            number = generation.manifest.number
-        hits = tuple(_hit(rank, item, records) for rank, item in enumerate(kept, start=1))
-        clock.mark("formatted")
-        status = Status.SUCCESS if whole else Status.PARTIAL
-        if not hits:
-            status = Status.NO_RESULTS
+        if query.rerank and self._reranker is None:
+            raise InputError("rerank: no reranker is configured; see the settings")
+        run = Run(query)
+        async with AsyncExitStack() as stack:
+            for name in query.collections:
+                lease = self._readers.of(name).lease()
+                run.generations[name] = await stack.enter_async_context(lease)
+            question = await self.question(query, run.generations)
+            run.clock.mark("embedded")
+            return await self._answer(question, run)
+
+    async def question(self, query: Query, generations: Mapping[str, OpenGeneration]) -> Question:
+        """The question as the legs read it, after a look whether they were made for it."""
+        for generation in generations.values():
+            self._check_making(generation.manifest, query.mode)
+        vector = terms = None
+        if query.mode is not Mode.LEXICAL:
+            vector = await self._embedder.embed_query(query.text)
+        if query.mode is not Mode.DENSE:
+            terms = self._terms.query(query.text)
+        return Question(vector, terms)
+
+    async def _answer(self, question: Question, run: "Run") -> SearchResult:
+        query = run.query
+        places = places_of(query, run.generations)
+        chosen, pool = await self._chosen(question, places, run)
+        run.clock.mark("filtered")
+        hits = [_hit(rank, one) for rank, one in enumerate(chosen, start=1)]
+        if query.rerank:
+            hits = await self._reranked(query, hits)
+        hits, over_budget = within_budget(await self._expanded(hits, run), query.max_tokens)
+        hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
+        if query.highlight:
+            hits = [self._highlighted(hit, query) for hit in hits]
+        manifest = run.generations[query.collection].manifest
+        run.clock.mark("formatted")
         return SearchResult(
-            query, hits, status, pool.best_similarity, number, chunks, clock.timings()
+            query,
+            tuple(hits),
+            _status(hits, whole=run.whole),
+            pool.best_similarity,
+            manifest.number,
+            sum(generation.manifest.chunks for generation in run.generations.values()),
+            run.clock.timings(),
+            judge(manifest.calibration, pool.best_similarity),
+            tuple(over_budget),
         )
 
-    def _check_embedder(self, manifest: Manifest) -> None:
-        if manifest.embedder != self._embedder.fingerprint:
+    async def _chosen(
+        self, question: Question, places: Sequence[Place], run: "Run"
+    ) -> tuple[list[Chosen], Pool]:
+        """Deeper and deeper, while grouping or folding leaves too few."""
+        query = run.query
+        wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
+        widened = replace(query, top_k=wanted)
+        depth = depth_for(wanted)
+        while True:
+            pool = await find(question, places, depth)
+            run.clock.mark("searched")
+            candidates = pool.candidates(query.threshold)
+            if query.diversity:
+                candidates = await diversified(candidates, widened, run.vectors)
+            chosen = await choose(candidates, widened, run.records)
+            folds = query.group_by is not None or query.collapse is not Collapse.OFF
+            enough = len(chosen) == wanted or len(pool.keys) < depth or not folds
+            if enough or depth >= _DEEPEST:
+                return chosen, pool
+            depth *= 2
+
+    async def _reranked(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+        assert self._reranker is not None
+        scores = await self._reranker.rerank(query.text, [hit.record.chunk.passage for hit in hits])
+        ordered = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].rank))
+        return [
+            replace(hit, rank=rank, score=score, reranking=Reranking(score, hit.rank))
+            for rank, (score, hit) in enumerate(ordered[: query.top_k], start=1)
+        ]
+
+    async def _expanded(self, hits: Sequence[Hit], run: "Run") -> list[Hit]:
+        if run.query.expand is Expand.NONE:
+            return list(hits)
+        expanded = []
+        for hit in hits:
+            catalog = run.generations[hit.collection].catalog
+            if catalog is None:
+                raise StoreError(
+                    "the catalog is away, and only it knows what stands around a passage; "
+                    "leave out expand, or try again later"
+                )
+            context = await context_of(hit.record, run.query, catalog)
+            expanded.append(replace(hit, context=context))
+        return expanded
+
+    def _highlighted(self, hit: Hit, query: Query) -> Hit:
+        return replace(
+            hit, highlights=tuple(self._terms.matches(hit.record.chunk.text, query.text))
+        )
+
+    def _check_making(self, manifest: Manifest, mode: Mode) -> None:
+        if mode is not Mode.LEXICAL and manifest.embedder != self._embedder.fingerprint:
             raise InputError(
                 f"collection {manifest.collection!r} was built with {manifest.embedder}, the "
                 f"configured embedder is {self._embedder.fingerprint}; configure the one that "
                 "built it, or ingest again with --rebuild"
             )
-
-    async def _candidates(self, query: Query, index: VectorIndex, clock: "_Clock") -> Pool:
-        depth = max(CANDIDATES, query.top_k)
-        if query.mode is Mode.LEXICAL:
-            clock.mark("embedded")
-            [lexical] = await index.probe([TermProbe(self._terms.count(query.text), depth)])
-            clock.mark("searched")
-            return lexical_pool(lexical)
-        vector = await self._embedder.embed_query(query.text)
-        clock.mark("embedded")
-        if query.mode is Mode.DENSE:
-            [dense] = await index.probe([DenseProbe(vector, depth)])
-            clock.mark("searched")
-            return dense_pool(dense)
-        terms = self._terms.count(query.text)
-        dense, lexical = await index.probe([DenseProbe(vector, depth), TermProbe(terms, depth)])
-        only_dense, only_lexical = _only(dense, lexical), _only(lexical, dense)
-        other_dense, other_lexical = await index.probe(
-            [
-                DenseProbe(vector, len(only_lexical), only_lexical),
-                TermProbe(terms, len(only_dense), only_dense),
-            ]
-        )
-        clock.mark("searched")
-        return fuse(dense, lexical, other_dense, other_lexical)
-
-    async def _records(
-        self, generation: OpenGeneration, point_ids: Sequence[UUID]
-    ) -> tuple[Mapping[UUID, ChunkRecord], bool]:
-        """From the catalog; what it can't give, the index's own payloads stand in for."""
-        records: dict[UUID, ChunkRecord] = {}
-        if generation.catalog is not None:
-            try:
-                records.update(await generation.catalog.by_point(point_ids))
-            except StoreError:
-                records.clear()
-        missing = [point_id for point_id in point_ids if point_id not in records]
-        if missing:
-            records.update(await generation.index.payloads(missing))
-        return records, not missing
+        if mode is not Mode.DENSE and manifest.lexical.analyzer != self._terms.name:
+            raise InputError(
+                f"collection {manifest.collection!r} was built with the lexical analyzer "
+                f"{manifest.lexical.analyzer}, this surefind has {self._terms.name}; "
+                "ingest again with --rebuild, or search with mode dense"
+            )
 
 
-def _only(found: Ranking, other: Ranking) -> frozenset[UUID]:
-    """Those that one leg found and the other did not. Integers, since a UUID hashes slowly."""
-    known = {point.int for point in other.points}
-    return frozenset(point for point in found.points if point.int not in known)
+def places_of(query: Query, generations: Mapping[str, OpenGeneration]) -> list[Place]:
+    return [
+        Place(name, generation.index, checked(query.where, generation.manifest.fields))
+        for name, generation in generations.items()
+    ]
 
 
-def _hit(rank: int, candidate: Candidate, records: Mapping[UUID, ChunkRecord]) -> Hit:
-    return Hit(
-        rank=rank,
-        score=candidate.score,
-        similarity=candidate.similarity,
-        dense=candidate.dense,
-        lexical=candidate.lexical,
-        record=records[candidate.point_id],
-    )
-
-
-class _Clock:
+class Clock:
     """Milliseconds between the marks of a search's life."""
 
     def __init__(self) -> None:
         self._start = self._last = time.perf_counter()
-        self._stages: dict[str, float] = {}
+        self._stages = dict.fromkeys(("embedded", "searched", "filtered", "formatted"), 0.0)
 
     def mark(self, stage: str) -> None:
         now = time.perf_counter()
-        self._stages[stage] = (now - self._last) * 1000
+        self._stages[stage] += (now - self._last) * 1000
         self._last = now
 
     def timings(self) -> Timings:
@@ -158,3 +239,52 @@ class _Clock:
             formatted_ms=self._stages["formatted"],
             total_ms=(self._last - self._start) * 1000,
         )
+
+
+@dataclass(slots=True)
+class Run:
+    """One search under way: the generations it reads, and what it has met so far."""
+
+    query: Query
+    generations: dict[str, OpenGeneration] = field(default_factory=dict)
+    whole: bool = True
+    clock: Clock = field(default_factory=Clock)
+
+    async def records(self, candidates: Sequence[Candidate]) -> dict[Key, ChunkRecord]:
+        records: dict[Key, ChunkRecord] = {}
+        for name, generation in self.generations.items():
+            points = [one.point_id for one in candidates if one.collection == name]
+            if points:
+                held, whole = await generation.records(points)
+                self.whole = self.whole and whole
+                records.update(((name, point), held[point]) for point in points)
+        return records
+
+    async def vectors(self, candidates: Sequence[Candidate]) -> Matrix:
+        rows: dict[Key, Vector] = {}
+        for name, generation in self.generations.items():
+            points = [one.point_id for one in candidates if one.collection == name]
+            if points:
+                matrix = await generation.index.vectors(points)
+                rows.update(zip(((name, point) for point in points), matrix, strict=True))
+        return np.stack([rows[one.collection, one.point_id] for one in candidates])
+
+
+def _hit(rank: int, chosen: Chosen) -> Hit:
+    candidate = chosen.candidate
+    return Hit(
+        rank=rank,
+        score=candidate.score,
+        similarity=candidate.similarity,
+        dense=candidate.dense,
+        lexical=candidate.lexical,
+        record=chosen.record,
+        collection=candidate.collection,
+        also=tuple(chosen.also),
+    )
+
+
+def _status(hits: Sequence[Hit], *, whole: bool) -> Status:
+    if not hits:
+        return Status.NO_RESULTS
+    return Status.SUCCESS if whole else Status.PARTIAL

@@ -154,8 +154,9 @@ class Survey:
             title=document.title,
             version=document.version,
             locale=document.locale,
+            attributes=document.attributes,
             created_at=old.created_at if old is not None and same_text else self._now,
-            term_count=int(sum(self._tools.terms.count(chunk.passage).weights)),
+            term_count=self._tools.terms.length(chunk.passage),
         )
 
     def _check_anything_read(self, names: str) -> None:

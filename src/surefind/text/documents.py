@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from surefind.model import Document, Left, Place, SourcePage
+from surefind.text.attributes import attributes_of
 from surefind.text.formats import Parsed, parse
 from surefind.text.markdown import Outline
 from surefind.text.slugs import slug_of
@@ -51,6 +52,7 @@ def read_document(page: SourcePage, site: Placing) -> Read | Left:
         locale=place.locale,
         validator=page.validator,
         front_matter=parsed.front_matter,
+        attributes=attributes_of(parsed.front_matter),
     )
     return Read(document, parsed.structure, parsed.warnings)
 

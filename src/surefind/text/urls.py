@@ -25,3 +25,10 @@ def reader_url(collection: str, source_path: str) -> str:
 def reader_path(url: str) -> str | None:
     """The path on any surefind server of an address made by `reader_url`; None for a site's own."""
     return url.removeprefix("http://localhost:8000") if url.startswith(READER_URL) else None
+
+
+def steps(path: str) -> list[str]:
+    """A path's every beginning, whole steps, itself included: `a/b/c` gives a, a/b, a/b/c."""
+    scheme, mark, rest = path.rpartition("://")
+    parts = [part for part in rest.split("/") if part]
+    return [scheme + mark + "/".join(parts[: count + 1]) for count in range(len(parts))]

@@ -1,0 +1,71 @@
+"""Finding candidates: what each leg has to say to a question, in each collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from surefind.model import Condition, Mode, Ranking, Terms
+from surefind.ports import DenseProbe, TermProbe, Vector, VectorIndex
+from surefind.services.fusion import Found, Pool, dense_pool, fuse, lexical_pool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as the legs read it; a leg that is not asked has None."""
+
+    vector: Vector | None
+    terms: Terms | None
+
+    @property
+    def mode(self) -> Mode:
+        if self.vector is None:
+            return Mode.LEXICAL
+        return Mode.DENSE if self.terms is None else Mode.HYBRID
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to look: one collection's index, and what a passage there must meet."""
+
+    collection: str
+    index: VectorIndex
+    where: tuple[Condition, ...] = ()
+
+
+async def find(question: Question, places: Sequence[Place], depth: int) -> Pool:
+    """The candidates of all places in one order."""
+    found = [await _look(question, place, depth) for place in places]
+    if question.mode is Mode.HYBRID:
+        return fuse(found)
+    return dense_pool(found) if question.mode is Mode.DENSE else lexical_pool(found)
+
+
+async def _look(question: Question, place: Place, depth: int) -> Found:
+    index, where = place.index, place.where
+    probes: list[DenseProbe | TermProbe] = []
+    if question.vector is not None:
+        probes.append(DenseProbe(question.vector, depth, where=where))
+    if question.terms is not None:
+        probes.append(TermProbe(question.terms, depth, where=where))
+    rankings = await index.probe(probes)
+    if question.vector is None:
+        return Found(place.collection, None, rankings[0])
+    if question.terms is None:
+        return Found(place.collection, rankings[0], None)
+    dense, lexical = rankings
+    only_dense, only_lexical = _only(dense, lexical), _only(lexical, dense)
+    other_dense, other_lexical = await index.probe(
+        [
+            DenseProbe(question.vector, len(only_lexical), only_lexical),
+            TermProbe(question.terms, len(only_dense), only_dense),
+        ]
+    )
+    return Found(place.collection, dense, lexical, other_dense, other_lexical)
+
+
+def _only(found: Ranking, other: Ranking) -> frozenset[UUID]:
+    """Those that one leg found and the other did not. Integers, since a UUID hashes slowly."""
+    known = {point.int for point in other.points}
+    return frozenset(point for point in found.points if point.int not in known)

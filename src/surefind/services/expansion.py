@@ -1,0 +1,72 @@
+"""What stands around a hit: its neighbours, its section, its document, put together in order."""
+
+from collections.abc import Sequence
+
+from surefind.model import ChunkRecord, Context, Expand, Hit, Query
+from surefind.ports import Catalog
+
+
+async def context_of(record: ChunkRecord, query: Query, catalog: Catalog) -> Context | None:
+    """None where nothing is to be shown around the hit."""
+    if query.expand is Expand.NONE:
+        return None
+    source_path = record.chunk.source_path
+    chunks = await catalog.document_chunks(source_path)
+    if query.expand is Expand.SECTION:
+        chunks = section_of(record, chunks)
+    elif query.expand is Expand.NEIGHBOURS:
+        chunks = neighbours_of(record, chunks, query.neighbours, query.neighbours)
+    return joined(chunks, await catalog.document_text(source_path))
+
+
+def neighbours_of(
+    record: ChunkRecord, chunks: Sequence[ChunkRecord], before: int, after: int
+) -> list[ChunkRecord]:
+    position = record.chunk.position
+    return [
+        chunk for chunk in chunks if position - before <= chunk.chunk.position <= position + after
+    ]
+
+
+def section_of(record: ChunkRecord, chunks: Sequence[ChunkRecord]) -> list[ChunkRecord]:
+    """From the hit's own heading to the next of its level or above: subsections belong to it."""
+    path = record.chunk.heading_path
+    position = record.chunk.position
+    inside = [
+        chunk.chunk.heading_path[: len(path)] == path
+        and (chunk.chunk.heading_path != path or chunk.chunk.anchor == record.chunk.anchor)
+        for chunk in chunks
+    ]
+    places = [at for at, chunk in enumerate(chunks) if chunk.chunk.position == position]
+    first = last = places[0] if places else 0
+    while first > 0 and inside[first - 1]:
+        first -= 1
+    while last + 1 < len(chunks) and inside[last + 1]:
+        last += 1
+    return list(chunks[first : last + 1])
+
+
+def joined(chunks: Sequence[ChunkRecord], text: str) -> Context:
+    """The document's own text, from the first chunk's start to the last one's end."""
+    return Context(
+        text[chunks[0].chunk.start : chunks[-1].chunk.end],
+        first=chunks[0].chunk.position,
+        last=chunks[-1].chunk.position,
+        tokens=sum(record.chunk.tokens for record in chunks),
+    )
+
+
+def within_budget(hits: Sequence[Hit], max_tokens: int | None) -> tuple[list[Hit], list[Hit]]:
+    """(kept, left out): whole passages, best first; a smaller one may still fit after a large."""
+    if max_tokens is None:
+        return list(hits), []
+    kept: list[Hit] = []
+    left: list[Hit] = []
+    spent = 0
+    for hit in hits:
+        if spent + hit.tokens <= max_tokens:
+            kept.append(hit)
+            spent += hit.tokens
+        else:
+            left.append(hit)
+    return kept, left

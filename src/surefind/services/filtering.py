@@ -1,0 +1,326 @@
+"""Filters: read from what a caller wrote, checked against what a collection has, and applied."""
+
+import difflib
+import math
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from surefind.errors import InputError
+from surefind.model import (
+    FIELDS,
+    AnyOf,
+    Attribute,
+    Between,
+    ChunkRecord,
+    Condition,
+    Field,
+    Kind,
+    Scalar,
+    Under,
+)
+from surefind.text.urls import steps
+
+MAX_CONDITIONS = 32
+MAX_VALUES = 256
+_ALIASES = {"language": "locale", "document": "source_path", "path": "source_path"}
+_BOUNDS = ("gte", "gt", "lte", "lt")
+_EXPRESSION = re.compile(r"\s*([^=<>!^~]+?)\s*(>=|<=|!=|\^=|=|>|<)(.*)", re.DOTALL)
+_SIGNS = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt"}
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+_FLAGS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def read_where(where: Mapping[str, object]) -> tuple[Condition, ...]:
+    """`{"version": "2.0", "tags": ["a", "b"], "tokens": {"gte": 50}, "url": {"under": "…"}}`."""
+    conditions: list[Condition] = []
+    for key, wanted in where.items():
+        if isinstance(wanted, Mapping):
+            conditions += _read_operators(key, wanted)
+        else:
+            conditions.append(AnyOf(key, _values(key, wanted)))
+    return tuple(conditions)
+
+
+def _read_operators(key: str, wanted: Mapping[str, object]) -> list[Condition]:
+    known = (*_BOUNDS, "under", "not", "any")
+    unknown = sorted(set(map(str, wanted)) - set(known))
+    if unknown or not wanted:
+        raise InputError(
+            f"where: {key}: {', '.join(unknown) or 'an empty object'} says nothing here; "
+            f"there are {', '.join(known)}"
+        )
+    conditions: list[Condition] = []
+    bounds = {name: _bound(key, wanted[name]) for name in _BOUNDS if name in wanted}
+    if bounds:
+        conditions.append(Between(key, **bounds))
+    if "under" in wanted:
+        if not isinstance(wanted["under"], str):
+            raise InputError(f"where: {key}: under takes a path, in quotes")
+        conditions.append(Under(key, wanted["under"]))
+    if "any" in wanted:
+        conditions.append(AnyOf(key, _values(key, wanted["any"])))
+    if "not" in wanted:
+        conditions.append(AnyOf(key, _values(key, wanted["not"]), exclude=True))
+    return conditions
+
+
+def read_expressions(expressions: Sequence[str]) -> tuple[Condition, ...]:
+    """`version=2.0`, `locale!=fr`, `tokens>=50`, `source_path^=docs/guide`.
+
+    A key that is given twice with `=` may be either.
+    """
+    any_of: dict[tuple[str, bool], tuple[Scalar, ...]] = {}
+    others: list[Condition] = []
+    for expression in expressions:
+        match = _EXPRESSION.fullmatch(expression)
+        if match is None:
+            raise InputError(
+                f"where: {expression!r} can't be read; write key=value, key!=value, "
+                "key>=number, key<date or key^=path"
+            )
+        key, sign, value = match[1], match[2], match[3].strip()
+        if sign in ("=", "!="):
+            place = (key, sign == "!=")
+            any_of[place] = (*any_of.get(place, ()), value)
+        elif sign == "^=":
+            others.append(Under(key, value))
+        else:
+            bounds = {_SIGNS[sign]: _number_or_date(key, value)}
+            others.append(Between(key, **bounds))
+    chosen = [AnyOf(key, values, exclude) for (key, exclude), values in any_of.items()]
+    return (*chosen, *others)
+
+
+def _values(key: str, wanted: object) -> tuple[Scalar, ...]:
+    values = wanted if isinstance(wanted, list | tuple) else [wanted]
+    if not values or len(values) > MAX_VALUES:
+        raise InputError(f"where: {key}: it takes 1 to {MAX_VALUES} values, not {len(values)}")
+    for value in values:
+        if not isinstance(value, str | int | float | bool) or (
+            isinstance(value, float) and not math.isfinite(value)
+        ):
+            raise InputError(f"where: {key}: {value!r} is no text, number, date, true or false")
+    return tuple(values)
+
+
+def _bound(key: str, value: object) -> float | datetime:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
+        raise InputError(f"where: {key}: {value!r} is neither a number nor a date")
+    if isinstance(value, datetime):
+        return _aware(value)
+    return _number_or_date(key, str(value))
+
+
+def _number_or_date(key: str, value: str) -> float | datetime:
+    if _DATE.fullmatch(value):
+        return _date(key, value)
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(
+            f"where: {key}: {value!r} is neither a number nor a date (2026-01-31, or with a time)"
+        )
+    return number
+
+
+def _date(key: str, value: str) -> datetime:
+    try:
+        return _aware(datetime.fromisoformat(value))
+    except ValueError as error:
+        raise InputError(f"where: {key}: {value!r} is no date: {error}") from None
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+# --- checking ---------------------------------------------------------------------------------
+
+
+def checked(where: Sequence[Condition], fields: Iterable[Field]) -> tuple[Condition, ...]:
+    """The same conditions, of the types that the fields have. An unknown key is an error."""
+    if len(where) > MAX_CONDITIONS:
+        raise InputError(
+            f"where: it has {len(where)} conditions, at most {MAX_CONDITIONS} are taken"
+        )
+    known = {field.name: field for field in (*FIELDS, *fields)}
+    return tuple(_checked(condition, known) for condition in where)
+
+
+def _checked(condition: Condition, known: Mapping[str, Field]) -> Condition:
+    field = known.get(_ALIASES.get(condition.key, condition.key))
+    if field is None:
+        near = difflib.get_close_matches(condition.key, known, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise InputError(
+            f"where: there is no field {condition.key!r}; {meant}There are: "
+            f"{', '.join(sorted(known))}"
+        )
+    if isinstance(condition, AnyOf):
+        values = [typed for value in condition.values for typed in _typed(field, value)]
+        return replace(condition, key=field.name, values=tuple(dict.fromkeys(values)))
+    if isinstance(condition, Under):
+        return _checked_path(field, condition)
+    return _checked_range(field, condition)
+
+
+def _typed(field: Field, value: Scalar) -> list[Scalar]:
+    """The value as each kind that the field holds may have it; text may stand for any kind."""
+    found = [typed for kind in field.kinds for typed in _as_kind(kind, value)]
+    if not found:
+        kinds = " or ".join(field.kinds)
+        raise InputError(f"where: {field.name} holds a {kinds}, {value!r} is none")
+    return found
+
+
+def _as_kind(kind: Kind, value: Scalar) -> list[Scalar]:
+    if kind in (Kind.TEXT, Kind.PATH, Kind.DATE):
+        return [value] if isinstance(value, str) else []
+    if kind is Kind.FLAG:
+        flag = _FLAGS.get(value.lower()) if isinstance(value, str) else value
+        return [flag] if isinstance(flag, bool) else []
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return []
+        if not math.isfinite(number):
+            return []
+        return [int(number) if number.is_integer() else number]
+    return [] if isinstance(value, bool) else [value]
+
+
+def _checked_path(field: Field, condition: Under) -> Under:
+    if Kind.PATH not in field.kinds:
+        paths = ", ".join(known.name for known in FIELDS if Kind.PATH in known.kinds)
+        raise InputError(f"where: {field.name} is no path; there are {paths}")
+    beginnings = steps(condition.path)
+    if not beginnings:
+        raise InputError(f"where: {field.name}: the path is empty")
+    return Under(field.name, beginnings[-1])
+
+
+def _checked_range(field: Field, condition: Between) -> Between:
+    dated = {isinstance(bound, datetime) for bound in condition.bounds}
+    if len(dated) > 1:
+        raise InputError(f"where: {field.name}: one bound is a number, another a date")
+    wanted = Kind.DATE if dated == {True} else Kind.NUMBER
+    if wanted not in field.kinds:
+        kinds = " or ".join(field.kinds)
+        raise InputError(
+            f"where: {field.name} holds a {kinds}, so it can't lie between {wanted}s; "
+            "only numbers and dates can"
+        )
+    return replace(condition, key=field.name)
+
+
+# --- what a collection has --------------------------------------------------------------------
+
+
+def fields_of(attributes: Iterable[Mapping[str, Attribute]]) -> tuple[Field, ...]:
+    """The fields that front matter adds, over all pages."""
+    kinds: dict[str, set[Kind]] = {}
+    for page in attributes:
+        for name, value in page.items():
+            for scalar in value if isinstance(value, tuple) else (value,):
+                kinds.setdefault(name, set()).update(_kinds(scalar))
+    return tuple(Field(name, tuple(sorted(kinds[name]))) for name in sorted(kinds))
+
+
+def _kinds(value: Scalar) -> set[Kind]:
+    if isinstance(value, bool):
+        return {Kind.FLAG}
+    if isinstance(value, int | float):
+        return {Kind.NUMBER}
+    return {Kind.TEXT, Kind.DATE} if _DATE.fullmatch(value) else {Kind.TEXT}
+
+
+# --- applying ---------------------------------------------------------------------------------
+
+
+def failing(record: ChunkRecord, where: Sequence[Condition]) -> list[Condition]:
+    """Those of the checked conditions that a chunk does not meet."""
+    return [condition for condition in where if not meets(record, condition)]
+
+
+def meets(record: ChunkRecord, condition: Condition) -> bool:
+    held = _held(record, condition.key)
+    if isinstance(condition, Under):
+        return any(condition.path in steps(str(value)) for value in held)
+    if isinstance(condition, AnyOf):
+        found = any(_equal(value, wanted) for value in held for wanted in condition.values)
+        return found != condition.exclude
+    return any(_lies_between(value, condition) for value in held)
+
+
+def _held(record: ChunkRecord, key: str) -> tuple[Scalar, ...]:
+    own: dict[str, Scalar] = {
+        "anchor": record.chunk.anchor,
+        "breadcrumb": record.breadcrumb,
+        "chunk_id": record.chunk.id,
+        "content_hash": record.chunk.content_hash,
+        "content_type": record.chunk.content_type,
+        "created_at": record.created_at.isoformat(),
+        "has_code": record.chunk.has_code,
+        "locale": record.locale,
+        "position": record.chunk.position,
+        "section": record.section,
+        "slug": record.slug,
+        "source": record.chunk.source_path.partition("/")[0],
+        "source_path": record.chunk.source_path,
+        "title": record.title,
+        "tokens": record.chunk.tokens,
+        "url": record.url,
+        "version": record.version,
+    }
+    if key in own:
+        return (own[key],)
+    value = record.attributes.get(key, ())
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _equal(value: Scalar, wanted: Scalar) -> bool:
+    return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def _lies_between(value: Scalar, condition: Between) -> bool:
+    if isinstance(condition.bounds[0], datetime):
+        if not isinstance(value, str) or not _DATE.fullmatch(value):
+            return False
+        return _within(_aware(datetime.fromisoformat(value)), condition)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return _within(float(value), condition)
+
+
+def _within(value: float | datetime, condition: Between) -> bool:
+    compared = (
+        (condition.gte, operator.ge),
+        (condition.gt, operator.gt),
+        (condition.lte, operator.le),
+        (condition.lt, operator.lt),
+    )
+    return all(bound is None or compare(value, bound) for bound, compare in compared)
+
+
+def describe(condition: Condition) -> str:
+    """As a person would write it."""
+    if isinstance(condition, Under):
+        return f"{condition.key}^={condition.path}"
+    if isinstance(condition, AnyOf):
+        sign = "!=" if condition.exclude else "="
+        return f"{condition.key}{sign}{' or '.join(map(str, condition.values))}"
+    bounds = zip(_SIGNS, (condition.gte, condition.gt, condition.lte, condition.lt), strict=True)
+    return " and ".join(
+        f"{condition.key}{sign}{bound.isoformat() if isinstance(bound, datetime) else bound}"
+        for sign, bound in bounds
+        if bound is not None
+    )

@@ -1,0 +1,166 @@
+"""Choosing hits from candidates: not twice the same, not all of one page, not all alike."""
+
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from uuid import UUID
+
+import numpy as np
+
+from surefind.model import Candidate, ChunkRecord, Collapse, GroupBy, Query
+from surefind.ports import Matrix
+
+Key = tuple[str, UUID]
+Records = Mapping[Key, ChunkRecord]
+Fetch = Callable[[Sequence[Candidate]], Awaitable[Records]]
+
+_DIVERSE = 50
+_NEAR = 0.8
+_SAME_PAGE = 0.7
+_SHINGLE = 3
+_FAR = 0.05
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(slots=True)
+class Chosen:
+    """A candidate with its record, and those that count as the same."""
+
+    candidate: Candidate
+    record: ChunkRecord
+    also: list[ChunkRecord] = field(default_factory=list)
+
+
+async def choose(candidates: Iterable[Candidate], query: Query, fetch: Fetch) -> list[Chosen]:
+    """At most `top_k`, in their order. Records are fetched as far as they are needed."""
+    chooser = _Chooser(query)
+    batch = query.top_k if chooser.takes_all else 2 * query.top_k
+    waiting = iter(candidates)
+    while not chooser.full and (part := list(islice(waiting, batch))):
+        records = await fetch(part)
+        for candidate in part:
+            chooser.offer(candidate, records[candidate.collection, candidate.point_id])
+        batch *= 2
+    return chooser.chosen
+
+
+class _Chooser:
+    def __init__(self, query: Query) -> None:
+        self.chosen: list[Chosen] = []
+        self._query = query
+        self._groups: Counter[tuple[str, ...]] = Counter()
+        self._shingles: dict[str, frozenset[str]] = {}
+
+    @property
+    def takes_all(self) -> bool:
+        return self._query.group_by is None and self._query.collapse is Collapse.OFF
+
+    @property
+    def full(self) -> bool:
+        return len(self.chosen) == self._query.top_k
+
+    def offer(self, candidate: Candidate, record: ChunkRecord) -> None:
+        same = self._same_as(candidate, record)
+        if same is not None:
+            self._fold(same, record)
+            return
+        if self.full or not self._has_room(candidate, record):
+            return
+        self.chosen.append(Chosen(candidate, record))
+
+    def _fold(self, kept: Chosen, record: ChunkRecord) -> None:
+        """Of equal texts the one at the shortest address is shown: a site's default version."""
+        equal = kept.record.chunk.content_hash == record.chunk.content_hash
+        if equal and len(record.url) < len(kept.record.url) and self._query.group_by is None:
+            kept.record, record = record, kept.record
+        kept.also.append(record)
+
+    def _has_room(self, candidate: Candidate, record: ChunkRecord) -> bool:
+        if self._query.group_by is None:
+            return True
+        group: tuple[str, ...] = (candidate.collection, record.chunk.source_path)
+        if self._query.group_by is GroupBy.SECTION:
+            group = (*group, *record.chunk.heading_path)
+        if self._groups[group] >= self._query.group_size:
+            return False
+        self._groups[group] += 1
+        return True
+
+    def _same_as(self, candidate: Candidate, record: ChunkRecord) -> Chosen | None:
+        if self._query.collapse is Collapse.OFF:
+            return None
+        for kept in self.chosen:
+            if self._counts_as(kept, candidate, record):
+                return kept
+        return None
+
+    def _counts_as(self, kept: Chosen, candidate: Candidate, record: ChunkRecord) -> bool:
+        if kept.record.chunk.content_hash == record.chunk.content_hash:
+            return True
+        versions = (kept.record.version, kept.record.locale) != (record.version, record.locale)
+        if self._query.collapse is Collapse.SAME and not versions:
+            return False
+        if _far(kept.candidate, candidate):
+            return False
+        least = _SAME_PAGE if versions else _NEAR
+        return self._alike(kept.record, record) >= least
+
+    def _alike(self, one: ChunkRecord, other: ChunkRecord) -> float:
+        """The share of three-word runs that both have."""
+        ours, theirs = self._runs(one), self._runs(other)
+        union = len(ours | theirs)
+        return len(ours & theirs) / union if union else 0.0
+
+    def _runs(self, record: ChunkRecord) -> frozenset[str]:
+        text = record.chunk.text
+        runs = self._shingles.get(text)
+        if runs is None:
+            words = _WORD.findall(text.lower())
+            last = max(1, len(words) - _SHINGLE + 1)
+            runs = frozenset(" ".join(words[at : at + _SHINGLE]) for at in range(last))
+            self._shingles[text] = runs
+        return runs
+
+
+def _far(one: Candidate, other: Candidate) -> bool:
+    """Alike texts have alike cosines; this spares most comparisons."""
+    if one.dense is None or other.dense is None:
+        return False
+    return abs(one.dense.score - other.dense.score) > _FAR
+
+
+# --- diversity --------------------------------------------------------------------------------
+
+
+async def diversified(
+    candidates: Iterable[Candidate],
+    query: Query,
+    vectors: Callable[[Sequence[Candidate]], Awaitable[Matrix]],
+) -> Iterator[Candidate]:
+    """Maximal marginal relevance over the first fifty or so; the score becomes the marginal one.
+
+    Each pick only lowers what the others are worth, so the scores never rise.
+    """
+    waiting = iter(candidates)
+    pool = list(islice(waiting, max(_DIVERSE, 2 * query.top_k)))
+    picked = _picked(pool, await vectors(pool), query.diversity) if pool else []
+    last = picked[-1].score if picked else 0.0
+    rest = (replace(late, score=min(last, late.score)) for late in waiting)
+    return iter([*picked, *rest])
+
+
+def _picked(pool: Sequence[Candidate], vectors: Matrix, diversity: float) -> list[Candidate]:
+    relevance = np.array([candidate.score for candidate in pool])
+    likeness = np.clip(vectors @ vectors.T, 0.0, 1.0)
+    nearest = np.zeros(len(pool))
+    free = np.ones(len(pool), dtype=bool)
+    picked: list[Candidate] = []
+    for _ in pool:
+        worth = (1 - diversity) * relevance + diversity * (1 - nearest)
+        best = int(np.argmax(np.where(free, worth, -1.0)))
+        picked.append(replace(pool[best], score=float(worth[best])))
+        free[best] = False
+        nearest = np.maximum(nearest, likeness[best])
+    return picked
