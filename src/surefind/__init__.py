@@ -1,5 +1,7 @@
 """surefind finds the passages an answer needs, and proves that it does."""
 
+from surefind.contracts.layer import QueryEmbedding
+from surefind.contracts.validation import RetrievalQuery, RetrievalResult, ValidationReport
 from surefind.errors import (
     AddressInUse,
     EmbeddingError,
@@ -15,6 +17,7 @@ from surefind.errors import (
     UnknownGeneration,
 )
 from surefind.interfaces.library import AsyncSurefind, Surefind, aopen, open  # noqa: A004
+from surefind.interfaces.standing import generate_query_embedding, retrieve_content_chunks
 from surefind.model import (
     Chunk,
     ChunkRecord,
@@ -44,6 +47,9 @@ __all__ = [
     "Manifest",
     "Mode",
     "Query",
+    "QueryEmbedding",
+    "RetrievalQuery",
+    "RetrievalResult",
     "SearchResult",
     "Status",
     "StoreBusy",
@@ -55,6 +61,9 @@ __all__ = [
     "UnknownCollection",
     "UnknownDocument",
     "UnknownGeneration",
+    "ValidationReport",
     "aopen",
+    "generate_query_embedding",
     "open",
+    "retrieve_content_chunks",
 ]

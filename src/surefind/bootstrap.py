@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from surefind.services.lexical import TermReader
     from surefind.services.reading import CollectionReader, Readers
     from surefind.services.search import Searcher
+    from surefind.services.vector_search import VectorSearcher
     from surefind.settings import Settings
 
 Notify = Callable[[str], None]
@@ -96,6 +97,12 @@ class Application:
 
     async def search(self, query: Query) -> SearchResult:
         return await (await self.searcher()).search(query)
+
+    @cached_property
+    def vectors(self) -> VectorSearcher:
+        from surefind.services.vector_search import VectorSearcher
+
+        return VectorSearcher(self.reader)
 
     async def ingest(
         self,

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefind.bootstrap import Application
+from surefind.contracts import layer
+from surefind.contracts.validation import RetrievalQuery, RetrievalResult, results_of
 from surefind.model import IngestReport, Manifest, Mode, Query, SearchResult
 
 if TYPE_CHECKING:
@@ -45,6 +47,33 @@ class AsyncSurefind:
             allow_shrink=allow_shrink,
         )
 
+    async def retrieve(
+        self, query: RetrievalQuery, *, mode: Mode | str = Mode.DENSE
+    ) -> list[RetrievalResult]:
+        """The validation contract's search: in the order of the cosine, unless `mode` says else."""
+        asked = query.to_query(self._application.settings.collection, _mode(mode))
+        result = await self._application.search(asked)
+        # A search refuses every collection that another model has made.
+        made_by = (await self._application.embedder()).fingerprint
+        return results_of(result, query.query_id, made_by.model)
+
+    async def generate_query_embedding(self, query: str) -> layer.QueryEmbedding:
+        layer.check_query(query)
+        embedder = await self._application.embedder()
+        vector = await embedder.embed_query(query)
+        return layer.QueryEmbedding(vector.tolist(), query, embedder.fingerprint.model)
+
+    async def retrieve_content_chunks(
+        self, query_embedding: layer.Embedding, limit: int = 5
+    ) -> list[layer.RetrievalResult]:
+        """The chunks nearest to a `QueryEmbedding`, or to a vector that you have; best first."""
+        from surefind.services.search import MAX_TOP_K  # noqa: PLC0415 - it brings numpy
+
+        layer.check_limit(limit, MAX_TOP_K)
+        vectors = self._application.vectors
+        vector = layer.vector_for(query_embedding, await vectors.embedder())
+        return [layer.RetrievalResult.of(hit) for hit in await vectors.search_vector(vector, limit)]
+
     async def generations(self) -> list[Manifest]:
         return await self._application.generations.list()
 
@@ -80,6 +109,19 @@ class Surefind:
         return self._portal.call(
             lambda: self._inner.ingest(*paths, rebuild=rebuild, allow_shrink=allow_shrink)
         )
+
+    def retrieve(
+        self, query: RetrievalQuery, *, mode: Mode | str = Mode.DENSE
+    ) -> list[RetrievalResult]:
+        return self._portal.call(lambda: self._inner.retrieve(query, mode=mode))
+
+    def generate_query_embedding(self, query: str) -> layer.QueryEmbedding:
+        return self._portal.call(self._inner.generate_query_embedding, query)
+
+    def retrieve_content_chunks(
+        self, query_embedding: layer.Embedding, limit: int = 5
+    ) -> list[layer.RetrievalResult]:
+        return self._portal.call(self._inner.retrieve_content_chunks, query_embedding, limit)
 
     def generations(self) -> list[Manifest]:
         return self._portal.call(self._inner.generations)

@@ -1,0 +1,83 @@
+"""Search with a vector that the caller already has: the nearest passages by cosine."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+import numpy as np
+
+from surefind.errors import InputError, StoreError
+from surefind.model import ChunkRecord, EmbedderFingerprint, Hit, LegScore
+from surefind.ports import DenseProbe, Vector
+from surefind.services.reading import CollectionReader, OpenGeneration
+from surefind.services.search import CANDIDATES, MAX_TOP_K
+
+
+class VectorSearcher:
+    """It needs no embedder: the generation's manifest says what its vectors are."""
+
+    def __init__(self, reader: CollectionReader) -> None:
+        self._reader = reader
+
+    async def embedder(self) -> EmbedderFingerprint:
+        """What made the vectors of the generation that is current now."""
+        async with self._reader.lease() as generation:
+            return generation.manifest.embedder
+
+    async def search_vector(self, vector: Sequence[float], top_k: int) -> tuple[Hit, ...]:
+        """As a dense search ranks them. Any length of the vector will do: the cosine has none."""
+        if isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
+            raise InputError(f"top_k: it is {top_k}, it must be from 1 to {MAX_TOP_K}")
+        async with self._reader.lease() as generation:
+            probe = DenseProbe(_unit(vector, generation.manifest.embedder), max(CANDIDATES, top_k))
+            [ranking] = await generation.index.probe([probe])
+            points = ranking.points[:top_k]
+            records = await _records(generation, points)
+        return tuple(
+            _hit(rank, score, records[point])
+            for rank, (point, score) in enumerate(
+                zip(points, ranking.scores[:top_k], strict=True), start=1
+            )
+        )
+
+
+def _unit(values: Sequence[float], made_by: EmbedderFingerprint) -> Vector:
+    """Of length 1, by way of 64 bits and the largest number, so that nothing can overflow."""
+    vector = np.array(values, dtype=np.float64)
+    if vector.shape != (made_by.dimensions,):
+        raise InputError(
+            f"vector: it has {vector.size} numbers, those of {made_by.model} have "
+            f"{made_by.dimensions}"
+        )
+    if not np.isfinite(vector).all() or not vector.any():
+        raise InputError("vector: its numbers must be finite, and not all of them zero")
+    vector /= np.abs(vector).max()
+    unit: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
+    return unit
+
+
+async def _records(
+    generation: OpenGeneration, point_ids: Sequence[UUID]
+) -> Mapping[UUID, ChunkRecord]:
+    """From the catalog; what it can't give, the index's own payloads stand in for."""
+    records: dict[UUID, ChunkRecord] = {}
+    if generation.catalog is not None:
+        try:
+            records.update(await generation.catalog.by_point(point_ids))
+        except StoreError:
+            records.clear()
+    missing = [point_id for point_id in point_ids if point_id not in records]
+    if missing:
+        records.update(await generation.index.payloads(missing))
+    return records
+
+
+def _hit(rank: int, cosine: float, record: ChunkRecord) -> Hit:
+    similarity = min(1.0, max(0.0, cosine))
+    return Hit(
+        rank=rank,
+        score=similarity,
+        similarity=similarity,
+        dense=LegScore(cosine, rank),
+        lexical=None,
+        record=record,
+    )
