@@ -1,11 +1,13 @@
 """One small documentation, ingested once by the real command."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
-from commands import surefind
+from commands import serving, surefind
 
 PAGES = {
     "index.md": "# Teapot\n\nThe teapot brews tea and nothing else. It is no coffee machine.",
@@ -39,3 +41,12 @@ def home(ingested: Path, tmp_path: Path) -> Path:
     target = tmp_path / "home"
     shutil.copytree(ingested, target, ignore=shutil.ignore_patterns("views", "*.lock"))
     return target
+
+
+@pytest.fixture(scope="session")
+def contracts(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    """A client of a real server on loopback, for tests that only ask."""
+    home = tmp_path_factory.mktemp("contracts") / "home"
+    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    with serving(cwd=home) as (address, _), httpx2.Client(base_url=address, timeout=30) as client:
+        yield client

@@ -1,45 +1,48 @@
 """The retrieval API's shapes: `POST /search`, `GET /health`, and the form of every error."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from surefind import model
+from surefind.contracts.request import SearchMode, StrictRequest, Words
 from surefind.model import Mode, Query
 
 QUERY_LENGTH = 500
 TOP_K = 20
 
 
-class SearchRequest(BaseModel):
+_RESULT: JsonDict = {
+    "chunk_id": "install-power-irl42352eb-0",
+    "snippet": "## Power\n\nPlug the cable into a socket of 230 volts.",
+    "source_path": "docs/guide/install.md",
+    "slug": "guide-install",
+    "title": "Installing",
+    "score": 0.71,
+}
+
+
+class SearchRequest(StrictRequest):
     """A question. `mode` is surefind's own: the contract promises the order of the cosine."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"query": "How do I install it?", "top_k": 5}]},
+        json_schema_extra={"examples": [{"query": "How do I install it?", "top_k": 5}]}
     )
 
-    query: Annotated[str, StringConstraints(min_length=1, max_length=QUERY_LENGTH)] = Field(
-        description="Natural language search query"
+    query: Words = Field(
+        min_length=1, max_length=QUERY_LENGTH, description="Natural language search query"
     )
     top_k: int = Field(default=5, ge=1, le=TOP_K, description="Number of results to return")
-    mode: Annotated[Mode, Field(strict=False)] = Field(
-        default=Mode.DENSE, description="How to search: dense, hybrid or lexical"
-    )
-
-    @field_validator("query")
-    @classmethod
-    def _not_blank(cls, value: str) -> str:
-        if not value.strip():
-            raise ValueError("it cannot be empty")
-        return value
+    mode: SearchMode = Mode.DENSE
 
     def to_query(self, collection: str) -> Query:
         return Query(text=self.query, top_k=self.top_k, mode=self.mode, collection=collection)
 
 
 class SearchResult(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_RESULT]})
+
     chunk_id: str = Field(description="Unique chunk identifier")
     snippet: str = Field(description="Text content of the chunk")
     source_path: str = Field(description="Source file path")
@@ -49,6 +52,10 @@ class SearchResult(BaseModel):
 
 
 class SearchResponse(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "How do I install it?", "results": [_RESULT]}]}
+    )
+
     query: str = Field(description="Original search query")
     results: list[SearchResult] = Field(default_factory=list, description="Ranked search results")
 
@@ -73,6 +80,10 @@ class SearchResponse(BaseModel):
 class HealthResponse(BaseModel):
     """`qdrant` and `postgres` speak for the engine and the catalog that stand in for them."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"status": "ok", "qdrant": True, "postgres": True}]}
+    )
+
     status: Literal["ok", "degraded", "error"]
     qdrant: bool
     postgres: bool
@@ -86,5 +97,11 @@ class HealthResponse(BaseModel):
 
 
 class ErrorResponse(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"error": "validation_error", "message": "query: it cannot be empty"}]
+        }
+    )
+
     error: str = Field(description="Error type identifier")
     message: str = Field(description="Human-readable error message")

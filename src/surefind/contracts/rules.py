@@ -22,11 +22,10 @@ def text(name: str, value: object, longest: int | None = None) -> str:
         raise InputError(f"{name}: it cannot be empty")
     if longest is not None and len(value) > longest:
         raise InputError(f"{name}: it has {len(value)} characters, at most {longest} are allowed")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"{name}: it holds half of a character (a lone surrogate)") from None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{name}: it holds half of a character (a lone surrogate)") from None
     return value
 
 

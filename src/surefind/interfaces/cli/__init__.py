@@ -12,6 +12,7 @@ from surefind.interfaces.cli import (
     ingest,
     inspect,
     model,
+    query,
     search,
     serve,
     settings,
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command("ingest")(ingest.ingest)
 app.command("inspect")(inspect.inspect)
 app.command("search")(search.search)
+app.command("query")(query.query)
 app.command("serve")(serve.serve)
 app.add_typer(generations.app, name="generations")
 app.add_typer(chunks.app, name="chunks")

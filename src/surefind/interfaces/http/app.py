@@ -1,28 +1,20 @@
 """The FastAPI application."""
 
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from surefind.bootstrap import Application
-from surefind.contracts.api import ErrorResponse, HealthResponse, SearchRequest, SearchResponse
-from surefind.errors import StoreError, SurefindError, UnknownCollection
+from surefind.interfaces.http.contracts import add_contracts
 from surefind.interfaces.http.errors import BodyLimit, add_error_handlers
-from surefind.interfaces.http.openapi import openapi_of
+from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND, openapi_of
 from surefind.interfaces.http.pages import add_pages
 from surefind.interfaces.native import search_json
 from surefind.model import Mode, Query
 from surefind.services.search import MAX_QUERY_LENGTH, MAX_TOP_K
-
-_ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"model": ErrorResponse, "description": "Invalid request parameters"},
-    500: {"model": ErrorResponse, "description": "Unexpected server error"},
-    502: {"model": ErrorResponse, "description": "Embedding service failure"},
-    503: {"model": ErrorResponse, "description": "Database or vector store unreachable"},
-}
 
 
 class RetrieveRequest(BaseModel):
@@ -49,25 +41,9 @@ def create_app(application: Application) -> FastAPI:
     add_error_handlers(app)
     app.add_middleware(BodyLimit)
 
-    @app.post("/search", responses=_ERRORS)
-    async def search(request: SearchRequest) -> SearchResponse:
-        """The contract's search: dense by default, in the order of the cosine."""
-        try:
-            return SearchResponse.of(await application.search(request.to_query(collection)))
-        except UnknownCollection as error:
-            # The client named no collection, so it is not the client's mistake.
-            raise StoreError(str(error)) from error
+    add_contracts(app, application)
 
-    @app.head("/health", include_in_schema=False)
-    @app.get("/health", responses={503: {"model": HealthResponse}})
-    async def health(response: Response) -> HealthResponse:
-        """Whether the engine and the catalog answer. It embeds nothing."""
-        report = await _health(application)
-        if report.status != "ok":
-            response.status_code = 503
-        return report
-
-    @app.post("/retrieve", responses={**_ERRORS, 404: {"model": ErrorResponse}})
+    @app.post("/retrieve", responses={**ERRORS, **NOT_FOUND})
     async def retrieve(request: RetrieveRequest) -> JSONResponse:
         """Surefind's own search: hybrid by default, every score of every hit."""
         query = Query(request.query, request.top_k, request.threshold, request.mode, collection)
@@ -75,16 +51,3 @@ def create_app(application: Application) -> FastAPI:
 
     add_pages(app, application)
     return app
-
-
-async def _health(application: Application) -> HealthResponse:
-    try:
-        async with application.reader.lease() as generation:
-            await generation.index.count()
-            try:
-                catalog = generation.catalog is not None and await generation.catalog.count() >= 0
-            except StoreError:
-                catalog = False
-            return HealthResponse.of(index=True, catalog=catalog)
-    except SurefindError:
-        return HealthResponse.of(index=False, catalog=False)

@@ -9,11 +9,13 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from surefind.contracts.request import explain
 from surefind.errors import SurefindError
 from surefind.interfaces.failures import failure_of
 
 _log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 64 * 1024
+LARGER_BODIES = {"/api/v1/validate": 1024 * 1024}
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -51,32 +53,31 @@ def _explain(error: RequestValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return "The body is not valid JSON"
-    place = ".".join(str(part) for part in first["loc"] if part != "body")
-    return f"{place or 'body'}: {first['msg'].removeprefix('Value error, ')}"
+    return explain(first["loc"], first["msg"])
 
 
 class BodyLimit:
-    """Refuses a body that is too large before it is read into memory."""
+    """Refuses a body that is too large for its path before it is read into memory."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        max_bytes = LARGER_BODIES.get(scope["path"], MAX_BODY_BYTES)
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > self._max_bytes:
-            await self._refuse(send)
+        if declared.isdigit() and int(declared) > max_bytes:
+            await _refuse(send, max_bytes)
             return
         messages, size = [], 0
         while True:
             message = await receive()
             messages.append(message)
             size += len(message.get("body", b""))
-            if size > self._max_bytes:
-                await self._refuse(send)
+            if size > max_bytes:
+                await _refuse(send, max_bytes)
                 return
             if message["type"] != "http.request" or not message.get("more_body"):
                 break
@@ -86,9 +87,10 @@ class BodyLimit:
 
         await self._app(scope, replay, send)
 
-    async def _refuse(self, send: Send) -> None:
-        message = f"body: it is larger than {self._max_bytes} bytes"
-        body = json.dumps({"error": "validation_error", "message": message}).encode()
-        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-        await send({"type": "http.response.start", "status": 400, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+
+async def _refuse(send: Send, max_bytes: int) -> None:
+    message = f"body: it is larger than {max_bytes} bytes"
+    body = json.dumps({"error": "validation_error", "message": message}).encode()
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

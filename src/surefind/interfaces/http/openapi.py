@@ -5,6 +5,48 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from surefind.contracts.api import ErrorResponse
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def _error(description: str, name: str, message: str) -> dict[str, Any]:
+    example = {"error": name, "message": message}
+    return {
+        "model": ErrorResponse,
+        "description": description,
+        "content": {"application/json": {"example": example}},
+    }
+
+
+ERRORS: Responses = {
+    400: _error(
+        "Invalid request parameters",
+        "validation_error",
+        "top_k: Input should be greater than or equal to 1",
+    ),
+    500: _error(
+        "Unexpected server error", "internal_error", "Something went wrong; the log says more"
+    ),
+    502: _error(
+        "Embedding service failure", "upstream_error", "the embedding model failed: out of memory"
+    ),
+    503: _error(
+        "Database or vector store unreachable",
+        "service_unavailable",
+        "there is no collection 'docs' yet; `surefind ingest FOLDER` makes it from your "
+        "documentation",
+    ),
+}
+NOT_FOUND: Responses = {
+    404: _error(
+        "No such collection",
+        "not_found",
+        "there is no collection 'docs' yet; `surefind ingest FOLDER` makes it from your "
+        "documentation",
+    )
+}
+
 
 def openapi_of(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:

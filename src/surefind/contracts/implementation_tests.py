@@ -1,0 +1,223 @@
+"""The shapes of the retrieval implementation's validation: `POST /api/v1/validate`."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic.config import JsonDict
+
+from surefind.contracts.implementation import (
+    QUERY_LENGTHS,
+    TOP_K,
+    MetadataPackage,
+    SimilarityScore,
+)
+from surefind.contracts.request import Fraction, SearchMode, StrictRequest, Words
+from surefind.model import Mode, Query
+from surefind.services.expectations import Expectation, Outcome
+
+MAX_TESTS = 100
+MAX_EXPECTED = 100
+ID_LENGTH = 200
+
+Identifier = Annotated[Words, Field(min_length=1, max_length=ID_LENGTH)]
+
+
+class ExpectedQuery(StrictRequest):
+    """A question, and the ids of the chunks that it must find."""
+
+    query_text: Words = Field(min_length=1, max_length=QUERY_LENGTHS[1])
+    expected_chunks: list[Identifier] = Field(min_length=1, max_length=MAX_EXPECTED)
+    min_similarity: Fraction = Field(
+        default=0.0, description="What is less similar does not count as found"
+    )
+    test_id: Identifier = Field(default_factory=lambda: str(uuid4()))
+    test_category: Identifier | None = Field(
+        default=None, description="For example factual, conceptual or contextual"
+    )
+
+
+class ValidationParams(StrictRequest):
+    accuracy_threshold: Fraction = Field(
+        default=1.0, description="The share of expected chunks that a test must find to pass"
+    )
+    top_k: int = Field(default=5, ge=1, le=TOP_K, description="How many results are looked at")
+    mode: SearchMode = Mode.DENSE
+
+
+class ValidateRequest(StrictRequest):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "test_queries": [
+                        {
+                            "query_text": "Which voltage does it need?",
+                            "expected_chunks": ["install-power-irl42352eb-0"],
+                            "min_similarity": 0.5,
+                        }
+                    ],
+                    "validation_params": {"accuracy_threshold": 1.0, "top_k": 5},
+                }
+            ]
+        }
+    )
+
+    test_queries: list[ExpectedQuery] = Field(min_length=1, max_length=MAX_TESTS)
+    validation_params: ValidationParams = Field(default_factory=ValidationParams)
+
+    @field_validator("test_queries")
+    @classmethod
+    def _told_apart(cls, tests: list[ExpectedQuery]) -> list[ExpectedQuery]:
+        if len({test.test_id for test in tests}) < len(tests):
+            raise ValueError("each test_id must be unique")
+        return tests
+
+    def to_expectations(self, collection: str) -> list[Expectation]:
+        params = self.validation_params
+        return [
+            Expectation(
+                Query(
+                    text=test.query_text,
+                    top_k=params.top_k,
+                    threshold=test.min_similarity,
+                    mode=params.mode,
+                    collection=collection,
+                ),
+                tuple(dict.fromkeys(test.expected_chunks)),
+            )
+            for test in self.test_queries
+        ]
+
+
+class SuccessCriteria(BaseModel):
+    min_accuracy: float = Field(ge=0, le=1)
+    min_similarity_score: float = Field(ge=0, le=1)
+
+
+class ValidationTest(BaseModel):
+    test_id: str
+    query_text: str
+    expected_results: list[str] = Field(description="The chunks that should be returned")
+    success_criteria: SuccessCriteria
+    test_category: str | None
+    executed_at: datetime
+    result_accuracy: float = Field(ge=0, le=1, description="Found of expected")
+
+
+class FoundChunk(BaseModel):
+    rank: int = Field(ge=1)
+    metadata: MetadataPackage
+    similarity: SimilarityScore | None = Field(description="null in lexical mode")
+
+
+class DetailedResult(ValidationTest):
+    """A test with what came of it."""
+
+    passed: bool
+    found: list[FoundChunk] = Field(description="The expected chunks that were returned")
+    missing: list[str] = Field(description="The expected chunks that were not")
+    error: str | None = Field(description="Why the test could not be judged, where it could not")
+
+
+_DETAIL: JsonDict = {
+    "test_id": "5cf3a7e0-6c1b-4b5e-8f8e-0d8f5b1c9a77",
+    "query_text": "Which voltage does it need?",
+    "expected_results": ["install-power-irl42352eb-0"],
+    "success_criteria": {"min_accuracy": 1.0, "min_similarity_score": 0.5},
+    "test_category": None,
+    "executed_at": "2026-01-02T03:04:05Z",
+    "result_accuracy": 0.0,
+    "passed": False,
+    "found": [],
+    "missing": ["install-power-irl42352eb-0"],
+    "error": None,
+}
+
+
+class ValidateResponse(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "validation_id": "d1f2b0c4-0f53-4a34-8f0e-5f7b3a4f5b10",
+                    "total_tests": 1,
+                    "passed_tests": 0,
+                    "failed_tests": 1,
+                    "overall_accuracy": 0.0,
+                    "detailed_results": [_DETAIL],
+                    "validation_status": "failed",
+                }
+            ]
+        }
+    )
+
+    validation_id: str
+    total_tests: int = Field(ge=1)
+    passed_tests: int = Field(ge=0)
+    failed_tests: int = Field(ge=0)
+    overall_accuracy: float = Field(ge=0, le=1, description="The mean of the tests' accuracies")
+    detailed_results: list[DetailedResult]
+    validation_status: Literal["passed", "failed", "partial"] = Field(
+        description="passed: all tests; failed: none; partial: some"
+    )
+
+    @classmethod
+    def of(
+        cls, request: ValidateRequest, outcomes: Sequence[Outcome], embedding_model: str
+    ) -> "ValidateResponse":
+        details = [
+            _detail(test, outcome, request.validation_params.accuracy_threshold, embedding_model)
+            for test, outcome in zip(request.test_queries, outcomes, strict=True)
+        ]
+        passed = sum(detail.passed for detail in details)
+        status: Literal["passed", "failed", "partial"] = "partial"
+        if passed in {0, len(details)}:
+            status = "passed" if passed else "failed"
+        return cls(
+            validation_id=str(uuid4()),
+            total_tests=len(details),
+            passed_tests=passed,
+            failed_tests=len(details) - passed,
+            overall_accuracy=sum(detail.result_accuracy for detail in details) / len(details),
+            detailed_results=details,
+            validation_status=status,
+        )
+
+
+def _detail(
+    test: ExpectedQuery, outcome: Outcome, min_accuracy: float, embedding_model: str
+) -> DetailedResult:
+    query = outcome.expectation.query
+    return DetailedResult(
+        test_id=test.test_id,
+        query_text=test.query_text,
+        expected_results=list(outcome.expectation.chunk_ids),
+        success_criteria=SuccessCriteria(
+            min_accuracy=min_accuracy, min_similarity_score=test.min_similarity
+        ),
+        test_category=test.test_category,
+        executed_at=outcome.executed_at,
+        result_accuracy=outcome.accuracy,
+        passed=outcome.passes(min_accuracy),
+        found=[
+            FoundChunk(
+                rank=hit.rank,
+                metadata=MetadataPackage.of(hit.record),
+                similarity=SimilarityScore.of(hit, query, embedding_model),
+            )
+            for hit in outcome.found
+        ],
+        missing=list(outcome.missing),
+        error=_problem(outcome),
+    )
+
+
+def _problem(outcome: Outcome) -> str | None:
+    if outcome.error is not None:
+        return str(outcome.error)
+    if outcome.unknown:
+        return f"the collection has no chunk {outcome.unknown[0]!r}; the expectation is invalid"
+    return None

@@ -1,0 +1,85 @@
+"""The routes of the published contracts. Each shape is read and written in `surefind.contracts`."""
+
+from fastapi import FastAPI, Response
+
+from surefind.bootstrap import Application
+from surefind.contracts.api import HealthResponse, SearchRequest, SearchResponse
+from surefind.contracts.implementation import SearchQuery, SearchQueryResponse
+from surefind.contracts.implementation_tests import ValidateRequest, ValidateResponse
+from surefind.contracts.testing import QueryRequest, QueryResponse
+from surefind.errors import StoreError, SurefindError, UnknownCollection
+from surefind.interfaces.http.openapi import ERRORS, Responses
+from surefind.model import Query, SearchResult
+from surefind.services.expectations import check_expectations
+
+_UNHEALTHY: Responses = {
+    503: {"model": HealthResponse, "description": "Degraded, or not to be searched"}
+}
+
+
+def add_contracts(app: FastAPI, application: Application) -> None:
+    collection = application.settings.collection
+
+    @app.post("/search", responses=ERRORS, tags=["retrieval API"])
+    async def search(request: SearchRequest) -> SearchResponse:
+        """The contract's search: dense by default, in the order of the cosine."""
+        return SearchResponse.of(await _search(application, request.to_query(collection)))
+
+    @app.post("/query", responses=ERRORS, tags=["retrieval testing"])
+    async def query(request: QueryRequest) -> QueryResponse:
+        """Passages with their similarity and place, and how long it took."""
+        result = await _search(application, request.to_query(collection))
+        return QueryResponse.of(result, include_metadata=request.include_metadata)
+
+    @app.post("/api/v1/search", responses=ERRORS, tags=["retrieval implementation"])
+    async def search_v1(request: SearchQuery) -> SearchQueryResponse:
+        """Passages that are similar enough, with the status of the search."""
+        return SearchQueryResponse.of(await _search(application, request.to_query(collection)))
+
+    @app.post("/api/v1/validate", responses=ERRORS, tags=["retrieval implementation"])
+    async def validate_v1(request: ValidateRequest) -> ValidateResponse:
+        """Whether questions find the chunks that are expected of them; at most 100 a call."""
+        outcomes = await check_expectations(
+            request.to_expectations(collection), application.search, application.reader
+        )
+        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+        if len(errors) == len(outcomes):  # then it is not the retrieval that was judged
+            raise _not_the_clients(errors[0])
+        embedder = await application.embedder()
+        return ValidateResponse.of(request, outcomes, embedder.fingerprint.model)
+
+    @app.head("/health", include_in_schema=False)
+    @app.head("/api/v1/health", include_in_schema=False)
+    @app.get("/health", responses=_UNHEALTHY, tags=["retrieval API"])
+    @app.get("/api/v1/health", responses=_UNHEALTHY, tags=["retrieval implementation"])
+    async def health(response: Response) -> HealthResponse:
+        """Whether the engine and the catalog answer. It embeds nothing."""
+        report = await _health(application)
+        if report.status != "ok":
+            response.status_code = 503
+        return report
+
+
+async def _search(application: Application, query: Query) -> SearchResult:
+    try:
+        return await application.search(query)
+    except UnknownCollection as error:
+        raise _not_the_clients(error) from error
+
+
+def _not_the_clients(error: SurefindError) -> SurefindError:
+    """The client named no collection, so it is not the client's mistake that there is none."""
+    return StoreError(str(error)) if isinstance(error, UnknownCollection) else error
+
+
+async def _health(application: Application) -> HealthResponse:
+    try:
+        async with application.reader.lease() as generation:
+            await generation.index.count()
+            try:
+                catalog = generation.catalog is not None and await generation.catalog.count() >= 0
+            except StoreError:
+                catalog = False
+            return HealthResponse.of(index=True, catalog=catalog)
+    except SurefindError:
+        return HealthResponse.of(index=False, catalog=False)
