@@ -1,4 +1,4 @@
-"""What surefind adds on top of its bare parts: ingest, search, start-up.
+"""What surefind adds on top of its bare parts: ingest, search, answers, start-up.
 
 Each measurement stands beside the bare work it is made of, in the same process and on the same
 data, several rounds in turn; the ratio is of the medians. Times on shared machines are noisy, the
@@ -28,7 +28,10 @@ from surefind.adapters.model_files import TOKENIZER, WEIGHTS, locate
 from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
-from surefind.model import ChunkerSettings, Mode, Query
+from surefind.contracts.api import SearchResponse
+from surefind.contracts.implementation import SearchQueryResponse
+from surefind.contracts.testing import QueryResponse
+from surefind.model import ChunkerSettings, Mode, Query, SearchResult
 from surefind.ports import DenseProbe, TermProbe
 from surefind.services.building import IngestTools
 from surefind.services.embedding import CachedEmbedder
@@ -138,9 +141,25 @@ class Bench:
                     bare.append(time.perf_counter() - began)
             aim = "none: it embeds nothing" if mode is Mode.LEXICAL else "≤ 1.3"
             self._row(f"{mode.value} search, ms", len(ours), ours, bare, aim, throughput=False)
+        self.formatting(await searcher.search(Query(self.queries[0], 20, mode=Mode.DENSE)))
         await bare_index.close()
         await readers.close()
         await embedder.close()
+
+    def formatting(self, result: SearchResult) -> None:
+        """An answer of 20 hits in each HTTP contract's shape, against JSON of the same values."""
+        for response in (SearchResponse, QueryResponse, SearchQueryResponse):
+            values = response.of(result).model_dump(mode="json")
+            ours, bare = [], []
+            for _ in range(self.rounds * 300):
+                began = time.perf_counter()
+                response.of(result).model_dump_json()
+                ours.append(time.perf_counter() - began)
+                began = time.perf_counter()
+                json.dumps(values)
+                bare.append(time.perf_counter() - began)
+            name = f"{response.__name__} of {len(result.hits)} hits, ms"
+            self._row(name, len(ours), ours, bare, "< 1 ms", throughput=False)
 
     def start_up(self) -> None:
         command = [str(Path(sys.executable).parent / "surefind"), "--help"]
