@@ -85,11 +85,6 @@ def _average_time(
     return max((ended - begun).total_seconds(), _SHORTEST_S) / total
 
 
-def _utc(moment: datetime) -> datetime:
-    """One with a zone and one without can't be subtracted."""
-    return rules.moment("started_at", moment)
-
-
 def _connection(stats: Mapping[str, Any], *, answered: bool) -> str:
     """What was seen, where nobody says: an answer, or the collection itself, needs a connection."""
     status = stats.get("status")
