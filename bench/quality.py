@@ -49,7 +49,7 @@ class Judged:
 
     name: str
     documents: dict[str, tuple[str, str]]
-    questions: list[tuple[str, Judgements]]
+    questions: Sequence[tuple[str, Judgements]]
 
 
 def read(name: str, limit: int | None) -> Judged:

@@ -9,7 +9,7 @@ import pytest
 from fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError, UnknownCollection
 from surefind.model import Mode
-from surefind.services.reading import CollectionReader
+from surefind.services.reading import Readers
 from surefind.services.vector_search import VectorSearcher
 from unit.installation import Installation
 
@@ -59,14 +59,14 @@ async def test_what_can_not_be_compared_is_refused(
 async def test_the_index_stands_in_for_a_catalog_that_is_away(tmp_path: Path) -> None:
     home = Installation(tmp_path / "memory")
     home.index, home.catalogs = MemoryIndexStore(), (catalogs := MemoryCatalogStore())
-    home.reader = CollectionReader("docs", home.index, catalogs)
+    home.readers = Readers(home.index, catalogs)
     await home.ingest(PAGES)
     vector = np.asarray(await home.embedder.embed_query("cats")).tolist()
     before = await VectorSearcher(home.reader).search_vector(vector, 3)
     catalogs.away = True
     after = await VectorSearcher(home.reader).search_vector(vector, 3)
     assert [hit.record.chunk for hit in after] == [hit.record.chunk for hit in before]
-    home.reader = CollectionReader("docs", home.index, catalogs)
+    home.readers = Readers(home.index, catalogs)
     opened_so = await VectorSearcher(home.reader).search_vector(vector, 3)
     assert opened_so == after
 

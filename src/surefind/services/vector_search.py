@@ -1,15 +1,15 @@
 """Search with a vector that the caller already has: the nearest passages by cosine."""
 
-from collections.abc import Mapping, Sequence
-from uuid import UUID
+from collections.abc import Sequence
 
 import numpy as np
 
-from surefind.errors import InputError, StoreError
+from surefind.errors import InputError
 from surefind.model import ChunkRecord, EmbedderFingerprint, Hit, LegScore
 from surefind.ports import DenseProbe, Vector
-from surefind.services.reading import CollectionReader, OpenGeneration
-from surefind.services.search import CANDIDATES, MAX_TOP_K
+from surefind.services.fusion import depth_for
+from surefind.services.reading import CollectionReader
+from surefind.services.search import MAX_TOP_K
 
 
 class VectorSearcher:
@@ -28,10 +28,10 @@ class VectorSearcher:
         if isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
             raise InputError(f"top_k: it is {top_k}, it must be from 1 to {MAX_TOP_K}")
         async with self._reader.lease() as generation:
-            probe = DenseProbe(_unit(vector, generation.manifest.embedder), max(CANDIDATES, top_k))
+            probe = DenseProbe(_unit(vector, generation.manifest.embedder), depth_for(top_k))
             [ranking] = await generation.index.probe([probe])
             points = ranking.points[:top_k]
-            records = await _records(generation, points)
+            records, _ = await generation.records(points)
         return tuple(
             _hit(rank, score, records[point])
             for rank, (point, score) in enumerate(
@@ -53,22 +53,6 @@ def _unit(values: Sequence[float], made_by: EmbedderFingerprint) -> Vector:
     vector /= np.abs(vector).max()
     unit: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
     return unit
-
-
-async def _records(
-    generation: OpenGeneration, point_ids: Sequence[UUID]
-) -> Mapping[UUID, ChunkRecord]:
-    """From the catalog; what it can't give, the index's own payloads stand in for."""
-    records: dict[UUID, ChunkRecord] = {}
-    if generation.catalog is not None:
-        try:
-            records.update(await generation.catalog.by_point(point_ids))
-        except StoreError:
-            records.clear()
-    missing = [point_id for point_id in point_ids if point_id not in records]
-    if missing:
-        records.update(await generation.index.payloads(missing))
-    return records
 
 
 def _hit(rank: int, cosine: float, record: ChunkRecord) -> Hit:
