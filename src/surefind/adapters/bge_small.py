@@ -20,6 +20,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 
 from surefind.adapters.model_files import TOKENIZER, WEIGHTS
+from surefind.adapters.wordpiece import WordPieceCounter
 from surefind.errors import EmbeddingError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import Matrix, Vector
@@ -42,6 +43,7 @@ class BgeSmallEmbedder:
             raise EmbeddingError(f"the model in {folder} can't be loaded: {error}") from error
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._counter = WordPieceCounter(self._tokenizer)
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="surefind-embed")
 
     @property
@@ -59,7 +61,7 @@ class BgeSmallEmbedder:
         return MAX_TOKENS
 
     def count_tokens(self, passage: str) -> int:
-        return len(self._tokenizer.encode(passage, add_special_tokens=False))
+        return self._counter.count(passage)
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
         if not passages:
