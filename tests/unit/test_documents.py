@@ -1,14 +1,16 @@
 """Pages become documents: clean text, front matter, titles, addresses."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
 from surefind.model import Document, Left, Place, SourcePage
+from surefind.text import front_matter
 from surefind.text.cleaning import clean
 from surefind.text.documents import Placing, Read, read_document
 from surefind.text.front_matter import split_front_matter
@@ -91,6 +93,36 @@ def test_front_matter_is_split_off_or_left_alone(
 )
 def test_front_matter_that_bites_is_body(block: str) -> None:
     text = f"---\n{block}\n---\nbody"
+    assert split_front_matter(text) == ({}, text)
+
+
+YAML_BITS = st.sampled_from(
+    [
+        *"abé🎉0-1.:#,'\"[]{} \n~=<+/()",
+        *(": ", "\n", "\n  ", "\n- ", " #", "---", "a: ", "b: ", "- ", "\n\n", "key: value\n"),
+        *("yes", "null", "~", "0x1F", "017", "1_000", "1:30", "1e3", ".inf", "2024-01-01", "<<: "),
+        *("\t", "?", "!", "|", ">", "&a ", "*a", "%", "\\", "!!str ", "\xa0"),
+    ]
+)
+
+
+@given(st.lists(YAML_BITS, max_size=30).map("".join))
+def test_front_matter_means_what_the_reference_parser_says(block: str) -> None:
+    """The fast parser is asked only where the two agree."""
+
+    def said(load: Callable[[str], object]) -> str:
+        try:
+            return repr(load(block))
+        except (yaml.YAMLError, ValueError):
+            return "refused"
+
+    assert said(front_matter._loaded) == said(yaml.safe_load)
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "a: {", "? ", "- [", "[{"])
+def test_front_matter_as_deep_as_a_well_is_body(opening: str) -> None:
+    """A parser in C that follows it down would take the process along."""
+    text = f"---\n{opening * (65_000 // len(opening))}\n---\nbody"
     assert split_front_matter(text) == ({}, text)
 
 
