@@ -5,7 +5,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from surefind.model import Chunk, ChunkerSettings, Document
@@ -143,7 +143,7 @@ class _Cutter:
                 piece = together
             else:
                 yield piece
-                piece = replace(part, head=self._head_of(part.start))
+                piece = _Piece(part.start, part.end, part.tokens, self._head_of(part.start))
         yield piece
 
     def _fits(self, piece: _Piece) -> bool:
@@ -169,7 +169,7 @@ class _Cutter:
         if end - start <= self._max_chars:
             part = _Piece(start, end, self._count(self._text[start:end]), self._head_of(start))
             if self._fits(part) or end - start == 1:
-                yield replace(part, head="")
+                yield _Piece(start, end, part.tokens)
                 return
         for inner in self._split(start, end, level):
             yield from self._parts(inner, level + 1)

@@ -22,6 +22,8 @@ _RAW_HTML = re.compile(
 )
 _RAW_HTML_ENDS = {"!--": "-->", "?": "?>", "![cdata[": "]]>", "!": ">"}
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+$")
+# A line that begins with none of these, nor with a digit, can only be text: most lines are.
+_MARKERS = frozenset("\t#=-`~<*_+>|:")
 _TITLE_LENGTH = 500
 _EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
@@ -66,12 +68,13 @@ class Outline:
 
 def outline(text: str) -> Outline:
     scanner = _Scanner()
-    start = 0
+    start, size = 0, len(text)
     for line in text.split("\n"):
-        end = min(start + len(line) + 1, len(text))
-        scanner.line(line, start, end)
+        end = start + len(line) + 1
+        if scanner.awaited in line:
+            scanner.line(line, start, min(end, size))
         start = end
-    scanner.finish(len(text))
+    scanner.finish(size)
     return Outline(
         headings=tuple(scanner.headings),
         borders=tuple(scanner.borders),
@@ -83,8 +86,7 @@ def outline(text: str) -> Outline:
 
 @dataclass(frozen=True, slots=True)
 class _Fence:
-    character: str
-    length: int
+    marks: str
     start: int
     head: int
 
@@ -96,6 +98,7 @@ class _Scanner:
         self.inner_borders: list[int] = []
         self.code: list[Opened] = []
         self.tables: list[Opened] = []
+        self.awaited = ""  # in code, lines without the marks of its end need no look
         self._anchors: dict[str, int] = {}
         self._fence: _Fence | None = None
         self._table: Opened | None = None
@@ -114,7 +117,7 @@ class _Scanner:
         elif self._raw_html_end is not None:
             if self._raw_html_end in line.lower():
                 self._raw_html_end = None
-        elif not line.strip():
+        elif not line or line.isspace():
             self._after_blank = True
             self._close_table()
             self._close_paragraph()
@@ -142,9 +145,10 @@ class _Scanner:
     def _inside_fence(self, fence: "_Fence", line: str, end: int) -> None:
         stripped = line.strip(" \t")
         indent = len(line) - len(line.lstrip(" "))
-        if indent <= 3 and len(stripped) >= fence.length and not stripped.strip(fence.character):
+        if indent <= 3 and not stripped.strip(fence.marks):
             self.code.append(Opened(fence.start, fence.head, end))
             self._fence = None
+            self.awaited = ""
 
     def _block_line(self, line: str, start: int, end: int) -> None:
         self._empty_item = False
@@ -152,12 +156,23 @@ class _Scanner:
             return
         if not self._lazy:
             self._list_indent = 0
+        first = line.lstrip(" ")[0]
+        if first not in _MARKERS and not first.isdecimal():
+            if self._table is not None:
+                self._table = Opened(self._table.start, self._table.head, end)
+            else:
+                self._words(line, start)
+        else:
+            self._marked_line(line, start, end)
+
+    def _marked_line(self, line: str, start: int, end: int) -> None:
         if self._setext_heading(line, end) or self._atx_heading(line, start, end):
             return
         fence = _FENCE.match(line)
         if fence is not None:
             self._close_containers()
-            self._fence = _Fence(fence.group(1)[0], len(fence.group(1)), start, end)
+            self._fence = _Fence(fence.group(1), start, end)
+            self.awaited = fence.group(1)
             return
         raw_html = _RAW_HTML.match(line)
         if raw_html is not None:
@@ -189,12 +204,16 @@ class _Scanner:
         elif _QUOTE.match(line):
             self._close_paragraph()
             self._lazy = _holds_paragraph(line)
-        elif self._lazy or (self._paragraph is None and _indent(line) >= 4):
-            return
         else:
-            if self._paragraph is None:
-                self._paragraph = start
-            self._paragraph_lines.append(line)
+            self._words(line, start)
+
+    def _words(self, line: str, start: int) -> None:
+        """Of a paragraph that is open, or that begins here, unless it is in a list or a quote."""
+        if self._lazy or (self._paragraph is None and _indent(line) >= 4):
+            return
+        if self._paragraph is None:
+            self._paragraph = start
+        self._paragraph_lines.append(line)
 
     def _may_open_list(self, line: str, item: re.Match[str]) -> bool:
         """An empty item, or a number other than 1, does not break into a paragraph."""
@@ -278,5 +297,7 @@ def plain(inline: str) -> str:
 
 
 def _indent(line: str) -> int:
+    if line[0] not in " \t":
+        return 0
     expanded = line.expandtabs(4)
     return len(expanded) - len(expanded.lstrip(" "))

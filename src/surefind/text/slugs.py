@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
@@ -35,9 +36,13 @@ def chunk_id(source_path: str, anchor: str, ordinal: int) -> str:
     """
     section = f"{source_path}\0{anchor}"
     ending = f"-{_digest(section)}-{ordinal}"
-    stem = _ascii(PurePosixPath(source_path).stem)
-    name = "-".join(part for part in (stem[:18], _ascii(anchor)[:24]) if part)
+    name = "-".join(part for part in (_stem(source_path)[:18], _ascii(anchor)[:24]) if part)
     return (name or "chunk")[: CHUNK_ID_LENGTH - len(ending)].strip("-") + ending
+
+
+@lru_cache(maxsize=1)  # the chunks of a page are made one after the other
+def _stem(source_path: str) -> str:
+    return _ascii(PurePosixPath(source_path).stem)
 
 
 def _ascii(name: str) -> str:
@@ -46,4 +51,4 @@ def _ascii(name: str) -> str:
 
 def _digest(name: str) -> str:
     whole = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
-    return base64.b32encode(whole)[:_DIGEST_LENGTH].decode().lower()
+    return base64.b32encode(whole[:_DIGEST_LENGTH])[:_DIGEST_LENGTH].decode().lower()
