@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import stat
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -131,10 +132,10 @@ class FolderSource:
 
 def _content(path: Path) -> bytes:
     """A page that is written while it is read is read once more; then it is a failure."""
-    if path.exists() and not path.is_file():
-        raise OSError("it is no regular file")
     for _ in range(2):
         before = path.stat()
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError("it is no regular file")
         if before.st_size > MAX_PAGE_BYTES:
             raise OSError(f"it is larger than {MAX_PAGE_BYTES // 2**20} MB")
         content = path.read_bytes()

@@ -21,4 +21,6 @@ def clean(content: bytes) -> str:
         raise InputError(
             f"it is not UTF-8 text (byte {error.start}); save it as UTF-8 or leave it out"
         ) from error
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text  # as most pages are, and much sooner known than by the patterns
     return _INVISIBLE.sub("", _LINE_ENDING.sub("\n", text))

@@ -23,6 +23,7 @@ _TRUSTED = re.compile(
 )
 _LATIN_1 = re.compile(r"(?:iso-?8859-?1|latin-?1|us-ascii)", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"(?:^|\n)[ \t]*\n\s*?(?=[ \t]*\S)")
+_PROGRAM = re.compile(r"[<{]|:::|^(?:import|export)\b", re.MULTILINE)  # no MDX is without
 _NOT_UTF_8 = "it is not UTF-8; read as windows-1252"
 
 
@@ -89,13 +90,15 @@ def _decoded_as_declared(content: bytes) -> str | None:
 
 def _markdown(text: str, warnings: tuple[str, ...]) -> Parsed:
     front_matter, body = split_front_matter(text)
-    body = strip_comments(body)
+    if "<!--" in body:
+        body = strip_comments(body)
     return Parsed(front_matter, body, outline(body), warnings=warnings)
 
 
 def _mdx(text: str, warnings: tuple[str, ...]) -> Parsed:
     front_matter, body = split_front_matter(text)
-    body = strip_mdx(body)
+    if _PROGRAM.search(body):
+        body = strip_mdx(body)
     return Parsed(front_matter, body, outline(body), warnings=warnings)
 
 

@@ -26,6 +26,7 @@ _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+$
 _MARKERS = frozenset("\t#=-`~<*_+>|:")
 _TITLE_LENGTH = 500
 _EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
+_INLINE_MARKUP = re.compile(r"[\[`*_~]")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)(\1)(?!\w)")
@@ -158,16 +159,14 @@ class _Scanner:
             self._list_indent = 0
         first = line.lstrip(" ")[0]
         if first not in _MARKERS and not first.isdecimal():
-            if self._table is not None:
-                self._table = Opened(self._table.start, self._table.head, end)
-            else:
+            if not self._table_goes_on(end):
                 self._words(line, start)
-        else:
+        elif first == "#" and self._atx_heading(line, start, end):
+            return
+        elif not (first in "=-" and self._setext_heading(line, end)):
             self._marked_line(line, start, end)
 
     def _marked_line(self, line: str, start: int, end: int) -> None:
-        if self._setext_heading(line, end) or self._atx_heading(line, start, end):
-            return
         fence = _FENCE.match(line)
         if fence is not None:
             self._close_containers()
@@ -181,17 +180,22 @@ class _Scanner:
         if _RULE.match(line):
             self._close_containers()
             return
-        if not self._table_line(line, end):
+        if not self._table_goes_on(end) and not self._table_begins(line, end):
             self._text_line(line, start)
 
-    def _table_line(self, line: str, end: int) -> bool:
+    def _table_begins(self, line: str, end: int) -> bool:
         """A table is a row with bars, a rule with bars below it, and what follows without a gap."""
-        if self._table is not None:
-            self._table = Opened(self._table.start, self._table.head, end)
-        elif self._paragraph is not None and "|" in self._last[0] and _TABLE_RULE.match(line):
-            self._table = Opened(self._last[1], end, end)
-            self._close_paragraph()
-        return self._table is not None
+        if self._paragraph is None or "|" not in self._last[0] or not _TABLE_RULE.match(line):
+            return False
+        self._table = Opened(self._last[1], end, end)
+        self._close_paragraph()
+        return True
+
+    def _table_goes_on(self, end: int) -> bool:
+        if self._table is None:
+            return False
+        self._table = Opened(self._table.start, self._table.head, end)
+        return True
 
     def _text_line(self, line: str, start: int) -> None:
         item = _LIST_ITEM.match(line)
@@ -289,6 +293,8 @@ def _holds_paragraph(line: str) -> bool:
 
 def plain(inline: str) -> str:
     """A heading's words without its markup: what a reader sees, and what anchors are made of."""
+    if _INLINE_MARKUP.search(inline) is None:
+        return inline.strip()
     parts = _CODE_SPAN.split(_LINK.sub(r"\1", inline))  # every second one is code
     words = (
         part if number % 2 else _EMPHASIS.sub(r"\2", part) for number, part in enumerate(parts)
