@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking lock clean
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-parsing bench-memory lock clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,18 @@ bench-overhead: $(VENV)/dev model  ## What surefind adds on top of its bare part
 bench-chunking: $(VENV)/dev model  ## Strategies and sizes of chunks, on labelled questions
 	@$(BIN)/python bench/chunking.py
 
+.venv-bench/installed: bench/peers.txt
+	@echo "installing the peers into .venv-bench"
+	@$(PYTHON) -m venv .venv-bench
+	@.venv-bench/bin/python -m pip --disable-pip-version-check install --quiet -r bench/peers.txt
+	@touch $@
+
+bench-parsing: $(VENV)/dev model .venv-bench/installed  ## Reading and chunking pages, beside LangChain and others
+	@$(BIN)/python bench/parsing.py
+
+bench-memory: $(VENV)/dev model  ## Memory of an ingest, for a source and ten times as much
+	@$(BIN)/python bench/memory.py
+
 lock:  ## Recompile requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
 	@for part in base:pyproject.toml "build:--group build" "dev:--group dev -c requirements/base.txt"; do \
@@ -76,4 +88,4 @@ lock:  ## Recompile requirements/*.txt from pyproject.toml
 	    $${part#*:} -o requirements/$${part%%:*}.txt; done
 
 clean:  ## Remove the environment, the caches and the sample index
-	@rm -rf $(VENV) .venv-lock .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) .venv-bench .venv-lock .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
