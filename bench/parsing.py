@@ -31,18 +31,18 @@ ONE_THREAD = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 NOTE = """\
-Pages a second are the median of the rounds; "beside surefind" divides them by surefind's in the
-same kind of length. LangChain is MarkdownHeaderTextSplitter and RecursiveCharacterTextSplitter;
-LlamaIndex is MarkdownNodeParser and SentenceSplitter, which by default counts tiktoken's tokens;
-chonkie is RecursiveChunker with rules for Markdown, in part Rust; semantic-text-splitter is
-MarkdownSplitter, all Rust.
+Pages a second are the median of the rounds, by processor time, so that other programs at work
+count less; "beside surefind" divides them by surefind's in the same kind of length. LangChain is
+MarkdownHeaderTextSplitter and RecursiveCharacterTextSplitter; LlamaIndex is MarkdownNodeParser and
+SentenceSplitter, which by default counts tiktoken's tokens; chonkie is RecursiveChunker with rules
+for Markdown, in part Rust; semantic-text-splitter is MarkdownSplitter, all Rust.
 
-surefind takes off front matter (and reads it), MDX and comments, gives each page an address and each
-chunk its id, anchor, heading path and hash, and keeps tables, lists and code whole where they fit.
-LangChain and LlamaIndex give a heading path, chonkie offsets; none of the peers reads front matter
-or MDX, or knows addresses, anchors or ids. Later copies repeat the words of the first, which
-helps who remembers them, as surefind does: "first copy" is the first one alone, in a process that has
-met none of its words."""
+surefind takes off front matter (and reads it), MDX and comments, gives each page an address and
+each chunk its id, anchor, heading path and hash, and keeps tables, lists and code whole where they
+fit. LangChain and LlamaIndex give a heading path, chonkie offsets; none of the peers reads front
+matter or MDX, or knows addresses, anchors or ids. Later copies repeat the words of the first, which
+helps who remembers them, as surefind does: "first copy" is the first one alone, in a process that
+has met none of its words."""
 
 
 @dataclass
@@ -78,6 +78,7 @@ class Contender:
             "fastest": round(self.speeds[-1], 1),
             "MB/s": round(speed * last["bytes"] / last["pages"] / 1e6, 2),
             "chunks": last["chunks"],
+            "wall_seconds": [round(round_["wall_seconds"], 2) for round_ in self.rounds],
             "beside": round(speed / statistics.median(reference.speeds), 2),
         }
 
