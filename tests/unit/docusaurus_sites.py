@@ -1,0 +1,38 @@
+"""Docusaurus sites for tests, and what they say of a page."""
+
+import json
+from collections.abc import Mapping
+
+from surefind.model import Left, Place
+from surefind.text.documents import Placing
+from surefind.text.docusaurus import DocusaurusSite
+
+Matter = Mapping[str, object]
+
+SITE = "https://x.org"
+PLAIN = """export default {url: 'https://x.org', baseUrl: '/', presets: ['classic']};"""
+
+
+def config(extra: str = "", *, docs: str = "{}", plugins: str = "", base: str = "/") -> str:
+    return (
+        f"export default {{url: '{SITE}', baseUrl: '{base}', {extra}\n"
+        f"  presets: [['classic', {{docs: {docs}}}]], plugins: [{plugins}]}};"
+    )
+
+
+def site_of(config_text: str | None, *versions: str, **options: object) -> DocusaurusSite:
+    text = json.dumps(versions) if versions else None
+    return DocusaurusSite.from_config(config_text, text, **options)  # type: ignore[arg-type]
+
+
+def path_of(site: Placing, site_path: str, matter: Matter | None = None) -> str:
+    place = site.place(site_path, matter or {})
+    assert isinstance(place, Place), place
+    assert place.url.startswith(SITE)
+    return place.url.removeprefix(SITE)
+
+
+def reason_of(site: Placing, site_path: str, matter: Matter | None = None) -> str:
+    place = site.place(site_path, matter or {})
+    assert isinstance(place, Left), place
+    return place.reason
