@@ -17,9 +17,10 @@ from surefind.adapters import sitemaps, website
 from surefind.adapters.sitemaps import parse_sitemap
 from surefind.adapters.website import WebsiteSource
 from surefind.adapters.website_http import CrawlOptions, Validator
-from surefind.adapters.website_rules import Scope, as_utf8, normalise, page_key, reason_to_leave
+from surefind.adapters.website_rules import Scope, normalise, page_key, reason_to_leave
 from surefind.errors import InputError, StoreError
 from surefind.model import PageFailure, PageUnchanged, Place, SourcePage
+from surefind.text.encodings import as_utf8
 
 Page = SourcePage | PageFailure | PageUnchanged
 

@@ -116,22 +116,15 @@ def test_a_page_tells_about_itself() -> None:
     page = html_to_markdown(
         "<html lang=en><title>Name |\n Site</title><link rel=canonical href=' https://x.org/a '>"
         "<meta name=description content='About it'><nav><a href=/n>n</a></nav>"
-        "<a href=b>b</a><a href=b>again</a><a href=#c>c</a><a href=mailto:x>m</a><a href>e</a>"
     )
     assert page.title == "Name | Site"
     assert page.canonical_url == "https://x.org/a"
     assert page.description == "About it"
     assert page.language == "en"
-    assert page.links == ("/n", "b")
     assert html_to_markdown("<title>Site</title><h2>a</h2><h1>Own <code>x</code></h1>").title == (
         "Own x"
     )
     assert html_to_markdown("a").title == html_to_markdown("a").canonical_url == ""
-
-
-def test_links_follow_the_base_of_the_page() -> None:
-    page = html_to_markdown("<base href=https://x.org/d/><a href=a>a</a><a href='http://[b'>b</a>")
-    assert page.links == ("https://x.org/d/a", "http://[b")
 
 
 words = st.text(alphabet=st.sampled_from("abc äé漢😀"), min_size=1, max_size=12).map(

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.text.markdown import outline
-from surefind.text.mdx import fenced, guarded, strip_comments, strip_mdx
+from surefind.text.markdown_writer import fenced, guarded
+from surefind.text.mdx import strip_comments, strip_mdx
 from unit.markdown_strategies import atx_headings, fences, rules, setext_headings, tables, titles
 
 

@@ -70,7 +70,6 @@ def test_the_fields_that_open_a_page_are_about_it() -> None:
     assert page.fields == {"orphan": "", "author": "Ann"}
     assert page.text == "# Title {#title}\n\nwords\n"
     assert page.title == "Title"
-    assert restructured_to_markdown("`x <https://x.org>`_").links == ("https://x.org",)
 
 
 def test_a_page_nested_too_deep_is_read_as_it_is() -> None:

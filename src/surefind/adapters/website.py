@@ -25,19 +25,12 @@ from surefind.adapters.website_http import (
     Wish,
     open_site,
 )
-from surefind.adapters.website_rules import (
-    PageFacts,
-    Scope,
-    as_utf8,
-    normalise,
-    page_key,
-    read_facts,
-    reason_to_leave,
-    shape,
-)
+from surefind.adapters.website_rules import Scope, normalise, page_key, reason_to_leave, shape
 from surefind.errors import StoreError
 from surefind.model import Left, PageFailure, PageUnchanged, Place, SourcePage
 from surefind.ports import Site
+from surefind.text.encodings import as_utf8
+from surefind.text.html_facts import PageFacts, read_facts
 
 _MAX_REDIRECTS = 5
 _MAX_KNOWN_URLS = 100_000

@@ -1,13 +1,10 @@
-"""Which urls are pages of a site, which are one page, and what a page says of itself. All pure."""
+"""Which urls are pages of a site, which of them are one page, and which are left out. All pure."""
 
-import codecs
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
-
-from selectolax.lexbor import LexborHTMLParser
 
 from surefind.errors import InputError
 
@@ -215,104 +212,3 @@ def _is_endless(path: str) -> bool:
         for size in range(1, len(segments) // 3 + 1)
         for at in range(len(segments) - 3 * size + 1)
     )
-
-
-# --- what a page says -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class PageFacts:
-    """`links` and `canonical` as absolute urls, not yet normalised."""
-
-    links: tuple[str, ...]
-    canonical: str | None
-    noindex: bool
-
-
-def read_facts(html: bytes, url: str, robots_header: str = "") -> PageFacts:
-    tree = LexborHTMLParser(html)
-    base, canonical, links = None, None, []
-    directives = _directives(robots_header)
-    for node in tree.css("base[href], meta[name], link[rel][href], a[href]"):
-        attributes = node.attributes
-        href, rel = attributes.get("href") or "", (attributes.get("rel") or "").lower().split()
-        if node.tag == "meta":
-            if (attributes.get("name") or "").lower() in {"robots", "surefind"}:
-                directives |= _directives(attributes.get("content") or "")
-        elif node.tag == "base":
-            base = base or _joined(url, href)
-        elif node.tag == "link":
-            canonical = canonical or (href if "canonical" in rel else None)
-        elif "nofollow" not in rel and href:
-            links.append(href)
-    followed = [] if directives & {"nofollow", "none"} else links
-    joined = (_joined(base or url, href) for href in followed)
-    return PageFacts(
-        links=tuple(dict.fromkeys(link for link in joined if link)),
-        canonical=_joined(base or url, canonical) if canonical else None,
-        noindex=bool(directives & {"noindex", "none"}),
-    )
-
-
-def _directives(content: str) -> set[str]:
-    return {part.strip().lower() for part in content.split(",")}
-
-
-def _joined(base: str, href: str) -> str | None:
-    try:
-        return urljoin(base, href.strip())
-    except ValueError:
-        return None
-
-
-_META_CHARSET = re.compile(rb"(<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*)([\w.:-]+)", re.IGNORECASE)
-_HEAD = re.compile(rb"<head(?:\s[^>]{0,500})?>", re.IGNORECASE)
-_WEB_CODECS = re.compile(  # Python knows more, and some of those are slow on hostile input
-    r"utf-8|utf-16(-[bl]e)?|ascii|iso8859-\d+|cp\d+|koi8-[ru]|gb2312|gbk|gb18030|big5|big5hkscs"
-    r"|euc_jp|euc_kr|shift_jis|iso2022_jp|mac-\w+"
-)
-_PRESCAN_BYTES = 4_096
-
-
-def as_utf8(body: bytes, header_charset: str | None) -> bytes:
-    """The page as received, unless the header alone tells how to read it: then as UTF-8, saying so.
-
-    ValueError where the bytes are not in the encoding that they are said to be in.
-    """
-    meta = _META_CHARSET.search(body, 0, _PRESCAN_BYTES)
-    in_page = _codec(meta[2].decode("ascii")) if meta else None
-    codec = _codec(header_charset or "") or in_page
-    if codec is None:
-        return body
-    if codec in {"iso8859-1", "cp1252", "ascii"} and in_page == "utf-8" and _decodes(body):
-        return body  # a server's default that the page knows better than
-    try:
-        text = body.decode("cp1252" if codec in {"iso8859-1", "ascii"} else codec)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"its bytes are not {codec}, as it says (byte {error.start})") from error
-    return body if codec in {"utf-8", in_page} else _declared(text.encode("utf-8", "replace"))
-
-
-def _codec(name: str) -> str | None:
-    try:
-        found = codecs.lookup(name.strip("\"' ").lower()).name
-    except (LookupError, ValueError):
-        return None
-    return found if _WEB_CODECS.fullmatch(found) else None
-
-
-def _decodes(body: bytes) -> bool:
-    try:
-        body.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _declared(html: bytes) -> bytes:
-    """What the page said of its encoding is no longer true."""
-    if _META_CHARSET.search(html, 0, _PRESCAN_BYTES):
-        return _META_CHARSET.sub(rb"\1utf-8", html, count=1)
-    head = _HEAD.search(html, 0, _PRESCAN_BYTES)
-    at = head.end() if head else 0
-    return html[:at] + b'<meta charset="utf-8">' + html[at:]

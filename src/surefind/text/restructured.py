@@ -64,7 +64,6 @@ class RestructuredPage:
     text: str
     title: str = ""
     fields: Mapping[str, object] = field(default_factory=dict)
-    links: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -77,7 +76,7 @@ def restructured_to_markdown(text: str) -> RestructuredPage:
     except RecursionError:
         return RestructuredPage(text, warnings=("it is nested too deep; read as plain text",))
     page = html_to_markdown("".join(translator.body))
-    return RestructuredPage(page.text, page.title, fields, page.links)
+    return RestructuredPage(page.text, page.title, fields)
 
 
 def _tree_of(text: str) -> nodes.document:
