@@ -176,3 +176,59 @@ class TestFolderSource(SourceContract):
         monkeypatch.setattr("os.access", lambda *_: False)  # root may read everything
         with pytest.raises(InputError, match="can't be read"):
             sources_of([tmp_path], "docs", None)
+
+
+async def included(tmp_path: Path, page: str, options: str = "[markdown_include.include]") -> str:
+    """The text of the one page of a site, and what it warns of."""
+    (tmp_path / "site/docs").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "site/mkdocs.yml").write_text(f"site_name: S\nmarkdown_extensions: {options}\n")
+    (tmp_path / "site/docs/page.md").write_text(page)
+    [source] = sources_of([tmp_path / "site/docs/page.md"], "docs", None)
+    [found] = await collect(source)
+    assert isinstance(found, SourcePage)
+    return "\n".join([found.content.decode(), *found.warnings])
+
+
+async def test_a_page_of_mkdocs_comes_with_what_it_includes(tmp_path: Path) -> None:
+    (tmp_path / "site/docs").mkdir(parents=True)
+    (tmp_path / "site/README.md").write_bytes("gr\xfcn\r\n".encode("cp1252"))
+    (tmp_path / "site/docs/picture.png").write_bytes(b"\x89PNG\x00")
+    (tmp_path / "site/docs/huge.md").write_bytes(b"")
+    os.truncate(tmp_path / "site/docs/huge.md", filesystem.MAX_PAGE_BYTES + 1)
+    assert await included(tmp_path, "see {!README.md!}") == "see grün"
+    snippets = "[{pymdownx.snippets: {base_path: docs, restrict_base_path: false}}]"
+    assert await included(tmp_path, '--8<-- "../README.md:1:1"', snippets) == "grün"
+    for name, reason in (
+        ("picture.png", "which is no text"),
+        ("huge.md", "which can't be read (it is larger than 32 MB)"),
+        ("no.md", "which is missing"),
+        ("docs", "which is missing"),
+        ("x" * 400, "which can't be read (File name too long)"),
+    ):
+        assert await included(tmp_path, f"words {{!{name}!}}") == (
+            f"words \nit includes {name}, {reason}: left out"
+        )
+
+
+async def test_nothing_outside_of_the_sites_folder_is_ever_included(tmp_path: Path) -> None:
+    (tmp_path / "site/docs").mkdir(parents=True)
+    (tmp_path / "secret.md").write_text("secret")
+    (tmp_path / "site/link.md").symlink_to(tmp_path / "secret.md")
+    (tmp_path / "site/folder").symlink_to(tmp_path)
+    (tmp_path / "site/own.md").symlink_to(tmp_path / "site/docs/page.md")
+    names = ("../secret.md", "docs/../../secret.md", "link.md", "folder/secret.md")
+    for name in (*names, str(tmp_path / "secret.md")):
+        text = await included(tmp_path, f"{{!{name}!}}")
+        assert "outside of the site's folder" in text
+        assert "secret\n" not in text
+        assert not text.endswith("secret")
+    assert (await included(tmp_path, "words {!own.md!}")).startswith("words words")
+
+
+async def test_a_binary_page_is_given_on_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("markdown_extensions: [pymdownx.snippets]")
+    (tmp_path / "a.md").write_bytes(b"\x00\xff")
+    [source] = sources_of([tmp_path / "a.md"], "docs", None)
+    assert await collect(source) == [
+        SourcePage(f"{tmp_path.name}/a.md", "a.md", b"\x00\xff", ".md")
+    ]

@@ -52,6 +52,26 @@ def test_a_site_gives_its_pages_their_real_addresses(book: Path) -> None:
     assert "Tabs" not in hit["text"]
 
 
+def test_a_page_changes_with_what_it_includes(tmp_path: Path) -> None:
+    (tmp_path / "site/docs").mkdir(parents=True)
+    (tmp_path / "site/mkdocs.yml").write_text("markdown_extensions: [pymdownx.snippets]\n")
+    (tmp_path / "site/docs/index.md").write_text('# Tea\n\n--8<-- "shared/milk.md"\n')
+    (tmp_path / "site/docs/other.md").write_text('# Other\n\nWords.\n\n--8<-- "shared/no.md"\n')
+    (tmp_path / "site/shared").mkdir()
+    (tmp_path / "site/shared/milk.md").write_text("Milk comes first.\n")
+    first = surefind("ingest", "site", cwd=tmp_path)
+    assert "shared/no.md, which is missing: left out" in first.stdout
+    assert (
+        "# Tea\n\nMilk comes first."
+        in surefind("inspect", "site/docs/index.md", cwd=tmp_path).stdout
+    )
+    (tmp_path / "site/shared/milk.md").write_text("Milk comes last.\n")
+    second = surefind_json("ingest", "site", cwd=tmp_path)
+    assert second["changed_pages"] == ["site/docs/index.md"]
+    [hit, *_] = surefind_json("search", "milk", cwd=tmp_path)["hits"]
+    assert "comes last" in hit["text"]
+
+
 def test_every_format_is_read(book: Path) -> None:
     done = surefind("ingest", "mixed", cwd=book)
     assert done.returncode == 0, done.stdout

@@ -215,6 +215,41 @@ def test_a_navigation_that_repeats_itself_is_read_once() -> None:
     assert site.nav_title("docs/a.md") == "T"
 
 
+FILES = {"README.md": "readme", "docs/a.md": "a", "docs/guide/b.md": "b", "inc/c.md": "c"}
+
+
+@pytest.mark.parametrize(
+    ("extensions", "text", "expanded"),
+    [
+        ("[]", '{!docs/a.md!}\n--8<-- "docs/a.md"', '{!docs/a.md!}\n--8<-- "docs/a.md"'),
+        ("[markdown_include.include]", "{!docs/a.md!} {!a.md!} {!README.md!}", "a a readme"),
+        ("{markdown_include.include: {base_path: docs}}", "{!a.md!} {!../README.md!}", "a readme"),
+        ("[{markdown_include.include: {headingOffset: 9}}, toc]", "{!a.md!}", "a"),
+        ("[{markdown_include.include: {headingOffset: x}}]", "{!a.md!}", "a"),
+        ("[pymdownx.snippets]", '--8<-- "README.md"\n{!a.md!}', "readme\n{!a.md!}"),
+        ("[{pymdownx.snippets: {base_path: [inc, docs]}}]", '--8<-- "c.md"\n--8<-- "a.md"', "c\na"),
+        ("[{pymdownx.snippets: {base_path: inc/c.md}}]", '--8<-- "c.md"', "c"),
+        ("[{pymdownx.snippets: {base_path: !relative }}]", '--8<-- "b.md"', "b"),
+        ("[{pymdownx.snippets: {base_path: [!relative $docs_dir]}}]", '--8<-- "a.md"', "a"),
+        ("[{pymdownx.snippets: {base_path: [!relative $config_dir/inc]}}]", '--8<-- "c.md"', "c"),
+        ("[{pymdownx.snippets: {auto_append: [inc/c.md, 3]}}]", "x", "x\n\n\nc\n"),
+        ("[{pymdownx.snippets: null}]", '--8<-- "inc/c.md"', "c"),
+        ("[{pymdownx.snippets: {base_path: !ENV X}}]", 'x\n--8<-- "a.md"', "x"),
+        (
+            "[markdown_include.include, pymdownx.snippets]",
+            '---\ntitle: "{!a.md!}"\n---\n{!a.md!}\n--8<-- "inc/c.md"',
+            '---\ntitle: "{!a.md!}"\n---\na\nc',
+        ),
+    ],
+)
+def test_pages_take_in_what_the_extensions_of_the_site_do(
+    extensions: str, text: str, expanded: str
+) -> None:
+    site = site_of(f"markdown_extensions: {extensions}")
+    assert site.with_included("docs/guide/page.md", text, FILES.get)[0] == expanded
+    assert site.takes_files_in == (extensions != "[]")
+
+
 @given(st.text(max_size=60), st.text(max_size=30))
 def test_any_config_and_page_have_an_answer(config: str, path: str) -> None:
     for text in (config, f"site_url: {SITE}\nexclude_docs: |\n  {config}"):

@@ -10,6 +10,7 @@ from surefind.adapters.site_folder import PRUNED, SiteFolder, find_site
 from surefind.errors import InputError
 from surefind.model import PageFailure, SourcePage
 from surefind.ports import Site
+from surefind.text.encodings import decoded
 from surefind.text.formats import SUFFIXES
 
 MAX_PAGE_BYTES = 32 * 2**20
@@ -127,7 +128,34 @@ class FolderSource:
         if self._folder.markdown_is_mdx and suffix == ".md":
             suffix = ".mdx"  # Docusaurus reads both alike
         site_path = path.relative_to(self._folder.root).as_posix()
-        return SourcePage(source_path, site_path, content, suffix)
+        content, warnings = self._with_included(site_path, content)
+        return SourcePage(source_path, site_path, content, suffix, warnings=warnings)
+
+    def _with_included(self, site_path: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
+        """What is no text stays as it is: whoever reads the page says so."""
+        if self._folder.with_included is None:
+            return content, ()
+        try:
+            text, told = decoded(content, declares=False)
+        except InputError:
+            return content, ()
+        text, warnings = self._folder.with_included(site_path, text, self._included)
+        return text.encode(), (*told, *warnings)
+
+    def _included(self, path: str) -> str | None:
+        """A file below the site's folder; a link that leads out of it is refused."""
+        root = self._folder.root.resolve()
+        try:
+            file = (root / path).resolve()
+            if not file.is_relative_to(root):
+                raise InputError("which is outside of the site's folder")
+            content = _content(file) if file.is_file() else None
+        except OSError as error:
+            raise InputError(f"which can't be read ({error.strerror or error})") from error
+        try:
+            return None if content is None else decoded(content, declares=False)[0]
+        except InputError as error:
+            raise InputError("which is no text") from error
 
 
 def _content(path: Path) -> bytes:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from surefind.errors import InputError
 from surefind.ports import Site
 from surefind.text.docusaurus import DocusaurusSite
 from surefind.text.formats import SUFFIXES
+from surefind.text.includes import ReadFile
 from surefind.text.mkdocs import MkDocsSite
 from surefind.text.sites import PlainSite, ReaderSite
 
@@ -17,6 +18,9 @@ _DOCUSAURUS = tuple(f"docusaurus.config.{ending}" for ending in ("js", "ts", "mj
 MARKDOWN_SUFFIXES = frozenset({".md", ".mdx", ".markdown"})
 PRUNED = frozenset({"node_modules", "__pycache__", "site-packages"})
 _MKDOCS = ("mkdocs.yml", "mkdocs.yaml")
+
+WithIncluded = Callable[[str, str, ReadFile], tuple[str, tuple[str, ...]]]
+"""(site path, text of the page, reader of files) to (text with what it takes in, warnings)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class SiteFolder:
     suffixes: frozenset[str]
     notes: tuple[str, ...] = ()
     markdown_is_mdx: bool = False
+    with_included: WithIncluded | None = None
 
 
 def find_site(folder: Path, collection: str, base_url: str | None) -> SiteFolder:
@@ -72,7 +77,14 @@ def _mkdocs(root: Path, config: Path, base_url: str | None) -> SiteFolder:
     text, pages = _read(config), _pages(root)
     site = MkDocsSite.from_config(text, base_url, pages=pages)
     fingerprint = _fingerprint("mkdocs", text, base_url)
-    return SiteFolder(root, site, fingerprint, MARKDOWN_SUFFIXES, site.notes)
+    return SiteFolder(
+        root,
+        site,
+        fingerprint,
+        MARKDOWN_SUFFIXES,
+        site.notes,
+        with_included=site.with_included if site.takes_files_in else None,
+    )
 
 
 def _pages(root: Path) -> list[str]:

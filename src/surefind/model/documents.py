@@ -24,6 +24,7 @@ class SourcePage:
 
     `source_path` is the page's identity; `site_path` is where it stands below its root; `suffix`
     says how it is written, where its path does not; by `validator` its source may recognise it.
+    `content` holds also what the page takes in from other files, so a change there is one here.
     """
 
     source_path: str
@@ -31,6 +32,7 @@ class SourcePage:
     content: bytes
     suffix: str = ""
     validator: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def read_document(page: SourcePage, site: Placing) -> Read | Left:
         front_matter=parsed.front_matter,
         attributes=attributes_of(parsed.front_matter),
     )
-    return Read(document, parsed.structure, parsed.warnings)
+    return Read(document, parsed.structure, (*page.warnings, *parsed.warnings))
 
 
 def _title(parsed: Parsed, site_path: str) -> str:

@@ -4,13 +4,15 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Self
+from typing import Self
 from urllib.parse import quote
 
-import yaml
-
 from surefind.model import Left, Place
+from surefind.text.front_matter import split_front_matter
+from surefind.text.includes import Inclusions, ReadFile, expand_includes
+from surefind.text.mkdocs_config import MkDocsConfig
 from surefind.text.sites import glob_expression
+from surefind.text.snippets import expand_snippets
 
 _MARKDOWN = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _HIDDEN = ".*\n/templates/"
@@ -18,52 +20,28 @@ _MOVING_PLUGINS = {"blog", "gen-files", "i18n", "mike", "monorepo", "multirepo",
 _MAX_NAV_ITEMS = 100_000
 
 
-class _Unread:
-    """Stands for what a YAML tag would compute: an environment variable, a Python object."""
-
-
-_UNREAD = _Unread()
-
-
-class _ConfigLoader(yaml.SafeLoader):
-    """YAML in which a tag of any name is allowed, and none is obeyed."""
-
-
-def _tagged(loader: _ConfigLoader, suffix: str, node: yaml.Node) -> object:
-    """`!ENV [NAME, default]` is its default; whatever else has a tag is not read."""
-    if suffix == "ENV" and isinstance(node, yaml.SequenceNode) and len(node.value) > 1:
-        default: object = loader.construct_object(node.value[-1], deep=True)
-        return default
-    return _UNREAD
-
-
-_ConfigLoader.add_multi_constructor("!", _tagged)
-_ConfigLoader.add_multi_constructor("tag:yaml.org,2002:python/", _tagged)
-
-
 class MkDocsSite:
     """A MkDocs site; `notes` say what of its config was not understood."""
 
     name = "mkdocs"
 
-    def __init__(
-        self, config: Mapping[str, object], notes: list[str], base_url: str | None
-    ) -> None:
-        self._notes = notes
+    def __init__(self, config: MkDocsConfig, base_url: str | None, pages: Collection[str]) -> None:
         self._config = config
-        self._base_url = self._text("site_url", "") if base_url is None else base_url
+        self._base_url = config.text("site_url", "") if base_url is None else base_url
         if not self._base_url:
-            notes.append("the config has no plain `site_url`: addresses begin at the site's root.")
-        folder = str(PurePosixPath(self._text("docs_dir", "docs")))
+            config.notes.append(
+                "the config has no plain `site_url`: addresses begin at the site's root."
+            )
+        folder = str(PurePosixPath(config.text("docs_dir", "docs")))
         self._folder = "" if folder == "." else f"{folder}/"
-        urls = config.get("use_directory_urls")
-        self._directory_urls = urls if isinstance(urls, bool) else True
-        if urls is not None and not isinstance(urls, bool):
-            notes.append("`use_directory_urls` is not plain: true is assumed.")
-        self._excluded = _ignore_rules(f"{_HIDDEN}\n{self._text('exclude_docs', '')}", notes)
-        self._drafts = _ignore_rules(self._text("draft_docs", ""), notes)
-        self._titles = dict(_nav_titles(config.get("nav")))
-        self._pages: frozenset[str] = frozenset()
+        self._directory_urls = config.flag("use_directory_urls", default=True)
+        patterns = f"{_HIDDEN}\n{config.text('exclude_docs', '')}"
+        self._excluded = _ignore_rules(patterns, config.notes)
+        self._drafts = _ignore_rules(config.text("draft_docs", ""), config.notes)
+        self._titles = dict(_nav_titles(config.values.get("nav")))
+        self._pages = frozenset(pages)
+        self._includes = config.includes(self._folder.rstrip("/"))
+        self._snippets = config.snippets(self._folder.rstrip("/"))
         self._note_plugins()
 
     @classmethod
@@ -73,22 +51,11 @@ class MkDocsSite:
         """`base_url` replaces `site_url`. `pages` are all site paths, as far as they are known:
         a README is left out only where its folder is known to have an index page.
         """
-        notes: list[str] = []
-        try:
-            # A SafeLoader: tags only ever become text or nothing.
-            config: Any = yaml.load(config_text, Loader=_ConfigLoader)  # noqa: S506
-        except (yaml.YAMLError, ValueError, RecursionError):
-            config = None
-        if not isinstance(config, dict):
-            config = {}
-            notes.append("the config is no YAML mapping: defaults are assumed.")
-        site = cls(config, notes, base_url)
-        site._pages = frozenset(pages)
-        return site
+        return cls(MkDocsConfig(config_text), base_url, pages)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(self._notes)
+        return tuple(self._config.notes)
 
     def place(
         self,
@@ -108,6 +75,22 @@ class MkDocsSite:
             at = folder if stem == "index" else folder / stem
             tail = "" if str(at) == "." else f"{at}/"
         return Place(f"{self._base_url.rstrip('/')}/{quote(tail)}")
+
+    @property
+    def takes_files_in(self) -> bool:
+        return self._includes is not None or self._snippets is not None
+
+    def with_included(
+        self, site_path: str, text: str, read: ReadFile
+    ) -> tuple[str, tuple[str, ...]]:
+        """(the page with the files it takes in, warnings), in the order in which MkDocs does it."""
+        start = len(text) - len(split_front_matter(text)[1])
+        body, inclusions = text[start:], Inclusions(site_path, read)
+        if self._includes is not None:
+            body = expand_includes(body, self._includes, inclusions)
+        if self._snippets is not None:
+            body = expand_snippets(body, self._snippets, inclusions)
+        return text[:start] + body, tuple(inclusions.warnings)
 
     def nav_title(self, site_path: str) -> str | None:
         """The title that the navigation gives to a page."""
@@ -132,20 +115,14 @@ class MkDocsSite:
         indexes = [str(folder / f"index{extension}") for extension in _MARKDOWN]
         return any(page in self._pages and not self._left_out(page) for page in indexes)
 
-    def _text(self, key: str, default: str) -> str:
-        value = self._config.get(key)
-        if value is not None and not isinstance(value, str):
-            self._notes.append(f"`{key}` is not plain text: {default!r} is assumed.")
-        return value if isinstance(value, str) else default
-
     def _note_plugins(self) -> None:
-        if self._config.get("INHERIT") is not None:
-            self._notes.append("`INHERIT` names another config, which is not read.")
-        plugins = self._config.get("plugins")
+        if self._config.values.get("INHERIT") is not None:
+            self._config.notes.append("`INHERIT` names another config, which is not read.")
+        plugins = self._config.values.get("plugins")
         for plugin in plugins if isinstance(plugins, list | dict) else ():
             for name in plugin if isinstance(plugin, dict) else (plugin,):
                 if str(name).removeprefix("material/") in _MOVING_PLUGINS:
-                    self._notes.append(f"the plugin {name} may serve pages elsewhere.")
+                    self._config.notes.append(f"the plugin {name} may serve pages elsewhere.")
 
 
 def _nav_titles(nav: object) -> Iterator[tuple[str, str]]:
