@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.model import Left, Place
-from surefind.text.documents import Placing
+from surefind.model import Left, Place, SourcePage
+from surefind.text.documents import Placing, Read, read_document
 from surefind.text.mkdocs import MkDocsSite
 
 SITE = "https://x.org/p"
@@ -131,6 +131,12 @@ def test_a_base_url_replaces_that_of_the_config() -> None:
     assert "site_url" in unknown.notes[0]
 
 
+def title_of(site: Placing, site_path: str) -> str:
+    place = site.place(site_path, {"title": "Its own"})
+    assert isinstance(place, Place)
+    return place.title
+
+
 def test_titles_are_those_of_the_navigation() -> None:
     site = site_of("""
 nav:
@@ -140,18 +146,30 @@ nav:
       - 'Set up': ./guide/setup.md
       - 404: guide/lost.md
       - Nested: [{Deep: deep.md}]
+    Twice: twice.md
   - Elsewhere: https://y.org/
   - Nothing:
+  - Again: twice.md
+  - Late: plain.md
 """)
     titles = {
         "docs/index.md": "Home",
-        "docs/plain.md": None,
+        "docs/plain.md": "",
         "docs/guide/setup.md": "Set up",
         "docs/guide/lost.md": "404",
         "docs/deep.md": "Deep",
-        "index.md": None,
+        "docs/twice.md": "Twice",
+        "docs/other.md": "",
     }
-    assert {page: site.nav_title(page) for page in titles} == titles
+    assert {page: title_of(site, page) for page in titles} == titles
+
+
+def test_a_title_in_the_navigation_wins_over_the_pages_own() -> None:
+    page = SourcePage("site/docs/a.md", "docs/a.md", b"---\ntitle: Own\n---\n# Heading\n\nwords")
+    for nav, title in (("{Shown: a.md}", "Shown"), ("a.md", "Own")):
+        read = read_document(page, site_of(f"nav: [{nav}]"))
+        assert isinstance(read, Read)
+        assert read.document.title == title
 
 
 def test_tags_are_tolerated_and_never_obeyed() -> None:
@@ -212,7 +230,7 @@ def test_a_navigation_that_repeats_itself_is_read_once() -> None:
         f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9) if n else '{T: a.md}'}]" for n in range(40)
     )
     site = site_of(f"{lists}\nnav: *l39")
-    assert site.nav_title("docs/a.md") == "T"
+    assert title_of(site, "docs/a.md") == "T"
 
 
 FILES = {"README.md": "readme", "docs/a.md": "a", "docs/guide/b.md": "b", "inc/c.md": "c"}

@@ -52,11 +52,12 @@ class PageFailure:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a site shows a page."""
+    """Where a site shows a page, and under which title where that is not the page's own."""
 
     url: str
     version: str = ""
     locale: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def read_document(page: SourcePage, site: Placing) -> Read | Left:
         source_path=page.source_path,
         url=place.url,
         slug=slug_of(page.site_path),
-        title=_title(parsed, page.site_path),
+        title=_title(parsed, page.site_path, place.title),
         text=parsed.text,
         content_hash=content_hash(page.content),
         version=place.version,
@@ -57,9 +57,9 @@ def read_document(page: SourcePage, site: Placing) -> Read | Left:
     return Read(document, parsed.structure, (*page.warnings, *parsed.warnings))
 
 
-def _title(parsed: Parsed, site_path: str) -> str:
-    """The front matter's, else the format's own, else the first top heading's, else the name's."""
-    declared = parsed.front_matter.get("title")
+def _title(parsed: Parsed, site_path: str, shown: str) -> str:
+    """The site's, else the front matter's, the first top heading's, the format's, the name's."""
+    declared = shown or parsed.front_matter.get("title")
     if isinstance(declared, str | int | float) and str(declared).strip():
         title = str(declared)
     else:

@@ -1,7 +1,7 @@
 """The addresses that MkDocs gives to the Markdown files of a site."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Self
@@ -17,7 +17,6 @@ from surefind.text.snippets import expand_snippets
 _MARKDOWN = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _HIDDEN = ".*\n/templates/"
 _MOVING_PLUGINS = {"blog", "gen-files", "i18n", "mike", "monorepo", "multirepo", "same-dir"}
-_MAX_NAV_ITEMS = 100_000
 
 
 class MkDocsSite:
@@ -38,7 +37,7 @@ class MkDocsSite:
         patterns = f"{_HIDDEN}\n{config.text('exclude_docs', '')}"
         self._excluded = _ignore_rules(patterns, config.notes)
         self._drafts = _ignore_rules(config.text("draft_docs", ""), config.notes)
-        self._titles = dict(_nav_titles(config.values.get("nav")))
+        self._titles = _nav_titles(config.values.get("nav"))
         self._pages = frozenset(pages)
         self._includes = config.includes(self._folder.rstrip("/"))
         self._snippets = config.snippets(self._folder.rstrip("/"))
@@ -74,7 +73,10 @@ class MkDocsSite:
         else:
             at = folder if stem == "index" else folder / stem
             tail = "" if str(at) == "." else f"{at}/"
-        return Place(f"{self._base_url.rstrip('/')}/{quote(tail)}")
+        return Place(
+            f"{self._base_url.rstrip('/')}/{quote(tail)}",
+            title=self._titles.get(site_path.removeprefix(self._folder), ""),
+        )
 
     @property
     def takes_files_in(self) -> bool:
@@ -91,12 +93,6 @@ class MkDocsSite:
         if self._snippets is not None:
             body = expand_snippets(body, self._snippets, inclusions)
         return text[:start] + body, tuple(inclusions.warnings)
-
-    def nav_title(self, site_path: str) -> str | None:
-        """The title that the navigation gives to a page."""
-        if not site_path.startswith(self._folder):
-            return None
-        return self._titles.get(site_path.removeprefix(self._folder))
 
     def _left_out(self, site_path: str) -> str:
         if not site_path.startswith(self._folder):
@@ -125,23 +121,20 @@ class MkDocsSite:
                     self._config.notes.append(f"the plugin {name} may serve pages elsewhere.")
 
 
-def _nav_titles(nav: object) -> Iterator[tuple[str, str]]:
-    """(path below the docs folder, title). YAML can alias a list into itself: each is read once."""
-    waiting: list[object] = [nav]
-    seen: set[int] = set()
-    while waiting and len(seen) < _MAX_NAV_ITEMS:
-        item = waiting.pop()
-        if id(item) in seen or not isinstance(item, list | dict):
-            continue
-        seen.add(id(item))
-        if isinstance(item, list):
-            waiting.extend(reversed(item))
-            continue
-        for title, target in item.items():
-            if isinstance(target, str):
-                yield str(PurePosixPath(target)), str(title)
-            else:
-                waiting.append(target)
+def _nav_titles(nav: object) -> dict[str, str]:
+    """By path below the docs folder. The first entry that names a page decides, titled or not."""
+    titles: dict[str, str] = {}
+    waiting: list[tuple[str, object]] = [("", nav)]
+    seen: set[int] = set()  # YAML can alias a list into itself
+    while waiting:
+        title, item = waiting.pop()
+        if isinstance(item, str):
+            titles.setdefault(str(PurePosixPath(item)), title)
+        elif isinstance(item, list | dict) and id(item) not in seen:
+            seen.add(id(item))
+            named = item.items() if isinstance(item, dict) else (("", inner) for inner in item)
+            waiting += reversed([(str(name), inner) for name, inner in named])
+    return titles
 
 
 # --- patterns, as in .gitignore ---------------------------------------------------------------
