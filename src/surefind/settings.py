@@ -8,7 +8,7 @@ from typing import Any
 
 from dotenv import dotenv_values
 from platformdirs import user_cache_path
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -50,6 +50,9 @@ class Settings(BaseSettings):
         None, description="The address of the site that the documentation is published on"
     )
     max_tokens: int = Field(400, ge=32, le=8192, description="The longest passage, in tokens")
+    overlap_tokens: int = Field(
+        0, ge=0, description="How many tokens of a passage the next one may repeat"
+    )
     keep_generations: int = Field(5, ge=1, description="How many generations to keep")
     threads: int | None = Field(
         None, ge=1, description="How many threads embed; by default one per core"
@@ -69,9 +72,17 @@ class Settings(BaseSettings):
             raise ValueError("it must begin with http:// or https://")
         return value
 
+    @field_validator("overlap_tokens")
+    @classmethod
+    def _is_at_most_half(cls, value: int, others: ValidationInfo) -> int:
+        longest = others.data.get("max_tokens", value * 2)
+        if value > longest // 2:
+            raise ValueError(f"it must be at most half of max_tokens, {longest // 2}")
+        return value
+
     @property
     def chunker(self) -> ChunkerSettings:
-        return ChunkerSettings(max_tokens=self.max_tokens)
+        return ChunkerSettings(max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens)
 
     @property
     def unused_services(self) -> list[str]:

@@ -193,6 +193,9 @@ async def test_another_model_or_chunker_is_refused_until_a_rebuild(home: Install
     home.chunker = ChunkerSettings(max_tokens=40)
     with pytest.raises(InputError, match=r"at most 400 tokens.*at most 40 tokens"):
         await home.ingest(PAGES)
+    home.chunker = ChunkerSettings(overlap_tokens=50)
+    with pytest.raises(InputError, match=r"1999 characters, and now.*, 50 tokens repeated"):
+        await home.ingest(PAGES)
     assert await home.texts() == before
     home.embedder = WordEmbedder(dimensions=48, weights="words-2")
     report = await home.ingest(PAGES, rebuild=True)

@@ -45,6 +45,15 @@ def test_the_port_of_a_container_platform_is_taken_unless_ours_is_set(
     assert load().port == 9002
 
 
+def test_the_overlap_of_chunks_is_at_most_half_of_them() -> None:
+    assert load().chunker.overlap_tokens == 0
+    assert load(max_tokens=100, overlap_tokens=50).chunker.overlap_tokens == 50
+    with pytest.raises(InputError, match="at most half of max_tokens, 50"):
+        load(max_tokens=100, overlap_tokens=51)
+    with pytest.raises(InputError, match="the setting max_tokens"):
+        load(max_tokens=1, overlap_tokens=51)
+
+
 def test_a_misspelt_name_in_code_is_an_error_too() -> None:
     with pytest.raises(InputError, match="datadir is no setting"):
         load(datadir="x")
@@ -64,6 +73,8 @@ def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
         ("SUREFIND_COLECTION", "x", "SUREFIND_COLECTION is no setting"),
         ("SUREFIND_MAX_TOKENS", "many", "the setting max_tokens"),
         ("SUREFIND_MAX_TOKENS", "1", "the setting max_tokens"),
+        ("SUREFIND_OVERLAP_TOKENS", "-1", "the setting overlap_tokens"),
+        ("SUREFIND_OVERLAP_TOKENS", "201", "overlap_tokens: it must be at most half of max_tokens"),
         ("SUREFIND_PORT", "70000", "the setting port"),
         ("SUREFIND_BASE_URL", "docs.example.com", "must begin with http"),
     ],

@@ -25,13 +25,18 @@ class EmbedderFingerprint:
 
 @dataclass(frozen=True, slots=True)
 class ChunkerSettings:
+    """`overlap_tokens` of a chunk at most are repeated in the next one of its section."""
+
     max_tokens: int = 400
     max_chars: int = 1999
+    overlap_tokens: int = 0
     version: int = 2
 
     def __str__(self) -> str:
+        overlap = f", {self.overlap_tokens} tokens repeated" if self.overlap_tokens else ""
         return (
             f"version {self.version}, at most {self.max_tokens} tokens, {self.max_chars} characters"
+            f"{overlap}"
         )
 
 

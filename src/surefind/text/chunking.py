@@ -40,7 +40,10 @@ class _Section:
 def chunk_document(
     document: Document, structure: Outline, settings: ChunkerSettings, count_tokens: CountTokens
 ) -> list[Chunk]:
-    """Every character that is not white space is in exactly one chunk; chunks are in order."""
+    """Every character that is not white space is in exactly one chunk; chunks are in order.
+
+    With an overlap, a chunk that goes on with a section begins with the end of the one before it.
+    """
     chunks: list[Chunk] = []
     opened = sorted((*structure.code, *structure.tables), key=lambda block: block.start)
     ordinals: Counter[str] = Counter()  # two headings without letters share the empty anchor
@@ -132,9 +135,49 @@ class _Cutter:
         self._count = count_tokens
         self._max_chars = settings.max_chars
         self._max_tokens = settings.max_tokens - context_tokens
+        self._overlap_tokens = settings.overlap_tokens
 
     def cut(self, start: int, end: int) -> Iterator[_Piece]:
         """Pieces without white space around, in order. The span holds some text."""
+        if not self._overlap_tokens:
+            yield from self._pieces(start, end)
+            return
+        room = self._max_tokens, self._max_chars
+        whole = next(self._parts((start, end), 0))
+        if not self._text[whole.end : end].strip():
+            yield whole
+            return
+        self._max_tokens = max(1, room[0] - self._overlap_tokens)
+        self._max_chars = max(1, room[1] * self._max_tokens // room[0])
+        previous = None
+        for piece in list(self._pieces(start, end)):
+            yield self._widened(piece, previous.start, room) if previous else piece
+            previous = piece
+
+    def _widened(self, piece: _Piece, earliest: int, room: tuple[int, int]) -> _Piece:
+        """It begins earlier by whole sentences or lines, as far as there is room for them."""
+        widest = piece
+        for start in self._starts(earliest, piece.start):
+            repeated = self._count(self._text[start : piece.start])
+            head = self._head_of(start)
+            tokens = piece.tokens + repeated
+            too_long = tokens + self._count(head) > room[0] or piece.end - start > room[1]
+            if repeated > self._overlap_tokens or too_long:
+                break
+            widest = _Piece(start, piece.end, tokens, head)
+        return widest
+
+    def _starts(self, after: int, before: int) -> list[int]:
+        """Where lines and sentences begin, nearest first; in code and tables only lines do."""
+        lines = {self._trim(m.end(), before)[0] for m in _LINE.finditer(self._text, after, before)}
+        sentences = {m.end() for m in _SENTENCE.finditer(self._text, after, before)}
+        starts = lines | {start for start in sentences if self._block_at(start) is None}
+        return sorted(
+            (start for start in starts if start < before and not self._is_in_head(start)),
+            reverse=True,
+        )
+
+    def _pieces(self, start: int, end: int) -> Iterator[_Piece]:
         parts = self._parts((start, end), 0)
         piece = next(parts)
         for part in parts:
@@ -152,13 +195,19 @@ class _Cutter:
 
     def _head_of(self, start: int) -> str:
         """What a piece that begins inside a table or a code block has to be told of it."""
-        number = bisect_right(self._opened, start, key=lambda block: block.start) - 1
-        if number < 0:
+        block = self._block_at(start)
+        if block is None or start < block.head:
             return ""
-        block = self._opened[number]
         head = self._text[block.start : block.head].strip()
-        inside = block.head <= start < block.end
-        return head if inside and self._count(head) <= self._max_tokens // _HEAD_SHARE else ""
+        return head if self._count(head) <= self._max_tokens // _HEAD_SHARE else ""
+
+    def _is_in_head(self, start: int) -> bool:
+        block = self._block_at(start)
+        return block is not None and block.start < start < block.head
+
+    def _block_at(self, start: int) -> Opened | None:
+        number = bisect_right(self._opened, start, key=lambda block: block.start) - 1
+        return self._opened[number] if number >= 0 and start < self._opened[number].end else None
 
     def _parts(self, span: Span, level: int) -> Iterator[_Piece]:
         """The largest parts that fit: blocks, then items, lines, sentences, words, characters."""

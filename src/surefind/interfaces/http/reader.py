@@ -5,6 +5,7 @@ from html import escape
 from surefind.bootstrap import Application
 from surefind.errors import StoreError, SurefindError, UnknownCollection, UnknownDocument
 from surefind.model import ChunkRecord
+from surefind.text.rejoining import unrepeated
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -53,9 +54,10 @@ def _page(title: str, path: str, body: str) -> str:
 def _body(chunks: list[ChunkRecord]) -> str:
     """Each passage under its anchor; the first of a section carries it."""
     sections, seen = [], set()
-    for record in chunks:
+    texts = unrepeated(record.chunk for record in chunks)
+    for record, text in zip(chunks, texts, strict=True):
         anchor = record.chunk.anchor
         identity = f' id="{escape(anchor)}"' if anchor and anchor not in seen else ""
         seen.add(anchor)
-        sections.append(f"<section{identity}>{escape(record.chunk.text)}</section>")
+        sections.append(f"<section{identity}>{escape(text)}</section>")
     return "\n".join(sections)
