@@ -23,9 +23,34 @@ quotes = words.map(lambda text: f"> {text}\n> # quoted")
 tables = st.just("| a | b |\n| - | - |\n| 1 | 2 |")
 rules = st.sampled_from(["---", "***", "- - -"])
 blank = st.just("")
+html = st.tuples(
+    st.sampled_from(
+        [
+            "<div>",
+            "</div>",
+            '<p class="x">',
+            "<Tabs a='b' c>",
+            "<b/>",
+            "</b >",
+            "<b",
+            "<div",
+            "<x>y",
+        ]
+    ),
+    st.sampled_from(["", "\n# inside", "\n---", "\n```", "\nwords\n==="]),
+).map("".join)
 
 blocks = st.one_of(
-    atx_headings, setext_headings, paragraphs, bullet_lists, fences, quotes, tables, rules, blank
+    atx_headings,
+    setext_headings,
+    paragraphs,
+    bullet_lists,
+    fences,
+    quotes,
+    tables,
+    rules,
+    blank,
+    html,
 )
 pages = st.lists(blocks, max_size=12).map("\n\n".join)
 any_text = st.one_of(pages, st.text(max_size=300), st.lists(blocks, max_size=8).map("\n".join))

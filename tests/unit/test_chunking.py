@@ -196,6 +196,14 @@ def test_two_headings_without_letters_have_different_ids() -> None:
     assert len({chunk.id for chunk in chunks}) == 3
 
 
+def test_a_heading_without_letters_keeps_its_ids_when_the_start_of_the_page_grows() -> None:
+    _, before = chunked("words\n\n# !!!\n\nparty", SMALL)
+    _, after = chunked("words " * 40 + "\n\n# !!!\n\nparty", SMALL)
+    assert len(after) > len(before) == 2
+    assert before[-1].anchor == ""
+    assert (before[-1].id, before[-1].text) == (after[-1].id, after[-1].text)
+
+
 def test_code_is_told_from_text() -> None:
     text = (
         "# A\n\nwords\n\n# B\n\nwords before\n\n```\nx\n```\n\n# C\n\n```\n" + "code\n" * 20 + "```"

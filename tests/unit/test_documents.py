@@ -191,10 +191,14 @@ def test_a_page_says_itself_how_it_is_written_where_its_path_does_not() -> None:
     assert "<p>" not in document.text
 
 
-def test_slugs_are_plain_and_never_too_long() -> None:
+def test_slugs_keep_letters_of_all_scripts_and_are_never_too_long() -> None:
     assert slug_of("chapter-1/index.md") == "chapter-1-index"
-    assert slug_of("Ünïcode & more.md") == "n-code-more"
-    assert slug_of("漢字.md") == "page"
+    assert slug_of("Ünïcode & more_x.md") == "ünïcode-more-x"
+    assert slug_of("U\u0308.md") == slug_of("Ü.md") == "ü"
+    assert slug_of("漢字.md") == "漢字"
+    assert slug_of("हिन्दी.md") == "हिन्दी"
+    assert slug_of("🎉.md") != slug_of("🎈.md")
+    assert slug_of("🎉.md").startswith("page-")
     long = [slug_of(f"{'very/long/' * 20}{name}.md") for name in "ab"]
     assert all(len(slug) == 100 for slug in long)
     assert long[0] != long[1]

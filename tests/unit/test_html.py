@@ -22,6 +22,7 @@ def markdown(body: str) -> str:
         ("<h1 id=top>Top</h1><h2>Plain</h2>", "# Top {#top}\n\n## Plain"),
         ("<h2 id='a b'>No id</h2><h3></h3>", "## No id"),
         ("<h2>C #</h2>", "## C \\#"),
+        ("<h2>The &lt;div&gt; and <code>&lt;p&gt;</code></h2>", "## The \\<div> and `<p>`"),
         ("<h2 id=x>X<a class=headerlink href=#x>\u00b6</a></h2>", "## X {#x}"),
         ("<h2 id=x>X <a href=#x aria-label='Link to X'>#</a></h2>", "## X {#x}"),
         ("<h2><a id=x></a>X</h2><h2><a name=y></a>Y</h2>", "## X {#x}\n\n## Y {#y}"),
@@ -125,6 +126,11 @@ def test_a_page_tells_about_itself() -> None:
         "Own x"
     )
     assert html_to_markdown("a").title == html_to_markdown("a").canonical_url == ""
+
+
+def test_a_tag_that_a_heading_speaks_of_is_in_its_title() -> None:
+    page = html_to_markdown("<h1>The &lt;br&gt; tag</h1><p>a</p>")
+    assert page.title == outline(page.text).headings[0].title == "The <br> tag"
 
 
 words = st.text(alphabet=st.sampled_from("abc äé漢😀"), min_size=1, max_size=12).map(

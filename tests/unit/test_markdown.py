@@ -64,6 +64,14 @@ def test_headings_are_those_of_a_commonmark_parser(text: str) -> None:
         "> # in\nout\n---\n> > deep\nlazy\n---",
         "> ```\nout\n---",
         "-   a\n\n    # in\n\n-\n\n  # out",
+        "<div>\n# no\n</div>\n# no\n\n# out",
+        "words\n<table>\n# no\n\n<h2\n# no\n\n</SECTION>\n---\n\n<p/>\n# no",
+        "<divs>\n# no\n\n<em>\n# no\n\n<em>a\n# out\n<dive a\n# out",
+        "words\n<em>\n# out\nwords\n</em>\n===",
+        "<x a=b c='d' e=\"f\" />\n# no\n\n<x a==b>\n# out\n</x y>\n# out",
+        "- <div>\nout\n---\n\n> <em>\nout\n===\n\n- words\n<em>\n---",
+        "<details>\n<summary>a</summary>\n\n## out\n\n</details>\n# no",
+        "<div>\n```\n# no\n\n# out\n```\n# code",
     ],
 )
 def test_the_awkward_cases_agree_with_commonmark_too(text: str) -> None:
@@ -131,6 +139,22 @@ def test_anchors_are_those_of_github_and_docusaurus() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("title", "anchor"),
+    [
+        ("你好", "你好"),
+        ("हिन्दी में", "हिन्दी-में"),
+        ("I ♥ unicode", "i--unicode"),
+        ("en–dash 😄_😄 x²", "endash-_-x"),
+        ("Foo <a id='x'></a>", "foo"),
+        ("<code>a_b</code> Ⅷ ٣", "a_b-ⅷ-٣"),
+        ("!!!", ""),
+    ],
+)
+def test_anchors_keep_the_letters_of_all_scripts(title: str, anchor: str) -> None:
+    assert headings(f"## {title}") == [(2, plain(title), anchor)]
+
+
 def test_an_explicit_anchor_wins() -> None:
     text = "# Title {#my-id}\n## Other {/* #other */}\n## Title {#my-id}"
     assert headings(text) == [
@@ -155,6 +179,10 @@ def test_a_generated_anchor_avoids_one_that_is_taken() -> None:
         ("2 * 3 * 4", "2 * 3 * 4"),
         ("`__init__` and **bold**", "__init__ and bold"),
         ("[ref][id]", "ref"),
+        ('Foo <a id="x"></a>', "Foo"),
+        ("<span class='n'>Normal</span> and <BR/> more", "Normal and  more"),
+        ("`<a>` and List<T> and a < b > c", "<a> and List<T> and a < b > c"),
+        ("\\<div> is a tag", "<div> is a tag"),
     ],
 )
 def test_a_title_is_what_a_reader_sees(inline: str, words: str) -> None:

@@ -30,7 +30,7 @@ class ChunkerSettings:
     max_tokens: int = 400
     max_chars: int = 1999
     overlap_tokens: int = 0
-    version: int = 2
+    version: int = 3
 
     def __str__(self) -> str:
         overlap = f", {self.overlap_tokens} tokens repeated" if self.overlap_tokens else ""

@@ -27,7 +27,8 @@ _HEAD_SHARE = 3  # and the opening of a table or code block a third of the rest
 class _Section:
     """The text from one heading to the next, under the headings above it.
 
-    `inherited` are those of the path that the section's own text does not spell out.
+    `inherited` are those of the path that the section's own text does not spell out. `name` is
+    what tells it from the other sections of the page: its anchor, where it has one.
     """
 
     start: int
@@ -35,6 +36,7 @@ class _Section:
     path: tuple[str, ...]
     inherited: tuple[str, ...]
     anchor: str
+    name: str
 
 
 def chunk_document(
@@ -46,7 +48,7 @@ def chunk_document(
     """
     chunks: list[Chunk] = []
     opened = sorted((*structure.code, *structure.tables), key=lambda block: block.start)
-    ordinals: Counter[str] = Counter()  # two headings without letters share the empty anchor
+    ordinals: Counter[str] = Counter()
     for section in _sections(document, structure):
         # The first piece spells out its own heading; those after it are told all of them.
         first_context = _shorten(" > ".join(section.inherited), settings, count_tokens)
@@ -61,7 +63,7 @@ def chunk_document(
             has_code, content_type = _kind(text, piece.start, piece.end, structure)
             chunks.append(
                 Chunk(
-                    id=chunk_id(document.source_path, section.anchor, ordinals[section.anchor]),
+                    id=chunk_id(document.source_path, section.name, ordinals[section.name]),
                     source_path=document.source_path,
                     position=len(chunks),
                     text=text,
@@ -76,7 +78,7 @@ def chunk_document(
                     content_type=content_type,
                 )
             )
-            ordinals[section.anchor] += 1
+            ordinals[section.name] += 1
     return chunks
 
 
@@ -85,7 +87,7 @@ def _sections(document: Document, structure: Outline) -> Iterator[_Section]:
     text, headings = document.text, structure.headings
     first = headings[0].start if headings else len(text)
     if text[:first].strip():
-        yield _Section(0, first, (document.title,), (document.title,), "")
+        yield _Section(0, first, (document.title,), (document.title,), "", "")
     open_headings: list[Heading] = []
     start, inherited_from = None, 0
     for number, heading in enumerate(headings):
@@ -103,7 +105,10 @@ def _sections(document: Document, structure: Outline) -> Iterator[_Section]:
         above = tuple(item.title for item in open_headings[:inherited_from] if item.title)
         if titles[:1] != (document.title,):
             titles, above = (document.title, *titles), (document.title, *above)
-        yield _Section(start, end, titles, above, heading.anchor)
+        name = (
+            heading.anchor or f"# {heading.title}"
+        )  # no letters: not the start of the page, though
+        yield _Section(start, end, titles, above, heading.anchor, name)
         start = None
 
 

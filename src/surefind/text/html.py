@@ -18,7 +18,7 @@ from surefind.text.html_content import (
     text_of,
 )
 from surefind.text.html_facts import read_head
-from surefind.text.markdown import plain
+from surefind.text.markdown import escaped_tags, plain
 from surefind.text.markdown_writer import MarkdownWriter, fenced, guarded
 
 _LEAST_SHARE = 3  # a content root that holds less than a third of the page's words is none
@@ -151,6 +151,7 @@ class _Converter:
             if title:
                 anchor = anchor_of(node)
                 level = _HEADINGS[node.tag or ""]
+                title = escaped_tags(title)
                 if level == 1 and not self._top_heading:
                     self._top_heading = plain(title)
                 if title.endswith("#") and not anchor:  # it would be read as a closing sign

@@ -21,14 +21,36 @@ _RAW_HTML = re.compile(
     r" {0,3}<(!--|\?|!\[CDATA\[|!(?=[a-z])|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE
 )
 _RAW_HTML_ENDS = {"!--": "-->", "?": "?>", "![cdata[": "]]>", "!": ">"}
+# These two end at a blank line. The second stands alone on its line and breaks into no paragraph.
+_HTML_BLOCK = re.compile(
+    r" {0,3}</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup"
+    r"|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]"
+    r"|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup"
+    r"|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)"
+    r"(?=[ \t>]|/>|$)",
+    re.IGNORECASE,
+)
+_LONE_TAG = re.compile(
+    r"""[ ]{0,3}<(?:/[a-z][a-z0-9-]*+\s*+>
+    |[a-z][a-z0-9-]*+(?:\s++[a-z_:][\w.:-]*+(?:\s*+=\s*+(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?+)*+\s*+/?>
+    )\s*$""",
+    re.IGNORECASE | re.VERBOSE | re.ASCII,
+)
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+$")
 # A line that begins with none of these, nor with a digit, can only be text: most lines are.
 _MARKERS = frozenset("\t#=-`~<*_+>|:")
 _TITLE_LENGTH = 500
 _EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
-_INLINE_MARKUP = re.compile(r"[\[`*_~]")
+_INLINE_MARKUP = re.compile(r"[\[`*_~<]")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_TAG = re.compile(  # of HTML's own names: the `<T>` of `List<T>` is what a reader looks for
+    r"(?<!\\)</?(?:a|abbr|b|bdi|bdo|big|br|cite|code|del|details|dfn|div|em|font|h[1-6]|i|img|input|ins"
+    r"|kbd|label|mark|p|picture|q|s|samp|small|source|span|strike|strong|sub|summary|sup|svg|time"
+    r"|tt|u|var|wbr)(?:\s[^<>]*+)?+/?>",
+    re.IGNORECASE,
+)
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
+_CODE_SPANS = re.compile(r"(`+[^`]+`+)")
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)(\1)(?!\w)")
 
 
@@ -105,6 +127,7 @@ class _Scanner:
         self._table: Opened | None = None
         self._last: tuple[str, int] = ("", 0)  # the line before, and where it began
         self._raw_html_end: str | None = None
+        self._in_html_block = False
         self._paragraph: int | None = None  # where the open paragraph began, if it may be a heading
         self._paragraph_lines: list[str] = []
         self._lazy = False  # inside a list or a quote, until a blank line
@@ -119,13 +142,14 @@ class _Scanner:
             if self._raw_html_end in line.lower():
                 self._raw_html_end = None
         elif not line or line.isspace():
+            self._in_html_block = False
             self._after_blank = True
             self._close_table()
             self._close_paragraph()
             self._lazy = False
             if self._empty_item:  # a blank line ends an item that holds nothing yet
                 self._list_indent = 0
-        else:
+        elif not self._in_html_block:
             if self._after_blank:
                 self._border(line, start)
                 self._after_blank = False
@@ -176,6 +200,10 @@ class _Scanner:
         raw_html = _RAW_HTML.match(line)
         if raw_html is not None:
             self._open_raw_html(line, raw_html)
+            return
+        if self._opens_html_block(line):
+            self._close_containers()
+            self._in_html_block = True
             return
         if _RULE.match(line):
             self._close_containers()
@@ -233,6 +261,12 @@ class _Scanner:
         if end not in line.lower()[opening.end() :]:
             self._raw_html_end = end
 
+    def _opens_html_block(self, line: str) -> bool:
+        if "<" not in line:
+            return False
+        in_paragraph = self._paragraph is not None or self._lazy
+        return bool(_HTML_BLOCK.match(line) or (not in_paragraph and _LONE_TAG.match(line)))
+
     def _setext_heading(self, line: str, end: int) -> bool:
         underline = _SETEXT.match(line)
         if underline is None or self._paragraph is None:
@@ -287,8 +321,8 @@ def _holds_paragraph(line: str) -> bool:
     """Whether a line of a list or a quote leaves a paragraph open, for the next one to go on."""
     while (marker := _QUOTE.match(line) or _LIST_ITEM.match(line)) is not None:
         line = line[marker.end() :]
-    closed = _ATX.match(line) or _FENCE.match(line) or _RULE.match(line)
-    return bool(line.strip()) and not closed
+    patterns = (_ATX, _FENCE, _RULE, _RAW_HTML, _HTML_BLOCK, _LONE_TAG)
+    return bool(line.strip()) and not any(pattern.match(line) for pattern in patterns)
 
 
 def plain(inline: str) -> str:
@@ -297,9 +331,23 @@ def plain(inline: str) -> str:
         return inline.strip()
     parts = _CODE_SPAN.split(_LINK.sub(r"\1", inline))  # every second one is code
     words = (
-        part if number % 2 else _EMPHASIS.sub(r"\2", part) for number, part in enumerate(parts)
+        part if number % 2 else _EMPHASIS.sub(r"\2", _without_tags(part))
+        for number, part in enumerate(parts)
     )
     return "".join(words).strip()
+
+
+def _without_tags(words: str) -> str:
+    return _TAG.sub("", words).replace("\\<", "<") if "<" in words else words
+
+
+def escaped_tags(inline: str) -> str:
+    """The heading, with a backslash before what would be taken for a tag and is none."""
+    parts = _CODE_SPANS.split(inline)
+    return "".join(
+        part if number % 2 else _TAG.sub(lambda tag: f"\\{tag[0]}", part)
+        for number, part in enumerate(parts)
+    )
 
 
 def _indent(line: str) -> int:

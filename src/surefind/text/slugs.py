@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import unicodedata
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -16,13 +17,25 @@ _DIGEST_LENGTH = 10
 
 def anchor_of(title: str) -> str:
     """The fragment that GitHub and Docusaurus give a heading of this title."""
-    return _NOT_IN_ANCHOR.sub("", title.lower()).replace(" ", "-")
+    title = title.lower()
+    if title.isascii():
+        return _NOT_IN_ANCHOR.sub("", title).replace(" ", "-")
+    return "".join(letter for letter in title if letter in "- " or _is_word(letter)).replace(
+        " ", "-"
+    )
 
 
 def slug_of(site_path: str) -> str:
-    """`chapter-1/index.md` becomes `chapter-1-index`; never longer than 100 characters."""
+    """`chapter-1/index.md` becomes `chapter-1-index`; letters of all scripts stay.
+
+    Never longer than 100 characters, and never that of another page for want of letters.
+    """
     path = PurePosixPath(site_path)
-    slug = _ascii(str(path.parent / path.stem)) or "page"
+    name = unicodedata.normalize("NFC", str(path.parent / path.stem)).lower()
+    words = "".join(
+        letter if letter != "_" and _is_word(letter) else " " for letter in name
+    ).split()
+    slug = "-".join(words) or f"page-{_digest(site_path)}"
     if len(slug) <= SLUG_LENGTH:
         return slug
     return f"{slug[: SLUG_LENGTH - _DIGEST_LENGTH - 1]}-{_digest(site_path)}"
@@ -43,6 +56,12 @@ def chunk_id(source_path: str, anchor: str, ordinal: int) -> str:
 @lru_cache(maxsize=1)  # the chunks of a page are made one after the other
 def _stem(source_path: str) -> str:
     return _ascii(PurePosixPath(source_path).stem)
+
+
+def _is_word(letter: str) -> bool:
+    """Letters with their marks, digits, and what connects words, as in GitHub's anchors."""
+    category = unicodedata.category(letter)
+    return category[0] in "LM" or category in {"Nd", "Nl", "Pc"}
 
 
 def _ascii(name: str) -> str:
