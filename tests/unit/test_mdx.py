@@ -262,3 +262,28 @@ def test_the_time_grows_with_the_page_only(piece: str) -> None:
 def test_a_page_of_400_kb_is_read_at_once() -> None:
     page = "## Title\n\n<Foo a={() => 1}>\n\nwords `x` {y}\n\n</Foo>\n\n" * 8000
     assert strip_mdx(page).count("words") == 8000
+
+
+@pytest.mark.parametrize(
+    ("heading", "title", "anchor"),
+    [
+        ('## Foo <a id="x"></a>', "Foo", "foo-"),
+        ("## <Icon /> Foo", "Foo", "-foo"),
+        ('## API <Badge label="New" />', "API New", "api-"),
+        ("## <span>Normal</span>", "Normal", "normal"),
+        (
+            "## `accessible` <div class='label'>Android</div>",
+            "accessible Android",
+            "accessible-android",
+        ),
+        ("## Foo <b>bar</b> ##", "Foo bar", "foo-bar"),
+        ("## **Foo** <Icon/>bar", "Foo bar", "foo-bar"),
+        ("## Foo <Icon /> {#own}", "Foo", "own"),
+        ("## <Icon />", None, ""),
+    ],
+)
+def test_the_anchor_of_a_heading_with_tags_is_that_of_docusaurus(
+    heading: str, title: str | None, anchor: str
+) -> None:
+    found = outline(strip_mdx(f"{heading}\n\nwords")).headings
+    assert [(h.title, h.anchor) for h in found] == [(title or "", anchor)]

@@ -10,9 +10,14 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from surefind.text.front_matter import split_front_matter
+from surefind.text.markdown import plain
 from surefind.text.markdown_writer import fenced, guarded
 from surefind.text.mdx_scanner import Cut, Scanner, balanced
+from surefind.text.slugs import anchor_of
 
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_EXPLICIT_ID = re.compile(r"\{#[^\s{}]+\}[ \t]*$")
+_TAG = "\0"  # stands where a tag was; cleaned text has no such character
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _INSIDE_WORDS = {"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "s", "small", "span", "strong"}
 _INSIDE_WORDS |= {"sub", "sup", "u", "wbr"}
@@ -83,6 +88,21 @@ def _joined(before: str, words: str) -> str:
     return words[1:] if before == words[0] == " " else words
 
 
+def _own_anchor(line: str, source: str) -> str:
+    """The anchor that Docusaurus gives a heading with tags, where its words alone do not tell.
+
+    It makes anchors of the text between tags, spaces at the ends included, and not of what a tag
+    shows: `## Foo <Badge label="new" />` has the anchor `foo-`.
+    """
+    shown, written = _HEADING.match(line), _HEADING.match(source)
+    if shown is None or written is None or _EXPLICIT_ID.search(line):
+        return ""
+    text = written[1].replace(_TAG, "")
+    words = text.strip()
+    anchor = anchor_of(text.replace(words, plain(words))) if words else ""
+    return "" if anchor == anchor_of(plain(shown[1])) else anchor
+
+
 class _Page:
     """Puts the text together again, and leaves no holes where lines are gone."""
 
@@ -94,6 +114,7 @@ class _Page:
 
     def _begin_line(self, *, touched: bool = False) -> None:
         self._parts: list[str] = []
+        self._source: list[str] = []
         self._blank = True
         self._touched = touched
         self._led = touched  # it began with what is no text
@@ -103,16 +124,19 @@ class _Page:
 
     def keep(self, piece: str) -> None:
         first, *rest = piece.split("\n")
+        self._source.append(first)
         self._write(first)
         for line in rest:
             self._end_line()
             self._begin_line()
+            self._source.append(line)
             self._write(line)
 
     def replace(self, cut: Cut) -> None:
         if cut.role == "indent":
             return
         self._touched = True
+        self._source.append(_TAG if cut.tag else cut.words)
         self._led = self._led or self._blank
         if "\n" in cut.words:
             self._write_code(cut.words.strip("\n"))
@@ -158,6 +182,8 @@ class _Page:
             if self._after_label and _UNDERLINE.match(line):
                 self._lines.append("")
             line = line.rstrip() if self._touched else line
+            anchor = _own_anchor(line, "".join(self._source)) if _TAG in self._source else ""
+            line += f" {{#{anchor}}}" if anchor else ""
             self._lines.append(guarded(line) if self._led else line)
             self._swallows = False
         self._after_label = self._labels

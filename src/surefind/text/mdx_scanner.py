@@ -221,6 +221,8 @@ class Scanner:
         words = literal(inside)
         if words is not None:
             return self._cut(start, end, words)
+        if self._heading_id(inside, end):  # also where a tag stands before it
+            return end
         # `{id}` in a sentence may be a placeholder that a reader sees: doubt keeps it.
         if _PROGRAM.search(inside) or self._is_alone(start, end):
             return self._cut(start, end)
