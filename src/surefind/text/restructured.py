@@ -16,7 +16,7 @@ from docutils.parsers.rst import Directive, Parser, roles, states
 from docutils.parsers.rst.directives import unchanged
 from docutils.readers.standalone import Reader
 from docutils.transforms.writer_aux import Admonitions
-from docutils.utils import unescape
+from docutils.utils import Reporter, unescape
 from docutils.writers.html5_polyglot import HTMLTranslator, Writer
 
 from surefind.text.html import html_to_markdown
@@ -53,6 +53,8 @@ _VERSIONS = {
 }
 _PROSE_ROLES = {"abbr", "any", "dfn", "doc", "download", "guilabel", "menuselection", "numref"}
 _PROSE_ROLES |= {"ref", "std:doc", "std:ref", "std:term", "term"}
+# docutils takes time with the square of what is wrong: it would think about a page for minutes.
+_MAX_COMPLAINTS = 500
 _DIRECTIVE_START = re.compile(r"(?:.*?::)?[ ]*")
 _TITLED = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
 
@@ -75,13 +77,15 @@ def restructured_to_markdown(text: str) -> RestructuredPage:
         tree.walkabout(translator)
     except RecursionError:
         return RestructuredPage(text, warnings=("it is nested too deep; read as plain text",))
+    except _TooManyComplaintsError:
+        return RestructuredPage(text, warnings=("its markup is broken; read as plain text",))
     page = html_to_markdown("".join(translator.body))
     return RestructuredPage(page.text, page.title, fields)
 
 
 def _tree_of(text: str) -> nodes.document:
     """The settings are docutils' own, with ours over them: no file of the machine is asked."""
-    parser = Parser(inliner=_Inliner())
+    parser = _BoundedParser(inliner=_Inliner())
     parser.state_classes = _STATES
     settings = get_default_settings(Reader, Parser, Writer)
     for name, value in _SETTINGS.items():
@@ -98,6 +102,26 @@ def _tree_of(text: str) -> nodes.document:
     for image in list(tree.findall(nodes.image)):  # the writer would look at the picture itself
         image.parent.replace(image, nodes.inline("", image.get("alt", "")))
     return tree
+
+
+class _TooManyComplaintsError(Exception):
+    """docutils has found more wrong with a page than it can handle in good time."""
+
+
+class _BoundedParser(Parser):
+    """Counts what docutils complains of, while it parses and after, and stops at its limit."""
+
+    def setup_parse(self, inputstring: str, document: nodes.document) -> None:
+        super().setup_parse(inputstring, document)
+        complaints = 0
+
+        def count(message: nodes.system_message) -> None:
+            nonlocal complaints
+            complaints += message["level"] >= Reporter.WARNING_LEVEL
+            if complaints > _MAX_COMPLAINTS:
+                raise _TooManyComplaintsError
+
+        document.reporter.attach_observer(count)
 
 
 def _opening_fields(tree: nodes.document) -> dict[str, object]:
