@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-parsing bench-memory lock clean
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-parsing bench-memory lock clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench-chunking: $(VENV)/dev model  ## Strategies and sizes of chunks, on labelle
 	@$(PYTHON) -m venv .venv-bench
 	@.venv-bench/bin/python -m pip --disable-pip-version-check install --quiet -r bench/peers.txt
 	@touch $@
+
+bench-quality: $(VENV)/dev model .venv-bench/installed  ## The whole system on judged questions, beside its parts alone
+	@$(BIN)/python bench/quality.py
 
 bench-parsing: $(VENV)/dev model .venv-bench/installed  ## Reading and chunking pages, beside LangChain and others
 	@$(BIN)/python bench/parsing.py

@@ -55,7 +55,7 @@ async def ingest(tree: Path, data: Path) -> None:
     from surefind.adapters.filesystem import sources_of
     from surefind.adapters.layout import DataFolder
     from surefind.adapters.model_files import TOKENIZER, locate
-    from surefind.adapters.qdrant_edge import Bm25TermCounter, EdgeIndexStore
+    from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
     from surefind.adapters.sqlite import SqliteCatalogStore
     from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
     from surefind.adapters.wordpiece import WordPieceCounter
@@ -64,6 +64,7 @@ async def ingest(tree: Path, data: Path) -> None:
     from surefind.services.building import IngestTools
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.ingest import IngestOptions, Ingestor
+    from surefind.services.lexical import TermReader
     from surefind.settings import load
 
     tokenizer = Tokenizer.from_file(str(locate(None, load().cache_dir, print) / TOKENIZER.name))
@@ -84,7 +85,7 @@ async def ingest(tree: Path, data: Path) -> None:
     cache = SqliteEmbeddingCache(data / "cache" / "embeddings.sqlite", print)
     tools = IngestTools(
         CachedEmbedder(ConstantEmbedder(384), cache),
-        Bm25TermCounter(),
+        TermReader(Bm25Analyzer()),
         EdgeIndexStore(folder),
         SqliteCatalogStore(folder),
         ChunkerSettings(),

@@ -61,7 +61,7 @@ def _hit(rank: int, cosine: float, record: ChunkRecord) -> Hit:
         rank=rank,
         score=similarity,
         similarity=similarity,
-        dense=LegScore(cosine, rank),
+        dense=LegScore(cosine, rank, similarity),
         lexical=None,
         record=record,
     )
