@@ -98,7 +98,7 @@ class System:
             if not page.exists() or page.read_text() != content:
                 page.write_text(content)
             self._ids[f"pages/{page.name}"] = document
-        report = await self.application.ingest([pages], lambda _: None, allow_shrink=True)
+        report = await self.application.ingest([pages], lambda _: None, rebuild=True)
         print(f"{self._judged.name}: {report.documents} pages, {report.chunks} chunks", flush=True)
 
     async def search(self, text: str, mode: Mode) -> Ranked:

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from surefind.services.generations import Generations
     from surefind.services.inspect import Inspection
     from surefind.services.lexical import TermReader
+    from surefind.services.passages import Passages
     from surefind.services.reading import CollectionReader, Readers
     from surefind.services.search import Searcher
     from surefind.services.vector_search import VectorSearcher
+    from surefind.services.why_not import WhyNot
     from surefind.settings import Settings
 
 Notify = Callable[[str], None]
@@ -97,6 +99,22 @@ class Application:
 
     async def search(self, query: Query) -> SearchResult:
         return await (await self.searcher()).search(query)
+
+    async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
+        from surefind.services.batch import search_all
+
+        return await search_all(queries, await self.searcher())
+
+    async def why_not(self, query: Query, wanted: str) -> WhyNot:
+        from surefind.services.why_not import Explainer
+
+        return await Explainer(self.readers, await self.searcher()).why_not(query, wanted)
+
+    @cached_property
+    def passages(self) -> Passages:
+        from surefind.services.passages import Passages
+
+        return Passages(self.reader)
 
     @cached_property
     def vectors(self) -> VectorSearcher:

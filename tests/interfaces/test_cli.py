@@ -34,7 +34,8 @@ def test_json_is_json_and_nothing_else(ingested: Path) -> None:
     hit = found["hits"][0]
     assert hit["section"] == "E42"
     assert hit["score"] == hit["similarity"] == found["best_similarity"]
-    assert hit["legs"] == {"dense": {"rank": 1, "score": hit["score"]}, "lexical": None}
+    leg = {"rank": 1, "score": hit["score"], "share": hit["score"]}
+    assert hit["legs"] == {"dense": leg, "lexical": None}
     assert hit["has_code"]
     assert set(found["timings_ms"]) == {"embedded", "searched", "filtered", "formatted", "total"}
 

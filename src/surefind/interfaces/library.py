@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from surefind.bootstrap import Application
 from surefind.contracts import layer
 from surefind.contracts.validation import RetrievalQuery, RetrievalResult, results_of
-from surefind.model import IngestReport, Manifest, Mode, Query, SearchResult
+from surefind.interfaces.asking import SearchOptions, one_of, query_of
+from surefind.model import ChunkRecord, IngestReport, Manifest, Mode, Query, SearchResult
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
+
+    from surefind.services.why_not import WhyNot
 
 
 class AsyncSurefind:
@@ -23,16 +26,35 @@ class AsyncSurefind:
     def __init__(self, application: Application) -> None:
         self._application = application
 
-    async def search(
-        self,
-        text: str,
-        *,
-        top_k: int = 5,
-        threshold: float = 0.0,
-        mode: Mode | str = Mode.HYBRID,
-    ) -> SearchResult:
-        query = Query(text, top_k, threshold, _mode(mode), self._application.settings.collection)
-        return await self._application.search(query)
+    async def search(self, text: str, **options: Unpack[SearchOptions]) -> SearchResult:
+        return await self._application.search(self._query(text, options))
+
+    async def search_many(
+        self, texts: Sequence[str], **options: Unpack[SearchOptions]
+    ) -> list[SearchResult]:
+        """One result per question, in order; all of them are read before any is asked."""
+        return await self._application.search_many([self._query(text, options) for text in texts])
+
+    async def why_not(self, text: str, wanted: str, **options: Unpack[SearchOptions]) -> WhyNot:
+        """Why a chunk, a page's address or its path is not among the hits of this search."""
+        return await self._application.why_not(self._query(text, options), wanted)
+
+    async def chunk(self, chunk_id: str) -> ChunkRecord:
+        return await self._application.passages.chunk(chunk_id)
+
+    async def neighbours(self, chunk_id: str, before: int = 1, after: int = 1) -> list[ChunkRecord]:
+        """The chunk with those around it, in the order of the document."""
+        return await self._application.passages.neighbours(chunk_id, before, after)
+
+    async def section(self, chunk_id: str) -> list[ChunkRecord]:
+        """All chunks of the chunk's section, its subsections among them."""
+        return await self._application.passages.section(chunk_id)
+
+    async def document(self, source_path: str) -> list[ChunkRecord]:
+        return await self._application.passages.document(source_path)
+
+    def _query(self, text: str, options: SearchOptions) -> Query:
+        return query_of(text, self._application.settings.collection, options)
 
     async def ingest(
         self,
@@ -51,7 +73,7 @@ class AsyncSurefind:
         self, query: RetrievalQuery, *, mode: Mode | str = Mode.DENSE
     ) -> list[RetrievalResult]:
         """The validation contract's search: in the order of the cosine, unless `mode` says else."""
-        asked = query.to_query(self._application.settings.collection, _mode(mode))
+        asked = query.to_query(self._application.settings.collection, one_of("mode", Mode, mode))
         result = await self._application.search(asked)
         # A search refuses every collection that another model has made.
         made_by = (await self._application.embedder()).fingerprint
@@ -88,17 +110,28 @@ class Surefind:
         self._inner = inner
         self._portal = portal
 
-    def search(
-        self,
-        text: str,
-        *,
-        top_k: int = 5,
-        threshold: float = 0.0,
-        mode: Mode | str = Mode.HYBRID,
-    ) -> SearchResult:
-        return self._portal.call(
-            lambda: self._inner.search(text, top_k=top_k, threshold=threshold, mode=mode)
-        )
+    def search(self, text: str, **options: Unpack[SearchOptions]) -> SearchResult:
+        return self._portal.call(lambda: self._inner.search(text, **options))
+
+    def search_many(
+        self, texts: Sequence[str], **options: Unpack[SearchOptions]
+    ) -> list[SearchResult]:
+        return self._portal.call(lambda: self._inner.search_many(texts, **options))
+
+    def why_not(self, text: str, wanted: str, **options: Unpack[SearchOptions]) -> WhyNot:
+        return self._portal.call(lambda: self._inner.why_not(text, wanted, **options))
+
+    def chunk(self, chunk_id: str) -> ChunkRecord:
+        return self._portal.call(self._inner.chunk, chunk_id)
+
+    def neighbours(self, chunk_id: str, before: int = 1, after: int = 1) -> list[ChunkRecord]:
+        return self._portal.call(self._inner.neighbours, chunk_id, before, after)
+
+    def section(self, chunk_id: str) -> list[ChunkRecord]:
+        return self._portal.call(self._inner.section, chunk_id)
+
+    def document(self, source_path: str) -> list[ChunkRecord]:
+        return self._portal.call(self._inner.document, source_path)
 
     def ingest(
         self,
@@ -152,13 +185,3 @@ def open(**settings: Any) -> Iterator[Surefind]:  # noqa: A001 - it is surefind.
         portal.wrap_async_context_manager(aopen(**settings)) as inner,
     ):
         yield Surefind(inner, portal)
-
-
-def _mode(mode: Mode | str) -> Mode:
-    from surefind.errors import InputError  # noqa: PLC0415
-
-    try:
-        return Mode(mode)
-    except ValueError:
-        choices = ", ".join(choice.value for choice in Mode)
-        raise InputError(f"mode: it is {mode!r}, it must be one of {choices}") from None

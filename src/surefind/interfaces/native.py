@@ -1,9 +1,11 @@
 """surefind's own JSON: what `--json` prints and `POST /retrieve` answers."""
 
+from dataclasses import asdict
 from typing import Any
 
 from surefind.model import (
     ChunkRecord,
+    Confidence,
     Hit,
     IngestReport,
     LegScore,
@@ -11,7 +13,9 @@ from surefind.model import (
     PageFailure,
     SearchResult,
 )
+from surefind.services.filtering import describe
 from surefind.services.inspect import Inspection
+from surefind.services.why_not import WhyNot
 from surefind.text.urls import reader_path, reader_url
 
 DIGITS = 6
@@ -27,11 +31,18 @@ def search_json(result: SearchResult) -> Json:
         "top_k": query.top_k,
         "threshold": query.threshold,
         "collection": query.collection,
+        "collections": list(query.collections),
         "generation": result.generation,
         "chunks": result.chunks,
         "status": result.status.value,
+        "where": [describe(condition) for condition in query.where],
         "best_similarity": _rounded(result.best_similarity),
-        "hits": [_hit(hit, query.collection) for hit in result.hits],
+        "confidence": _confidence(result.confidence),
+        "hits": [hit_json(hit) for hit in result.hits],
+        "over_budget": [
+            {"chunk_id": hit.record.chunk.id, "rank": hit.rank, "tokens": hit.tokens}
+            for hit in result.over_budget
+        ],
         "timings_ms": {
             "embedded": round(timings.embedded_ms, 3),
             "searched": round(timings.searched_ms, 3),
@@ -55,6 +66,10 @@ def chunk_json(record: ChunkRecord) -> Json:
         "slug": record.slug,
         "version": record.version,
         "locale": record.locale,
+        "front_matter": {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in record.attributes.items()
+        },
         "anchor": chunk.anchor,
         "position": chunk.position,
         "start": chunk.start,
@@ -148,25 +163,71 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
         "embedder": str(manifest.embedder),
         "chunker": str(manifest.chunker),
         "analyzer": manifest.lexical.analyzer,
+        "fields": {field.name: list(field.kinds) for field in manifest.fields},
+        "calibration": manifest.calibration and asdict(manifest.calibration),
         "surefind_version": manifest.surefind_version,
     }
 
 
-def _hit(hit: Hit, collection: str) -> Json:
+def hit_json(hit: Hit) -> Json:
     record = hit.record
-    reader = reader_path(reader_url(collection, record.chunk.source_path)) or ""
+    reader = reader_path(reader_url(hit.collection, record.chunk.source_path)) or ""
     return {
         "rank": hit.rank,
         "score": _rounded(hit.score),
         "similarity": _rounded(hit.similarity),
+        "collection": hit.collection,
         "legs": {"dense": _leg(hit.dense), "lexical": _leg(hit.lexical)},
+        "reranking": hit.reranking
+        and {"score": _rounded(hit.reranking.score), "rank_before": hit.reranking.rank_before},
+        "context": hit.context and asdict(hit.context),
+        "highlights": [list(span) for span in hit.highlights],
+        "also": [
+            {
+                "chunk_id": same.chunk.id,
+                "url": same.link,
+                "version": same.version,
+                "locale": same.locale,
+            }
+            for same in hit.also
+        ],
         "read_path": reader + (f"#{record.chunk.anchor}" if record.chunk.anchor else ""),
         **chunk_json(record),
     }
 
 
+def why_not_json(answer: WhyNot) -> Json:
+    return {
+        "wanted": answer.wanted,
+        "cause": answer.cause.value,
+        "message": answer.message,
+        "rank": answer.rank,
+        "score": _rounded(answer.score),
+        "similarity": _rounded(answer.similarity),
+        "filters": list(answer.filters),
+        "chunk": answer.record and chunk_json(answer.record),
+        "ahead": [
+            {
+                "rank": hit.rank,
+                "score": _rounded(hit.score),
+                "chunk_id": hit.record.chunk.id,
+                "url": hit.record.link,
+            }
+            for hit in answer.ahead
+        ],
+    }
+
+
 def _leg(leg: LegScore | None) -> Json | None:
-    return None if leg is None else {"rank": leg.rank, "score": _rounded(leg.score)}
+    if leg is None:
+        return None
+    return {"rank": leg.rank, "score": _rounded(leg.score), "share": _rounded(leg.share)}
+
+
+def _confidence(confidence: Confidence | None) -> Json | None:
+    if confidence is None:
+        return None
+    return {"value": _rounded(confidence.value), "evidence": confidence.evidence.value}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -51,18 +51,7 @@ def show_chunk(
     """One chunk, with everything that is known about it."""
 
     async def work(application: "Application") -> "ChunkRecord":
-        from surefind.errors import StoreError, UnknownChunk
-
-        async with application.reader.lease() as generation:
-            if generation.catalog is None:
-                raise StoreError("the catalog is away; `surefind generations rollback` may help")
-            record = await generation.catalog.chunk(chunk_id)
-            if record is None:
-                raise UnknownChunk(
-                    f"generation {generation.manifest.number} has no chunk {chunk_id!r}; "
-                    "`surefind search` prints the ids there are"
-                )
-            return record
+        return await application.passages.chunk(chunk_id)
 
     from surefind.interfaces.native import chunk_json
 

@@ -1,0 +1,115 @@
+"""surefind's own search over HTTP: everything that a search can do."""
+
+from typing import Annotated, Any, cast
+
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+from pydantic import ConfigDict, Field, JsonValue
+
+from surefind.bootstrap import Application
+from surefind.contracts.request import Fraction, SearchMode, StrictRequest, Words
+from surefind.interfaces.asking import SearchOptions, query_of
+from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
+from surefind.interfaces.native import search_json, why_not_json
+from surefind.model import Collapse, Expand, GroupBy, Mode, Query
+from surefind.services.search import (
+    MAX_COLLECTIONS,
+    MAX_NEIGHBOURS,
+    MAX_QUERY_LENGTH,
+    MAX_TOP_K,
+)
+
+MAX_HTTP_BATCH = 100
+_EXAMPLE: dict[str, JsonValue] = {
+    "query": "How do I change the port?",
+    "top_k": 5,
+    "where": {"version": "2.0", "source_path": {"under": "docs/guide"}},
+    "group_by": "document",
+    "highlight": True,
+}
+
+Loose = Field(strict=False)
+
+
+class SearchParameters(StrictRequest):
+    top_k: int = Field(default=5, ge=1, le=MAX_TOP_K)
+    threshold: Fraction = 0.0
+    mode: SearchMode = Mode.HYBRID
+    where: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="Conditions by field: a value, a list of which one must be held, or an object "
+        "with any of gte, gt, lte, lt, under, any, not",
+    )
+    group_by: Annotated[GroupBy, Loose] | None = None
+    group_size: int = Field(default=1, ge=1, le=MAX_TOP_K)
+    diversity: Fraction = 0.0
+    collapse: Annotated[Collapse, Loose] = Collapse.SAME
+    expand: Annotated[Expand, Loose] = Expand.NONE
+    neighbours: int = Field(default=1, ge=1, le=MAX_NEIGHBOURS)
+    max_tokens: int | None = Field(default=None, ge=1, le=10**7)
+    rerank: bool = False
+    highlight: bool = False
+    collections: list[str] = Field(default_factory=list, max_length=MAX_COLLECTIONS)
+
+    def to_query(self, text: str, collection: str) -> Query:
+        names = SearchOptions.__optional_keys__
+        options: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return query_of(text, collection, cast("SearchOptions", options))
+
+
+class RetrieveRequest(SearchParameters):
+    """surefind's own search, with everything it can do."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    query: Words = Field(min_length=1, max_length=MAX_QUERY_LENGTH)
+
+
+class BatchRequest(SearchParameters):
+    """Several questions with the same parameters."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"queries": ["How?", "Where?"], "top_k": 3}]}
+    )
+
+    queries: list[Annotated[Words, Field(min_length=1, max_length=MAX_QUERY_LENGTH)]] = Field(
+        min_length=1, max_length=MAX_HTTP_BATCH
+    )
+
+
+class WhyNotRequest(RetrieveRequest):
+    """A search, and what was missed among its hits."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "How?", "wanted": "docs/settings.md"}]}
+    )
+
+    wanted: Words = Field(
+        min_length=1,
+        max_length=MAX_QUERY_LENGTH,
+        description="A chunk's id, a page's address with or without a heading, or its source path",
+    )
+
+
+def add_retrieval(app: FastAPI, application: Application) -> None:
+    collection = application.settings.collection
+    responses = {**ERRORS, **NOT_FOUND}
+
+    @app.post("/retrieve", responses=responses, tags=["surefind"])
+    async def retrieve(request: RetrieveRequest) -> JSONResponse:
+        """Surefind's own search: hybrid by default, every score of every hit."""
+        query = request.to_query(request.query, collection)
+        return JSONResponse(search_json(await application.search(query)))
+
+    @app.post("/retrieve/batch", responses=responses, tags=["surefind"])
+    async def batch(request: BatchRequest) -> JSONResponse:
+        """Several questions at once, answered in their order."""
+        queries = [request.to_query(text, collection) for text in request.queries]
+        results = await application.search_many(queries)
+        return JSONResponse({"results": [search_json(result) for result in results]})
+
+    @app.post("/retrieve/why-not", responses=responses, tags=["surefind"])
+    async def why_not(request: WhyNotRequest) -> JSONResponse:
+        """Why a passage is not among the hits: the cause, and the numbers that show it."""
+        query = request.to_query(request.query, collection)
+        return JSONResponse(why_not_json(await application.why_not(query, request.wanted)))
