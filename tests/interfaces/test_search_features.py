@@ -166,7 +166,7 @@ def test_the_library_gives_passages_by_name(ingested: Path) -> None:
         with pytest.raises(ValueError, match="before"):
             docs.neighbours(power.chunk.id, before=-1)
         with pytest.raises(ValueError, match="list of expressions"):
-            docs.search("x", where="version=2")  # type: ignore[arg-type]
+            docs.search("x", where="version=2")
 
 
 async def test_many_questions_at_once_are_answered_in_order(ingested: Path) -> None:
