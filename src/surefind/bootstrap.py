@@ -127,13 +127,14 @@ class Application:
         paths: Sequence[Path],
         report: Report,
         *,
-        rebuild: bool = False,
-        allow_shrink: bool = False,
         dry_run: bool = False,
         websites: Sequence[str] = (),
         crawl: Mapping[str, Any] | None = None,
+        **wanted: bool,
     ) -> IngestReport:
-        """`crawl` holds what is asked of the crawler, by the names of its options."""
+        """`crawl` holds what is asked of the crawler, `wanted` what is asked of the ingest, both by
+        the names of their options.
+        """
         from surefind.services.building import IngestTools
         from surefind.services.ingest import IngestOptions, Ingestor
 
@@ -151,9 +152,8 @@ class Application:
         )
         options = IngestOptions(
             collection=self.settings.collection,
-            rebuild=rebuild,
-            allow_shrink=allow_shrink,
             keep_generations=self.settings.keep_generations,
+            **wanted,
         )
         ingestor = Ingestor(tools)
         if dry_run:
@@ -174,13 +174,31 @@ class Application:
         options = CrawlOptions(**crawl)
         return [*folders, *(WebsiteSource(url, options, self._notify) for url in websites)]
 
-    async def inspect(self, path: Path) -> Inspection:
+    async def inspect(self, path: Path, *, check_links: bool = False) -> Inspection:
         """What a page would become, without keeping any of it."""
         from surefind.adapters.filesystem import sources_of
         from surefind.services.inspect import inspect
 
+        if check_links:
+            return await self._inspect_links(path)
         [source] = sources_of([path], self.settings.collection, self.settings.base_url)
         return await inspect(source, self.settings.chunker, await self.embedder())
+
+    async def _inspect_links(self, path: Path) -> Inspection:
+        """As a page of the source that the collection was made from."""
+        from surefind.adapters.filesystem import page_of
+        from surefind.errors import StoreError
+        from surefind.services.inspect import inspect
+
+        settings = self.settings
+        async with self.reader.lease() as generation:
+            if generation.catalog is None:
+                raise StoreError("the catalog is away, and only it knows all pages")
+            known = {record.source_path for record in await generation.catalog.documents()}
+            names = generation.manifest.sources
+            source = page_of(path, names, known, settings.collection, settings.base_url)
+            embedder = await self.embedder()
+            return await inspect(source, settings.chunker, embedder, generation.catalog)
 
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
         """The model, loaded once. Only who writes opens the cache on disk."""

@@ -92,6 +92,13 @@ class Site(Protocol):
 
     def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left: ...
 
+    def addresses(self, link: str, page_url: str) -> Sequence[str]:
+        """Where a link on a page may lead; nowhere where only the site itself could tell.
+
+        The link leads to a page if one of them is a page's.
+        """
+        ...
+
 
 class Source(Protocol):
     """A body of pages."""

@@ -429,6 +429,9 @@ async def test_a_page_that_its_site_leaves_out_is_removed_and_listed(home: Insta
                 else Place(f"https://x.org/{site_path}")
             )
 
+        def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+            return ()
+
     def source(pages: dict[str, str]) -> PageSource:
         made = PageSource(pages)
         made.site = Picky()

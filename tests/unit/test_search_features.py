@@ -139,6 +139,9 @@ class TwoVersions:
         step = "" if version == "current" else f"{version}/"
         return Place(f"https://x.org/{step}{rest}", version=version)
 
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        return ()
+
 
 async def test_one_page_in_two_versions_does_not_crowd_the_answer(tmp_path: Path) -> None:
     home = Installation(tmp_path / "data")

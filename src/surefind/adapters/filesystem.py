@@ -3,7 +3,7 @@
 import asyncio
 import os
 import stat
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from surefind.adapters.site_folder import PRUNED, SiteFolder, find_site
@@ -37,6 +37,29 @@ def sources_of(
         FolderSource(root, find_site(root, collection, base_url), chosen)
         for root, chosen in files.items()
     ]
+
+
+def page_of(
+    path: Path,
+    names: Collection[str],
+    known: Collection[str],
+    collection: str,
+    base_url: str | None,
+) -> "FolderSource":
+    """The source of that one page, by the name and folder it was ingested under, or would be."""
+    _check(path)
+    resolved = path.resolve()
+    roots = [folder for folder in resolved.parents if folder.name in names]
+    if not roots:
+        raise InputError(
+            f"{path} is in none of the folders that collection {collection!r} was made from "
+            f"({', '.join(names)}); ingest its folder first"
+        )
+    ingested = [
+        root for root in roots if f"{root.name}/{resolved.relative_to(root).as_posix()}" in known
+    ]
+    root = (ingested or roots)[0]
+    return FolderSource(root, find_site(root, collection, base_url), [resolved])
 
 
 def _check(path: Path) -> None:

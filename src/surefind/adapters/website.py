@@ -90,6 +90,13 @@ class WebsiteSource:
             scope.url(f"{scope.name}/{site_path}"), locale=str(front_matter.get("language", ""))
         )
 
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        """None for what the crawl left out: it may well be there."""
+        url = normalise(link, page_url, self._options.query_parameters)
+        if self._crawl is None or url is None or not self._crawl.scope.contains(url):
+            return ()
+        return (url,) if self._crawl.is_taken_or_gone(url) else ()
+
     async def pages(
         self, known: Mapping[str, str] | None = None
     ) -> AsyncGenerator[SourcePage | PageFailure | PageUnchanged]:
@@ -140,7 +147,9 @@ class _Crawl:
         self._known: dict[str, str] = {}  # key -> the url that is visited for it
         self._spare: dict[str, str] = {}  # key -> another spelling, should the first be missing
         self._settled: set[str] = set()
+        self._taken: set[str] = set()
         self._missing: set[str] = set()
+        self._gone: set[str] = set()  # keys of urls that the site says are no page
         self._deferred: dict[str, str] = {}  # key -> key of the canonical page taken instead
         self._instead: dict[str, list[str]] = {}  # and back: urls to go to if that one is missing
         self._alone: set[str] = set()  # urls whose canonical turned out to be missing
@@ -148,6 +157,10 @@ class _Crawl:
         self._visited = 0
         self._blind = False  # some links could not be seen
         self._told: set[str] = set()
+
+    def is_taken_or_gone(self, url: str) -> bool:
+        key = page_key(url)
+        return key in self._taken or key in self._gone
 
     async def run(self) -> AsyncGenerator[SourcePage | PageFailure | PageUnchanged]:
         await self._read_robots()
@@ -404,6 +417,7 @@ class _Crawl:
         if answer.status == 200:
             return _Outcome(visit, url, _LeftOut(source_path, f"is {answer.content_type}, no HTML"))
         if answer.status in _GONE:
+            self._gone.add(page_key(visit.url))
             return _Outcome(visit, url, _LeftOut(source_path, f"answers {answer.status}"))
         return self._failed(visit, url, f"answers {answer.status}")
 
@@ -431,6 +445,8 @@ class _Crawl:
                 return None
             result = self._renamed(result, canonical) if canonical else result
         self._blind |= not isinstance(result, SourcePage)
+        if not isinstance(result, PageFailure):
+            self._taken.add(key)
         self._settled.add(key)
         self._known.setdefault(key, outcome.url)
         self.left.pop(result.source_path, None)

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from surefind.model import (
+    BrokenLink,
     ChunkRecord,
     Confidence,
     Hit,
@@ -109,6 +110,7 @@ def ingest_json(report: IngestReport) -> Json:
         "failures": _notes(report.failures),
         "left_out": _notes(report.left_out),
         "warnings": _notes(report.warnings),
+        "broken_links": _broken(report.broken_links),
         "empty_pages": list(report.empty_pages),
         "pruned_generations": list(report.pruned),
         "seconds": round(report.seconds, 3),
@@ -126,6 +128,7 @@ def inspection_json(inspection: Inspection) -> Json:
         "locale": document.locale if document else None,
         "text": document.text if document else None,
         "warnings": list(inspection.warnings),
+        "broken_links": _broken(inspection.broken_links),
         "chunks": [
             {
                 "chunk_id": chunk.id,
@@ -146,6 +149,16 @@ def inspection_json(inspection: Inspection) -> Json:
 
 def _notes(notes: tuple[PageFailure, ...]) -> list[Json]:
     return [{"source_path": note.source_path, "reason": note.reason} for note in notes]
+
+
+def _broken(links: tuple[BrokenLink, ...] | None) -> list[Json] | None:
+    """Null where links were not checked: that is not the same as none."""
+    if links is None:
+        return None
+    return [
+        {"source_path": item.source_path, "link": item.link, "reason": item.reason}
+        for item in links
+    ]
 
 
 def manifest_json(manifest: Manifest, *, current: bool) -> Json:

@@ -2,6 +2,7 @@
 
 from surefind.model.documents import (
     POINT_NAMESPACE,
+    BrokenLink,
     Chunk,
     ChunkRecord,
     Document,
@@ -61,6 +62,7 @@ __all__ = [
     "AnyOf",
     "Attribute",
     "Between",
+    "BrokenLink",
     "Calibration",
     "Candidate",
     "Chunk",

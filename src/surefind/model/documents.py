@@ -51,6 +51,15 @@ class PageFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenLink:
+    """A link, as its page spells it, that leads to no page, or to no heading of one."""
+
+    source_path: str
+    link: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a site shows a page, and under which title where that is not the page's own."""
 

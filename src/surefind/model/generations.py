@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from surefind.model.documents import PageFailure
+from surefind.model.documents import BrokenLink, PageFailure
 from surefind.model.filters import Field
 
 
@@ -109,7 +109,10 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What an ingest did. `generation` is the one that readers see after it."""
+    """What an ingest did. `generation` is the one that readers see after it.
+
+    `broken_links` is None where links were not asked to be checked.
+    """
 
     collection: str
     generation: int
@@ -131,6 +134,7 @@ class IngestReport:
     empty_pages: tuple[str, ...]
     pruned: tuple[int, ...]
     seconds: float
+    broken_links: tuple[BrokenLink, ...] | None = None
 
     @property
     def added(self) -> int:

@@ -18,6 +18,7 @@ from surefind.ports import Source
 from surefind.services.building import IngestTools, Report
 from surefind.services.draft import Base, Draft, Making, open_base
 from surefind.services.generations import drop
+from surefind.services.links import LinkCheck
 from surefind.services.planning import Changes, check_same_making, check_shrinking
 from surefind.services.survey import Rehearsal, Survey, Target
 
@@ -30,6 +31,7 @@ class IngestOptions:
     rebuild: bool = False
     allow_shrink: bool = False
     keep_generations: int = 5
+    check_links: bool = False
 
 
 class Ingestor:
@@ -111,7 +113,8 @@ class _Run:
         if before is not None and not options.rebuild:
             check_same_making(before, tools.embedder.fingerprint, tools.chunker, tools.terms.name)
         again = options.rebuild or (before is not None and before.sites != self._making.sites)
-        survey = Survey(base, target, tools, self._making.now, again=again)
+        links = LinkCheck() if options.check_links else None
+        survey = Survey(base, target, tools, self._making.now, again=again, links=links)
         await survey.read(self._sources, self._report_progress)
         if not options.allow_shrink:
             gone = (*survey.missing, *survey.changes.removed, *survey.changes.emptied)
@@ -167,6 +170,7 @@ class _Run:
             empty_pages=tuple(changes.empty_pages),
             pruned=pruned,
             seconds=time.monotonic() - self._started,
+            broken_links=None if changes.broken_links is None else tuple(changes.broken_links),
         )
 
 

@@ -4,7 +4,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from surefind.errors import GuardStopped, InputError
-from surefind.model import ChunkerSettings, EmbedderFingerprint, Manifest, PageFailure
+from surefind.model import (
+    BrokenLink,
+    ChunkerSettings,
+    EmbedderFingerprint,
+    Manifest,
+    PageFailure,
+)
 
 SHRINK_LIMIT = 0.2
 _NAMED = 5
@@ -28,6 +34,7 @@ class Changes:
     replaced: int = 0
     emptied: list[str] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
+    broken_links: list[BrokenLink] | None = None
 
     @property
     def any(self) -> bool:

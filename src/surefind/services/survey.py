@@ -1,6 +1,6 @@
 """Reading the sources: page by page, what is new, what changed, what stays, what is gone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -15,12 +15,14 @@ from surefind.model import (
     PageUnchanged,
     SourcePage,
 )
-from surefind.ports import Site, Source
+from surefind.ports import Source
 from surefind.services.building import IngestTools, Progress, Report
 from surefind.services.draft import Base
+from surefind.services.links import Home, LinkCheck
 from surefind.services.planning import Changes
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import content_hash, read_document
+from surefind.text.sites import clashes
 
 
 class Target(Protocol):
@@ -42,10 +44,20 @@ class Rehearsal:
 
 
 class Survey:
-    """`again` reads pages anew that have not changed: their addresses or chunks may have."""
+    """`again` reads pages anew that have not changed: their addresses or chunks may have.
+
+    `links` is told of every page, where links are to be checked.
+    """
 
     def __init__(
-        self, base: Base, target: Target, tools: IngestTools, now: datetime, *, again: bool
+        self,
+        base: Base,
+        target: Target,
+        tools: IngestTools,
+        now: datetime,
+        *,
+        again: bool,
+        links: LinkCheck | None = None,
     ) -> None:
         self.changes = Changes()
         self._base = base
@@ -53,21 +65,29 @@ class Survey:
         self._tools = tools
         self._now = now
         self._again = again
+        self._links = links
         self._seen: set[str] = set()
+        self._urls: dict[str, str] = {}
         self._pending = frozenset(base.manifest.pending if base.manifest else ())
 
     async def read(self, sources: Sequence[Source], report: Report) -> None:
         documents = {} if self._again else self._base.documents
-        known = {path: record.validator for path, record in documents.items()}
+        # Whose links are checked has to be sent whole; it is still known to have been there.
+        known = {
+            path: "" if self._links else record.validator for path, record in documents.items()
+        }
         for source in sources:
             async for page in source.pages(known):
                 if page.source_path in self._seen:
                     raise InputError(f"{page.source_path} comes from two of the sources")
                 self._seen.add(page.source_path)
-                await self._take(page, source.site)
+                await self._take(page, source)
                 report(Progress("reading", len(self._seen)))
             self.changes.left_out += source.left
         self._check_anything_read(", ".join(source.name for source in sources))
+        self.changes.warnings += _same_addresses(self._urls)
+        if self._links is not None:
+            self.changes.broken_links = list(self._links.broken())
 
     @property
     def missing(self) -> list[str]:
@@ -78,7 +98,7 @@ class Survey:
         for source_path in self.missing:
             await self._remove(source_path)
 
-    async def _take(self, page: SourcePage | PageFailure | PageUnchanged, site: Site) -> None:
+    async def _take(self, page: SourcePage | PageFailure | PageUnchanged, source: Source) -> None:
         """A page that can't be used keeps the chunks it had."""
         old = self._base.documents.get(page.source_path)
         again = self._again or page.source_path in self._pending
@@ -86,26 +106,48 @@ class Survey:
             self._fail(page)
         elif isinstance(page, PageUnchanged):
             self.changes.unchanged.append(page.source_path)
+            self._keep(page.source_path)
         elif old is not None and old.content_hash == content_hash(page.content) and not again:
             self.changes.unchanged.append(page.source_path)
+            self._keep(page.source_path)
             if not old.chunks:
                 self.changes.empty_pages.append(page.source_path)
+            if self._links is not None:
+                self._look_for_links(page, source, self._links)
         else:
-            await self._parse(page, old, site)
+            await self._parse(page, old, source)
 
-    async def _parse(self, page: SourcePage, old: DocumentRecord | None, site: Site) -> None:
+    def _keep(self, source_path: str) -> None:
+        """What is known of a page from the last time still holds."""
+        old = self._base.documents.get(source_path)
+        if old is not None:
+            self._urls[source_path] = old.url
+            if self._links is not None:
+                self._links.know(source_path, old.url)
+
+    def _look_for_links(self, page: SourcePage, source: Source, links: LinkCheck) -> None:
+        read = read_document(page, source.site)
+        if not isinstance(read, Left):
+            links.add(page, Home.of(page, source), read)
+
+    async def _parse(self, page: SourcePage, old: DocumentRecord | None, source: Source) -> None:
         changes, tools = self.changes, self._tools
         try:
-            read = read_document(page, site)
+            read = read_document(page, source.site)
         except InputError as error:
             self._fail(PageFailure(page.source_path, str(error)))
             return
         if isinstance(read, Left):
             changes.left_out.append(PageFailure(page.source_path, read.reason))
+            if self._links is not None:
+                self._links.leave(page.source_path)
             if old is not None:
                 await self._remove(page.source_path)
             return
         changes.warnings += [PageFailure(page.source_path, text) for text in read.warnings]
+        self._urls[page.source_path] = read.document.url
+        if self._links is not None:
+            self._links.add(page, Home.of(page, source), read)
         chunks = chunk_document(
             read.document, read.structure, tools.chunker, tools.embedder.count_tokens
         )
@@ -122,6 +164,8 @@ class Survey:
         path = failure.source_path
         kept = {name for name in self._base.documents if name == path or _below(name, path)}
         self._seen |= kept
+        for name in kept:
+            self._keep(name)
         if self._again:  # they should have been read anew: the next run does
             self.changes.pending += sorted(kept)
         else:
@@ -169,6 +213,16 @@ class Survey:
                 f"none of the {len(self._seen)} pages in {names} could be used; "
                 f"{first.source_path}: {first.reason}"
             )
+
+
+def _same_addresses(urls: Mapping[str, str]) -> list[PageFailure]:
+    return [
+        PageFailure(
+            first,
+            f"its address {url} is also that of {' and '.join(others)}; a site shows only one",
+        )
+        for url, (first, *others) in clashes(urls).items()
+    ]
 
 
 def _below(source_path: str, folder: str) -> bool:

@@ -23,11 +23,15 @@ class Placing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A page that was read, its structure, and what of it wants a look."""
+    """A page that was read, its structure, and what of it wants a look.
+
+    `links` are those that the reader of its format met; `links.references` knows them all.
+    """
 
     document: Document
     structure: Outline
     warnings: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 def content_hash(content: bytes) -> str:
@@ -54,7 +58,8 @@ def read_document(page: SourcePage, site: Placing) -> Read | Left:
         front_matter=parsed.front_matter,
         attributes=attributes_of(parsed.front_matter),
     )
-    return Read(document, parsed.structure, (*page.warnings, *parsed.warnings))
+    warnings = (*page.warnings, *parsed.warnings)
+    return Read(document, parsed.structure, warnings, parsed.links)
 
 
 def _title(parsed: Parsed, site_path: str, shown: str) -> str:

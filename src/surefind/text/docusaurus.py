@@ -14,6 +14,7 @@ from typing import Self
 from urllib.parse import quote
 
 from surefind.model import Left, Place
+from surefind.text.docusaurus_links import link_addresses
 from surefind.text.docusaurus_options import Locale, Plugin, Settings, join_paths
 from surefind.text.sites import encode_uri, glob_expression
 
@@ -104,6 +105,9 @@ class DocusaurusSite:
         if isinstance(slug, Left):
             return slug
         return self._at(source, slug, self._versions[source.plugin.id][source.version])
+
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        return link_addresses(self._settings, self._versions, link, page_url)
 
     def _translated(self, site_path: str) -> _Source | Left | None:
         folder = f"{self._settings.translations}/"

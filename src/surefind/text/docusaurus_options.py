@@ -117,6 +117,12 @@ class Settings:
         else:
             self.plugins = tuple(self._plugins(readable=bool(values)))
 
+    @property
+    def locales(self) -> tuple[Locale, ...]:
+        """Those that the config names, the default one first."""
+        names = dict.fromkeys((self.default_locale, *self._locales))
+        return tuple(self.named(name) for name in names)
+
     def locale(self, folder: str) -> Locale | None:
         """The locale that keeps its translations in this folder; None where the site has none."""
         names = (*self._locales, folder) if self.any_locale else self._locales

@@ -11,7 +11,7 @@ from surefind.model import Left, Place
 from surefind.text.front_matter import split_front_matter
 from surefind.text.includes import Inclusions, ReadFile, expand_includes
 from surefind.text.mkdocs_config import MkDocsConfig
-from surefind.text.sites import glob_expression
+from surefind.text.sites import addresses_below, glob_expression
 from surefind.text.snippets import expand_snippets
 
 _MARKDOWN = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
@@ -93,6 +93,9 @@ class MkDocsSite:
         if self._snippets is not None:
             body = expand_snippets(body, self._snippets, inclusions)
         return text[:start] + body, tuple(inclusions.warnings)
+
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        return addresses_below(self._base_url, link, page_url)
 
     def _left_out(self, site_path: str) -> str:
         if not site_path.startswith(self._folder):

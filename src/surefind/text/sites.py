@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from surefind.model import Left, Place
+from surefind.model import Place
 from surefind.text.urls import page_url, reader_url
 
 _GLOB_LENGTH = 200  # a longer pattern, or one with more stars, could take for ever to match
@@ -12,6 +12,12 @@ _GLOB_STARS = 12
 _GLOB_PART = re.compile(r"\*\*/|\*\*+|\*|\?|\{[^{}]*\}|\[!?[^\]\[\\]+\]|.", re.DOTALL)
 _URI_SAFE = ";,/:@&=+$-_.!~*'()"
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_INDEX_FILE = re.compile(r"/index\.html?$")
+_ENDINGS = (
+    *("", ".md", ".mdx", ".markdown", ".rst", ".html", ".txt"),
+    *("/index.md", "/index.mdx", "/README.md", "/readme.md", "/_index.md", "/index.rst"),
+    "/index.html",
+)
 
 
 class PlainSite:
@@ -26,6 +32,10 @@ class PlainSite:
         front_matter: Mapping[str, object],  # noqa: ARG002 - a plain site does not read it
     ) -> Place:
         return Place(page_url(site_path, self._base_url))
+
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        """A page may be served with a slash at its end, which moves what its links lead to."""
+        return addresses_below(self._base_url, link, page_url, f"{page_url.rstrip('/')}/")
 
 
 class ReaderSite:
@@ -42,14 +52,43 @@ class ReaderSite:
     ) -> Place:
         return Place(reader_url(self._collection, f"{self._folder}/{site_path}"))
 
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        """Nobody knows what serves the pages: any usual spelling of a neighbour will do."""
+        if link.startswith("/"):
+            return ()
+        folder = reader_url(self._collection, self._folder)
+        found = addresses_below(folder, link, page_url, f"{page_url.rstrip('/')}/")
+        return tuple(url.rstrip("/") + ending for url in found for ending in _ENDINGS)
 
-def clashes(places: Mapping[str, Place | Left]) -> dict[str, tuple[str, ...]]:
-    """The addresses that more than one page claims, and those pages: a site can serve only one."""
+
+def clashes(urls: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The addresses that more than one page claims, and those pages: a site can serve only one.
+
+    `urls` holds each page's own, by its path.
+    """
     pages: dict[str, list[str]] = {}
-    for site_path, place in sorted(places.items()):
-        if isinstance(place, Place):
-            pages.setdefault(place.url.rstrip("/"), []).append(site_path)
+    for path, url in sorted(urls.items()):
+        pages.setdefault(address_key(url), []).append(path)
     return {url: tuple(paths) for url, paths in pages.items() if len(paths) > 1}
+
+
+def address_key(url: str) -> str:
+    """Equal for spellings of one address: a slash at the end or not, `%20` or a space."""
+    return unquote(_INDEX_FILE.sub("", url)).rstrip("/")
+
+
+def addresses_below(base_url: str, link: str, *page_urls: str) -> tuple[str, ...]:
+    """Where a link leads, seen from each of the addresses; none where it leaves the site."""
+    try:
+        found = dict.fromkeys(_path_of(urljoin(url, link)) for url in page_urls)
+    except ValueError:  # brackets that hold no address
+        return ()
+    base = base_url.rstrip("/")
+    return tuple(url for url in found if url == base or url.startswith(f"{base}/"))
+
+
+def _path_of(url: str) -> str:
+    return urlsplit(url)._replace(query="", fragment="").geturl()
 
 
 def encode_uri(path: str) -> str:

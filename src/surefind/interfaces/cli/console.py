@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from surefind.bootstrap import Application
+    from surefind.model import BrokenLink
     from surefind.services.building import Progress
 
 T = TypeVar("T")
@@ -49,6 +50,10 @@ def show(text: str) -> None:
 
 def show_json(value: Any) -> None:
     show(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def broken_lines(links: tuple[BrokenLink, ...]) -> list[str]:
+    return [f"broken   {item.source_path}: {item.link}: {item.reason}" for item in links]
 
 
 def run(

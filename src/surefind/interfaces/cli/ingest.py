@@ -9,6 +9,7 @@ from surefind.interfaces.cli.console import (
     AsJson,
     Collection,
     DataDir,
+    broken_lines,
     note,
     progress_display,
     run,
@@ -61,6 +62,9 @@ def ingest(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
     ] = False,
+    check_links: Annotated[
+        bool, typer.Option("--check-links", help="List links between pages that lead nowhere.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn documentation into a searchable collection.
@@ -77,6 +81,7 @@ def ingest(
                 rebuild=rebuild,
                 allow_shrink=allow_shrink,
                 dry_run=dry_run,
+                check_links=check_links,
                 websites=site or [],
                 crawl={
                     "include": tuple(include or ()),
@@ -155,4 +160,7 @@ def _notes(report: "IngestReport") -> list[str]:
         ("failed", report.failures),
     ):
         lines += [f"  {verb:<8} {note.source_path}: {note.reason}" for note in notes]
+    if report.broken_links is not None:
+        lines.append(f"  links    {len(report.broken_links) or 'none'} broken")
+        lines += [f"  {line}" for line in broken_lines(report.broken_links)]
     return lines

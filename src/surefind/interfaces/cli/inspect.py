@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefind.interfaces.cli.console import AsJson, Collection, run, show, show_json
+from surefind.interfaces.cli.console import (
+    AsJson,
+    Collection,
+    DataDir,
+    broken_lines,
+    run,
+    show,
+    show_json,
+)
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
@@ -19,6 +27,11 @@ def inspect(
         typer.Option(help="The address of the site the page is published on, for its links."),
     ] = None,
     collection: Collection = None,
+    data_dir: DataDir = None,
+    check_links: Annotated[
+        bool,
+        typer.Option("--check-links", help="List its links to pages that were not ingested."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a page would become: its address, its chunks, and what wants a look.
@@ -31,9 +44,9 @@ def inspect(
         raise InputError(f"{page} is a folder; name one page of it")
 
     async def work(application: "Application") -> "Inspection":
-        return await application.inspect(page)
+        return await application.inspect(page, check_links=check_links)
 
-    inspection = run(work, base_url=base_url, collection=collection)
+    inspection = run(work, base_url=base_url, collection=collection, data_dir=data_dir)
     if as_json:
         from surefind.interfaces.native import inspection_json
 
@@ -57,6 +70,9 @@ def described(inspection: "Inspection") -> str:
     }
     lines = [f"{name:<8} {value}" for name, value in facts.items() if value]
     lines += [f"warning  {warning}" for warning in inspection.warnings]
+    if inspection.broken_links is not None:
+        lines.append(f"links    {len(inspection.broken_links) or 'none'} broken")
+        lines += broken_lines(inspection.broken_links)
     for chunk in inspection.chunks:
         anchor = f"#{chunk.anchor}" if chunk.anchor else ""
         lines += [

@@ -1,0 +1,172 @@
+"""The links of a page and the anchors that others may link to, as its source spells them.
+
+Markdown is scanned, not parsed: one pass over the lines, in time that grows with the page alone.
+What is in doubt counts as an anchor and not as a link, since a link that is called broken and is
+not costs more trust than one that is missed.
+"""
+
+import posixpath
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from surefind.text.markdown import Heading, Outline
+from surefind.text.mdx import strip_comments
+from surefind.text.slugs import anchor_of
+
+_MAX_LENGTH = 2_000
+_FENCE = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})")
+_TICKS = re.compile(r"(`+)")
+_INLINE = re.compile(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*))(?=[\s)])")
+_DEFINITION = re.compile(r"[ \t>]{0,12}\[(?!\^)[^\]\n]{1,999}\]:[ \t]*<?([^\s<>]+)")
+_TAG = re.compile(r"<(?:a|area|Link)\s[^<>]{0,2000}", re.IGNORECASE)
+_TARGET = re.compile(r"\s(?:href|to)\s*=\s*\{?\s*(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.IGNORECASE)
+_AUTOLINK = re.compile(r"<(https?://[^\s<>]+)>")
+_ID = re.compile(r"\b(?:id|name)\s*=\s*\{?\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|([^\s\"'{}<>]+))")
+_ATTRIBUTE_LIST = re.compile(r"\{[:/*]{0,2}[ \t]*(?:[.\w=\"'-]+[ \t]+){0,5}#([^\s{}*]+)")
+_DIRECTIVE_TARGET = re.compile(r"^[ \t]*(?:\.\. _([^:\n]+):|\(([\w.-]+)\)=)", re.MULTILINE)
+_LISTED_NAME = re.compile(r"^[ \t]*\|[ \t]*`([^`|\s]+)`", re.MULTILINE)
+_IMPORTS_PAGE = re.compile(r"^import\s[^\n]{0,500}\.mdx?[\"'];?[ \t]*$", re.MULTILINE)
+_MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
+_COMMENT = ("{/*", "*/}")
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """`links` as they are spelled, each once; `anchors` are all fragments that lead somewhere.
+
+    They are `whole` where no part of the page comes from another file, and the page is no part.
+    """
+
+    links: tuple[str, ...]
+    anchors: frozenset[str]
+    whole: bool = True
+
+
+def references(
+    content: bytes, suffix: str, structure: Outline, found_links: Iterable[str] = ()
+) -> References:
+    """Of a page as it lies at its source; `found_links` are those that its own reader has met."""
+    raw = content.decode("utf-8", "replace")
+    lines = _prose(raw) if suffix in _MARKDOWN else ()
+    links = dict.fromkeys((*_markdown_links(lines), *found_links))
+    ids = list(_named(raw))
+    if suffix == ".mdx":  # components make anchors of the names that a table lists
+        ids += _LISTED_NAME.findall(raw)
+    headings = (heading.anchor for heading in structure.headings)
+    slugs = _python_markdown_slugs(structure.headings)
+    return References(
+        tuple(link for link in links if 0 < len(link) <= _MAX_LENGTH),
+        frozenset((*headings, *slugs, *ids)),
+        whole=suffix != ".mdx" or _IMPORTS_PAGE.search(raw) is None,
+    )
+
+
+def suffix_of(path: str) -> str:
+    """`.md` of `guide/install.md`; a version such as `guide/1.2` has none."""
+    suffix = posixpath.splitext(path)[1].lower()
+    return suffix if suffix[1:2].isalpha() else ""
+
+
+# --- Markdown ---------------------------------------------------------------------------------
+
+
+def _prose(text: str) -> Iterator[str]:
+    """The lines that are neither code nor comment. A fence that is never closed runs to the end."""
+    fence = ""
+    for line in _without_comments(strip_comments(text)).splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            run = line.strip(" \t>")
+            if run.startswith(fence) and not run.strip(fence[0]):
+                fence = ""
+        elif mark is not None:
+            fence = mark.group(1)
+        else:
+            yield _without_code_spans(line)
+
+
+def _without_comments(text: str) -> str:
+    """By `find`: a pattern would look for the end of each that is never closed."""
+    opening, closing = _COMMENT
+    kept, position = [], 0
+    while (start := text.find(opening, position)) >= 0:
+        end = text.find(closing, start)
+        if end < 0 or _looks_like_id(text[start : end + len(closing)]):
+            end = start  # kept: it names a heading, or is no comment at all
+            kept.append(text[position : end + len(opening)])
+            position = end + len(opening)
+            continue
+        kept.append(text[position:start])
+        position = end + len(closing)
+    return "".join((*kept, text[position:]))
+
+
+def _looks_like_id(comment: str) -> bool:
+    return len(comment) < _MAX_LENGTH and _ATTRIBUTE_LIST.match(comment) is not None
+
+
+def _without_code_spans(line: str) -> str:
+    """A span ends at the next run of as many backticks; a run that has no match is just text."""
+    parts = _TICKS.split(line)
+    if len(parts) < 4:
+        return line
+    following: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for place in range(len(parts) - 2, 0, -2):
+        length = len(parts[place])
+        if length in following:
+            ends[place] = following[length]
+        following[length] = place
+    kept, place = [parts[0]], 1
+    while place < len(parts):
+        place = ends.get(place, place) + 1
+        kept.append(parts[place])
+        place += 1
+    return " ".join(kept)
+
+
+def _markdown_links(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        for match in _INLINE.finditer(line):
+            yield (match.group(1) or match.group(2) or "").strip()
+        definition = _DEFINITION.match(line)
+        if definition is not None:
+            yield definition.group(1)
+        if "<" in line:
+            yield from _AUTOLINK.findall(line)
+            for tag in _TAG.finditer(line):
+                target = _TARGET.search(tag.group())
+                if target is not None:
+                    yield (target.group(1) or target.group(2) or "").strip()
+
+
+# --- anchors ----------------------------------------------------------------------------------
+
+
+def _named(raw: str) -> Iterator[str]:
+    """Ids of tags, of attribute lists, and the targets of reStructuredText and MyST."""
+    for pattern in (_ID, _ATTRIBUTE_LIST):
+        for match in pattern.finditer(raw):
+            yield next(group for group in match.groups() if group)
+    for match in _DIRECTIVE_TARGET.finditer(raw):
+        yield _docutils_id(match.group(1) or match.group(2))
+
+
+def _docutils_id(name: str) -> str:
+    return name.strip().replace("_", "-").lower()
+
+
+def _python_markdown_slugs(headings: Iterable[Heading]) -> Iterator[str]:
+    """MkDocs' own anchors: letters of ASCII alone, and `_1` after what is there already."""
+    seen: Counter[str] = Counter()
+    for heading in headings:
+        if not heading.anchor.startswith(anchor_of(heading.title)):
+            continue  # it was given one
+        plain = unicodedata.normalize("NFKD", heading.title).encode("ascii", "ignore").decode()
+        slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+        seen[slug] += 1
+        repeats = seen[slug] - bool(slug)
+        yield f"{slug}_{repeats}" if repeats else slug
