@@ -20,6 +20,7 @@ from surefind.model import (
 )
 from surefind.services import ingest as ingest_module
 from surefind.services.inspect import inspect
+from surefind.text.sites import PlainSite
 from unit.installation import Crash, Installation
 
 GUIDE = "# Guide\n\nwelcome\n\n## Install\n\nrun the installer\n\n## Use\n\nask a question"
@@ -442,6 +443,24 @@ async def test_a_page_that_its_site_leaves_out_is_removed_and_listed(home: Insta
     assert report.removed_pages == ("docs/guide/b.md",)
     assert [(n.source_path, n.reason) for n in report.left_out] == [("docs/guide/b.md", "a draft")]
     assert len(await home.texts()) == 2
+
+
+async def test_a_page_that_surefind_stumbles_over_is_named_and_the_rest_goes_on(
+    home: Installation,
+) -> None:
+    class Stumbling(PlainSite):
+        def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place:
+            if front_matter.get("trap"):
+                raise RuntimeError("a fault of our own")
+            return super().place(site_path, front_matter)
+
+    source = PageSource({**PAGES, "trap.md": "---\ntrap: yes\n---\nx"})
+    source.site = Stumbling("https://x.org")
+    report = await _ingest_from(home, source)
+    assert len(await home.texts()) == 3
+    [failure] = report.failures
+    assert failure.source_path == "docs/trap.md"
+    assert "(RuntimeError: a fault of our own); please report it" in failure.reason
 
 
 async def test_a_page_that_its_source_knows_to_be_unchanged_stays(home: Installation) -> None:

@@ -1,6 +1,10 @@
 """Reading the sources: page by page, what is new, what changed, what stays, what is gone."""
 
+import asyncio
+import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -21,8 +25,10 @@ from surefind.services.draft import Base
 from surefind.services.links import Home, LinkCheck
 from surefind.services.planning import Changes
 from surefind.text.chunking import chunk_document
-from surefind.text.documents import content_hash, read_document
+from surefind.text.documents import Read, content_hash, read_document
 from surefind.text.sites import clashes
+
+_log = logging.getLogger(__name__)
 
 
 class Target(Protocol):
@@ -41,6 +47,14 @@ class Rehearsal:
 
     async def remove(self, source_path: str) -> None:
         pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A page that was read, and its chunks, each with the number of its terms."""
+
+    read: Read
+    chunks: tuple[tuple[Chunk, int], ...]
 
 
 class Survey:
@@ -113,7 +127,7 @@ class Survey:
             if not old.chunks:
                 self.changes.empty_pages.append(page.source_path)
             if self._links is not None:
-                self._look_for_links(page, source, self._links)
+                await asyncio.to_thread(self._look_for_links, page, source, self._links)
         else:
             await self._parse(page, old, source)
 
@@ -126,37 +140,55 @@ class Survey:
                 self._links.know(source_path, old.url)
 
     def _look_for_links(self, page: SourcePage, source: Source, links: LinkCheck) -> None:
-        read = read_document(page, source.site)
-        if not isinstance(read, Left):
-            links.add(page, Home.of(page, source), read)
+        """What was read once can be read again; should it not be, its links stay unjudged."""
+        with suppress(Exception):
+            read = read_document(page, source.site)
+            if not isinstance(read, Left):
+                links.add(page, Home.of(page, source), read)
 
     async def _parse(self, page: SourcePage, old: DocumentRecord | None, source: Source) -> None:
-        changes, tools = self.changes, self._tools
+        """One bad page never stops a run, not even one that finds a fault in surefind itself."""
+        changes = self.changes
         try:
-            read = read_document(page, source.site)
+            cut = await asyncio.to_thread(self._cut, page, source)
         except InputError as error:
             self._fail(PageFailure(page.source_path, str(error)))
             return
-        if isinstance(read, Left):
-            changes.left_out.append(PageFailure(page.source_path, read.reason))
+        except Exception as error:  # noqa: BLE001 - of any kind: the page is from outside
+            _log.debug("%s can't be read", page.source_path, exc_info=True)
+            reason = f"surefind can't read it ({type(error).__name__}: {error}); please report it"
+            self._fail(PageFailure(page.source_path, reason))
+            return
+        if isinstance(cut, Left):
+            changes.left_out.append(PageFailure(page.source_path, cut.reason))
             if self._links is not None:
                 self._links.leave(page.source_path)
             if old is not None:
                 await self._remove(page.source_path)
             return
-        changes.warnings += [PageFailure(page.source_path, text) for text in read.warnings]
-        self._urls[page.source_path] = read.document.url
+        document = cut.read.document
+        changes.warnings += [PageFailure(page.source_path, text) for text in cut.read.warnings]
+        self._urls[page.source_path] = document.url
+        await self._put(document, cut.chunks)
+        (changes.changed if old else changes.added).append(page.source_path)
+        if not cut.chunks:
+            changes.empty_pages.append(page.source_path)
+            if old is not None and old.chunks:
+                changes.emptied.append(page.source_path)
+
+    def _cut(self, page: SourcePage, source: Source) -> "_Cut | Left":
+        """All that takes time and asks nobody, so that it can be done in a thread."""
+        tools = self._tools
+        read = read_document(page, source.site)
+        if isinstance(read, Left):
+            return read
         if self._links is not None:
             self._links.add(page, Home.of(page, source), read)
         chunks = chunk_document(
             read.document, read.structure, tools.chunker, tools.embedder.count_tokens
         )
-        await self._put(read.document, chunks)
-        (changes.changed if old else changes.added).append(page.source_path)
-        if not chunks:
-            changes.empty_pages.append(page.source_path)
-            if old is not None and old.chunks:
-                changes.emptied.append(page.source_path)
+        terms = (tools.terms.length(chunk.passage) for chunk in chunks)
+        return _Cut(read, tuple(zip(chunks, terms, strict=True)))
 
     def _fail(self, failure: PageFailure) -> None:
         """The chunks it had stay. A folder that can't be read stands for all pages below it."""
@@ -171,16 +203,18 @@ class Survey:
         else:
             self.changes.pending += sorted(kept & self._pending)
 
-    async def _put(self, document: Document, chunks: Sequence[Chunk]) -> None:
+    async def _put(self, document: Document, chunks: Sequence[tuple[Chunk, int]]) -> None:
         old = await self._base.chunks(document.source_path)
-        records = [self._record(document, chunk, old.get(chunk.id)) for chunk in chunks]
+        records = [
+            self._record(document, chunk, terms, old.get(chunk.id)) for chunk, terms in chunks
+        ]
         await self._target.put(document, records)
         new = [record.chunk for record in records if old.get(record.chunk.id) != record]
+        stale = old.keys() - {record.chunk.id for record in records}
         self.changes.new_chunks += [chunk.id for chunk in new]
-        self.changes.replaced += sum(chunk.id in old for chunk in new)
-        self.changes.replaced += len(old.keys() - {chunk.id for chunk in chunks})
+        self.changes.replaced += sum(chunk.id in old for chunk in new) + len(stale)
         self.changes.new_tokens += sum(chunk.tokens for chunk in new)
-        self.changes.stale_chunks += old.keys() - {chunk.id for chunk in chunks}
+        self.changes.stale_chunks += stale
 
     async def _remove(self, source_path: str) -> None:
         stale = await self._base.chunks(source_path)
@@ -189,7 +223,9 @@ class Survey:
         self.changes.removed.append(source_path)
         await self._target.remove(source_path)
 
-    def _record(self, document: Document, chunk: Chunk, old: ChunkRecord | None) -> ChunkRecord:
+    def _record(
+        self, document: Document, chunk: Chunk, terms: int, old: ChunkRecord | None
+    ) -> ChunkRecord:
         same_text = old is not None and old.chunk.content_hash == chunk.content_hash
         return ChunkRecord(
             chunk=chunk,
@@ -200,7 +236,7 @@ class Survey:
             locale=document.locale,
             attributes=document.attributes,
             created_at=old.created_at if old is not None and same_text else self._now,
-            term_count=self._tools.terms.length(chunk.passage),
+            term_count=terms,
         )
 
     def _check_anything_read(self, names: str) -> None:
