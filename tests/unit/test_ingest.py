@@ -456,7 +456,7 @@ async def test_a_page_that_surefind_stumbles_over_is_named_and_the_rest_goes_on(
 
     source = PageSource({**PAGES, "trap.md": "---\ntrap: yes\n---\nx"})
     source.site = Stumbling("https://x.org")
-    report = await _ingest_from(home, source)
+    report = await home.ingest_from(source)
     assert len(await home.texts()) == 3
     [failure] = report.failures
     assert failure.source_path == "docs/trap.md"
