@@ -19,6 +19,9 @@ from surefind.services.lexical import TermReader
 from surefind.services.reading import CollectionReader, Readers
 from surefind.services.search import Searcher
 
+GUIDE = "# Guide\n\nwelcome\n\n## Install\n\nrun the installer\n\n## Use\n\nask a question"
+PAGES = {"index.md": "# Home\n\nhello", "guide/a.md": GUIDE, "guide/b.md": "# Other\n\nwords"}
+
 
 @dataclass
 class Installation:

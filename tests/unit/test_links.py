@@ -10,7 +10,7 @@ from surefind.text.links import References, references, suffix_of
 
 def found(text: str, suffix: str = ".md") -> References:
     parsed = parse(text.encode(), suffix)
-    return references(text.encode(), suffix, parsed.structure, parsed.links)
+    return references(text.encode(), suffix, parsed.structure)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_links_of_html_and_restructured_text() -> None:
     html = '<main><a href="b.html#x">b</a><p id="here">text</p><a name=old></a></main>'
     assert found(html, ".html").links == ("b.html#x",)
     assert {"here", "old"} <= found(html, ".html").anchors
-    rst = "Title\n=====\n\n.. _my_label:\n\n`a <b.html>`_\n"
-    assert found(rst, ".rst").links == ("b.html",)
+    rst = "Title\n=====\n\n.. _my_label:\n\n`a <b.html>`_ c_\n\n.. _c: d.html\n"
+    assert found(rst, ".rst").links == ("b.html", "d.html")
     assert "my-label" in found(rst, ".rst").anchors
 
 

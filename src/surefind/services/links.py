@@ -78,7 +78,7 @@ class LinkCheck:
 
     def add(self, page: SourcePage, home: Home, read: Read) -> None:
         suffix = page.suffix or suffix_of(page.site_path)
-        found = references(page.content, suffix, read.structure, read.links)
+        found = references(page.content, suffix, read.structure)
         partial = posixpath.basename(page.source_path).startswith("_")
         judged = found.whole and not partial and suffix != ".txt"
         self._know(

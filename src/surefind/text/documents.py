@@ -23,15 +23,11 @@ class Placing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A page that was read, its structure, and what of it wants a look.
-
-    `links` are those that the reader of its format met; `links.references` knows them all.
-    """
+    """A page that was read, its structure, and what of it wants a look."""
 
     document: Document
     structure: Outline
     warnings: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
 
 
 def content_hash(content: bytes) -> str:
@@ -59,7 +55,7 @@ def read_document(page: SourcePage, site: Placing) -> Read | Left:
         attributes=attributes_of(parsed.front_matter),
     )
     warnings = (*page.warnings, *parsed.warnings)
-    return Read(document, parsed.structure, warnings, parsed.links)
+    return Read(document, parsed.structure, warnings)
 
 
 def _title(parsed: Parsed, site_path: str, shown: str) -> str:

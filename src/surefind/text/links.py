@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from surefind.text.html_facts import read_facts
 from surefind.text.markdown import Heading, Outline
 from surefind.text.mdx import strip_comments
 from surefind.text.slugs import anchor_of
@@ -29,6 +30,10 @@ _ATTRIBUTE_LIST = re.compile(r"\{[:/*]{0,2}[ \t]*(?:[.\w=\"'-]+[ \t]+){0,5}#([^\
 _DIRECTIVE_TARGET = re.compile(r"^[ \t]*(?:\.\. _([^:\n]+):|\(([\w.-]+)\)=)", re.MULTILINE)
 _LISTED_NAME = re.compile(r"^[ \t]*\|[ \t]*`([^`|\s]+)`", re.MULTILINE)
 _IMPORTS_PAGE = re.compile(r"^import\s[^\n]{0,500}\.mdx?[\"'];?[ \t]*$", re.MULTILINE)
+_RESTRUCTURED = re.compile(
+    r"<([^<>`\s]{1,2000})>`_|^\.\. _[^:\n]{1,500}:[ \t]+(\S+)[ \t]*$", re.MULTILINE
+)
+_HTML = frozenset({".html", ".htm"})
 _MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
 _COMMENT = ("{/*", "*/}")
 
@@ -45,13 +50,10 @@ class References:
     whole: bool = True
 
 
-def references(
-    content: bytes, suffix: str, structure: Outline, found_links: Iterable[str] = ()
-) -> References:
-    """Of a page as it lies at its source; `found_links` are those that its own reader has met."""
+def references(content: bytes, suffix: str, structure: Outline) -> References:
+    """Of a page as it lies at its source."""
     raw = content.decode("utf-8", "replace")
-    lines = _prose(raw) if suffix in _MARKDOWN else ()
-    links = dict.fromkeys((*_markdown_links(lines), *found_links))
+    links = dict.fromkeys(_links(content, raw, suffix))
     ids = list(_named(raw))
     if suffix == ".mdx":  # components make anchors of the names that a table lists
         ids += _LISTED_NAME.findall(raw)
@@ -68,6 +70,16 @@ def suffix_of(path: str) -> str:
     """`.md` of `guide/install.md`; a version such as `guide/1.2` has none."""
     suffix = posixpath.splitext(path)[1].lower()
     return suffix if suffix[1:2].isalpha() else ""
+
+
+def _links(content: bytes, raw: str, suffix: str) -> Iterable[str]:
+    if suffix in _MARKDOWN:
+        return _markdown_links(_prose(raw))
+    if suffix in _HTML:
+        return read_facts(content, "").links
+    if suffix == ".rst":
+        return (match.group(1) or match.group(2) for match in _RESTRUCTURED.finditer(raw))
+    return ()
 
 
 # --- Markdown ---------------------------------------------------------------------------------

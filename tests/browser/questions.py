@@ -1,0 +1,3 @@
+"""What the browser asks in more than one suite."""
+
+QUESTION = "how often should I water tomatoes"

@@ -1,0 +1,98 @@
+"""How the search page shows passages, in a real browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from browser.conftest import Page
+
+
+def test_words_of_the_question_are_marked_in_all_their_forms(page: Page) -> None:
+    """Stop words are not: they would mark every line."""
+    page.ask("how do I water the tomato")
+    marked = {mark.text.lower() for mark in page.find_all(".hit:first-child mark")}
+    assert marked == {"water", "watering", "tomatoes"}
+
+
+def test_the_heading_is_not_said_twice_and_code_is_set_as_code(page: Page) -> None:
+    page.ask("kneading dough")
+    passage = page.find(".hit:first-child .passage")
+    assert passage.text.startswith("Knead the dough for ten minutes")
+    assert [code.text for code in page.find_all(".hit:first-child pre")] == ["timer --minutes 10"]
+
+
+def test_a_passage_that_begins_inside_code_is_told_apart_from_its_prose(page: Page) -> None:
+    page.ask("preheating alarm")
+    code, prose = page.find(".hit:first-child pre"), page.find_all(".hit:first-child .passage p")
+    assert code.text.splitlines()[-1] == "zone_149 = 149 degrees"
+    told = "The preheating alarm rings when every zone is warm."
+    assert [each.get_attribute("textContent") for each in prose] == [told]
+
+
+def test_a_passage_that_is_cut_shows_the_words_that_were_sought(page: Page) -> None:
+    page.ask("preheating alarm")
+    assert page.find(".hit .more").text == "Show all"
+    inside = page.run(
+        "const box = selector => document.querySelector(selector).getBoundingClientRect();"
+        "const [word, passage] = [box('.passage mark'), box('.passage')];"
+        "return passage.top <= word.top && word.bottom <= passage.bottom"
+    )
+    assert inside
+
+
+def test_a_long_passage_opens_and_closes(page: Page) -> None:
+    page.ask("proving time of a sourdough loaf")
+    passage, button = page.find(".hit .passage"), page.find(".hit .more")
+    cut = passage.size["height"]
+    assert (button.text, button.get_attribute("aria-expanded")) == ("Show all", "false")
+    button.click()
+    assert passage.size["height"] > 2 * cut
+    assert (button.text, button.get_attribute("aria-expanded")) == ("Show less", "true")
+    button.click()
+    assert passage.size["height"] == cut
+
+
+def test_a_short_passage_has_nothing_to_open(page: Page) -> None:
+    page.ask("pruning side shoots")
+    assert page.headings[0] == "Pruning side shoots"
+    assert not page.find(".hit .more").is_displayed()
+
+
+def test_markup_in_a_passage_is_shown_and_never_run(page: Page) -> None:
+    page.ask("hostile passage")
+    first = page.find(".hit")
+    for text in (
+        'Hostile <img src=x onerror="window.pwned=1"> heading',
+        '<script>window.pwned = 1; alert("pwned")</script>',
+        '</mark></p></div><b id="smuggled">bold</b> & <svg onload="window.pwned=1">',
+    ):
+        assert text in first.text
+    assert page.find_all("#hits :is(script, img, svg, b), #smuggled, a[href^=javascript]") == []
+    assert page.run("return window.pwned") is None
+
+
+def test_markup_in_a_question_is_shown_and_never_run(page: Page) -> None:
+    question = '<img src=x onerror="window.pwned=1">'
+    page.ask(question)
+    assert page.find_all("main img") == []
+    assert page.run("return window.pwned") is None
+
+
+def test_markup_in_a_page_of_the_reader_is_shown_and_never_run(page: Page) -> None:
+    page.ask("hostile passage")
+    page.find(".hit h2 a").click()
+    page.wait(lambda: page.find_all("section:target"), "the reader's page")
+    assert 'alert("pwned")</script>' in page.find("section:target").text
+    assert page.find_all("article :not(section), script") == []
+    assert page.run("return window.pwned") is None
+
+
+def test_the_policy_keeps_inline_scripts_from_running(page: Page) -> None:
+    page.run(
+        "const script = document.createElement('script');"
+        "script.textContent = 'window.pwned = 1';"
+        "document.body.append(script)"
+    )
+    assert page.run("return window.pwned") is None
+    assert any("Content Security Policy" in complaint for complaint in page.complaints())

@@ -1,0 +1,79 @@
+"""Embedders and caches that are exact, in memory, and fail on demand."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from surefind.errors import EmbeddingError
+from surefind.model import (
+    EmbedderFingerprint,
+)
+from surefind.ports import Matrix, Vector
+
+WORDS = re.compile(r"\w+")
+
+
+class WordEmbedder:
+    """Texts that share words are near each other. `fail_at` makes the nth passage call fail."""
+
+    def __init__(self, dimensions: int = 32, weights: str = "words-1") -> None:
+        self.dimensions = dimensions
+        self.weights = weights
+        self.calls = 0
+        self.passages: list[str] = []
+        self.fail_at: int | None = None
+
+    @property
+    def fingerprint(self) -> EmbedderFingerprint:
+        return EmbedderFingerprint("fake", "words", self.dimensions, self.weights, "")
+
+    @property
+    def max_tokens(self) -> int:
+        return 8192
+
+    def count_tokens(self, passage: str) -> int:
+        return len(WORDS.findall(passage))
+
+    async def embed_passages(self, passages: Sequence[str]) -> Matrix:
+        self.calls += 1
+        if self.fail_at == self.calls:
+            raise EmbeddingError("the fake embedder fails, as it was told to")
+        self.passages += passages
+        rows = [self._embed(passage) for passage in passages]
+        return np.stack(rows) if rows else np.empty((0, self.dimensions), dtype=np.float32)
+
+    async def embed_query(self, query: str) -> Vector:
+        return self._embed(query)
+
+    async def close(self) -> None:
+        pass
+
+    def _embed(self, text: str) -> Vector:
+        vector = np.full(self.dimensions, 1e-3, dtype=np.float32)
+        for word in WORDS.findall(text.lower()):
+            digest = hashlib.sha256(word.encode()).digest()
+            vector[digest[0] % self.dimensions] += 1.0
+            vector[digest[1] % self.dimensions] += 0.5
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+class MemoryCache:
+    def __init__(self) -> None:
+        self._vectors: dict[tuple[EmbedderFingerprint, str, str], Vector] = {}
+
+    async def read(
+        self, fingerprint: EmbedderFingerprint, input_type: str, passages: Sequence[str]
+    ) -> Mapping[str, Vector]:
+        keys = {passage: (fingerprint, input_type, passage) for passage in passages}
+        return {text: self._vectors[key] for text, key in keys.items() if key in self._vectors}
+
+    async def write(
+        self, fingerprint: EmbedderFingerprint, input_type: str, vectors: Mapping[str, Vector]
+    ) -> None:
+        for passage, vector in vectors.items():
+            self._vectors[fingerprint, input_type, passage] = vector
+
+    async def close(self) -> None:
+        pass

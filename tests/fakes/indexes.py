@@ -1,0 +1,118 @@
+"""An exact index in memory: what the real one is compared with."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+import numpy as np
+
+from surefind.errors import StoreError
+from surefind.model import (
+    ChunkRecord,
+    GenerationRef,
+    Ranking,
+)
+from surefind.ports import DenseProbe, IndexEntry, Matrix, TermProbe
+from surefind.services.filtering import failing
+
+
+class MemoryIndexStore:
+    """An exact index: what the real one is compared with."""
+
+    def __init__(self) -> None:
+        self.generations: dict[GenerationRef, dict[UUID, IndexEntry]] = {}
+
+    async def require_room(self, points: int, dimensions: int) -> None:
+        pass
+
+    async def create(
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+    ) -> "MemoryIndexWriter":
+        entries = dict(self.generations[copy_of]) if copy_of else {}
+        self.generations[ref] = entries
+        return MemoryIndexWriter(entries, dimensions)
+
+    async def open(self, ref: GenerationRef) -> "MemoryIndex":
+        if ref not in self.generations:
+            raise StoreError(f"generation {ref} has no index")
+        return MemoryIndex(dict(self.generations[ref]))
+
+    async def drop(self, ref: GenerationRef) -> None:
+        self.generations.pop(ref, None)
+
+
+class MemoryIndexWriter:
+    def __init__(self, entries: dict[UUID, IndexEntry], dimensions: int) -> None:
+        self._entries = entries
+        self._dimensions = dimensions
+
+    async def upsert(self, entries: Sequence[IndexEntry]) -> None:
+        for entry in entries:
+            if entry.vector.shape != (self._dimensions,) or not np.isfinite(entry.vector).all():
+                raise StoreError(f"the vector of {entry.record.chunk.id} is not right")
+        self._entries.update({entry.record.chunk.point_id: entry for entry in entries})
+
+    async def delete(self, point_ids: Sequence[UUID]) -> None:
+        for point_id in point_ids:
+            self._entries.pop(point_id, None)
+
+    async def finish(self) -> int:
+        return len(self._entries)
+
+    async def abandon(self) -> None:
+        pass
+
+
+class MemoryIndex:
+    def __init__(self, entries: Mapping[UUID, IndexEntry]) -> None:
+        self._entries = entries
+
+    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
+        return [self._answer(probe) for probe in probes]
+
+    async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
+        return {
+            point_id: replace(self._entries[point_id].record, term_count=0)
+            for point_id in point_ids
+            if point_id in self._entries
+        }
+
+    async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
+        missing = [point_id for point_id in point_ids if point_id not in self._entries]
+        if missing:
+            raise StoreError(f"there is no point {missing[0]}")
+        return np.stack([self._entries[point_id].vector for point_id in point_ids])
+
+    async def count(self) -> int:
+        return len(self._entries)
+
+    async def close(self) -> None:
+        pass
+
+    def _answer(self, probe: DenseProbe | TermProbe) -> Ranking:
+        scored = [
+            (self._score(probe, entry), point_id)
+            for point_id, entry in self._entries.items()
+            if (probe.among is None or point_id in probe.among)
+            and not failing(entry.record, probe.where)
+        ]
+        if isinstance(probe, TermProbe):
+            scored = [item for item in scored if item[0] > 0]
+        best = sorted(scored, key=lambda item: (-item[0], item[1].int))[: probe.limit]
+        return Ranking([point for _, point in best], [score for score, _ in best])
+
+    def _score(self, probe: DenseProbe | TermProbe, entry: IndexEntry) -> float:
+        if isinstance(probe, DenseProbe):
+            return float(probe.vector @ entry.vector / np.linalg.norm(entry.vector))
+        stored = dict(zip(entry.terms.ids, entry.terms.weights, strict=True))
+        return sum(
+            weight * stored[term] * self._idf(term)
+            for term, weight in zip(probe.terms.ids, probe.terms.weights, strict=True)
+            if term in stored
+        )
+
+    def _idf(self, term: int) -> float:
+        total = len(self._entries)
+        with_term = sum(term in entry.terms.ids for entry in self._entries.values())
+        return math.log((total - with_term + 0.5) / (with_term + 0.5) + 1)
