@@ -143,7 +143,7 @@ def versions() -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--copies", type=int, default=8, help="of docs-sample's 239 pages")
+    parser.add_argument("--copies", type=int, default=7, help="of docs-sample's 239 pages")
     arguments = parser.parse_args()
     tokenizer = locate(None, load().cache_dir, print) / TOKENIZER.name
     with tempfile.TemporaryDirectory() as scratch:

@@ -126,9 +126,14 @@ class _Page:
         first, *rest = piece.split("\n")
         self._source.append(first)
         self._write(first)
-        for line in rest:
+        for number, line in enumerate(rest, start=1):
             self._end_line()
             self._begin_line()
+            if number < len(rest) and not self._swallows and not self._after_label:
+                self._lines.extend(rest[number - 1 : -1])  # whole lines stay as they are
+                self._source.append(rest[-1])
+                self._write(rest[-1])
+                return
             self._source.append(line)
             self._write(line)
 

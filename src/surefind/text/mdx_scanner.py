@@ -56,6 +56,12 @@ class Scanner:
         self._borders = [border.start() for border in _BLOCK_BORDER.finditer(text)]
         self._last_embedded = {name: text.rfind(f"</{name}") for name in ("script", "style")}
         self._last_html_comment = text.rfind("-->")
+        self._handlers = {
+            "<": self._angle,
+            "{": self._brace,
+            "`": self._tick,
+            "\\": self._escape,
+        }
         self._line = 0
         self._admonitions = 0
         self._unwrapped: dict[int, int] = {}  # closing fences of code blocks that are MDX
@@ -123,11 +129,10 @@ class Scanner:
         return self._cut(line.end(1), line.end(), ": ".join(word for word in words if word))
 
     def _to_next_line(self, position: int) -> int:
-        handlers = {"<": self._angle, "{": self._brace, "`": self._tick, "\\": self._escape}
         while (special := _SPECIAL.search(self._text, position)) is not None:
             if special.group() == "\n":
                 return special.end()
-            position = handlers[special.group()](special.start())
+            position = self._handlers[special.group()](special.start())
         return len(self._text)
 
     def _escape(self, start: int) -> int:
@@ -244,6 +249,8 @@ def _prose(name: str, props: dict[str, str]) -> str:
 
 
 def _inline(title: str) -> str:
+    if _SPECIAL.search(title) is None:
+        return " ".join(title.split())
     cuts, _ = balanced(Scanner(title, jsx=True, lines=False).cuts())
     pieces, position = [], 0
     for cut in cuts:
