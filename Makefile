@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-parsing bench-memory lock clean
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory lock clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ bench-chunking: $(VENV)/dev model  ## Strategies and sizes of chunks, on labelle
 
 bench-quality: $(VENV)/dev model .venv-bench/installed  ## The whole system on judged questions, beside its parts alone
 	@$(BIN)/python bench/quality.py
+
+bench-search: $(VENV)/dev model  ## A search beside the bare engine calls it makes, from 1,000 to 100,000 chunks
+	@$(BIN)/python bench/search.py
 
 bench-parsing: $(VENV)/dev model .venv-bench/installed  ## Reading and chunking pages, beside LangChain and others
 	@$(BIN)/python bench/parsing.py

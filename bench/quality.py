@@ -137,6 +137,8 @@ def dbsf(*legs: Mapping[str, float]) -> dict[str, float]:
     """Each leg scaled between three standard deviations around its mean, and summed."""
     scores: dict[str, float] = {}
     for leg in legs:
+        if not leg:
+            continue
         values = np.array(list(leg.values()))
         low, width = values.mean() - 3 * values.std(), 6 * values.std()
         for point, score in leg.items():

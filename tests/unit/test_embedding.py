@@ -1,10 +1,13 @@
 """Nothing is embedded twice."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
 from fakes import MemoryCache, WordEmbedder
 from surefind.errors import EmbeddingError
+from surefind.ports import Vector
 from surefind.services import embedding
 from surefind.services.embedding import CachedEmbedder
 
@@ -69,3 +72,48 @@ async def test_the_last_queries_are_remembered_and_no_more(monkeypatch: pytest.M
     await embedder.embed_query("three")  # pushes out "two", which was asked longest ago
     assert await embedder.embed_query("one") is first
     assert list(embedder._queries) == ["three", "one"]
+
+
+class Slow(WordEmbedder):
+    """It answers when it is let, or fails if it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+        self.go = asyncio.Event()
+        self.broken = False
+
+    async def embed_query(self, query: str) -> Vector:
+        self.asked += 1
+        await self.go.wait()
+        if self.broken:
+            raise EmbeddingError("as it was told to")
+        return await super().embed_query(query)
+
+
+async def test_a_query_that_many_ask_at_once_is_embedded_once() -> None:
+    slow = Slow()
+    cached = CachedEmbedder(slow, None)
+    callers = [asyncio.ensure_future(cached.embed_query("cats")) for _ in range(5)]
+    await asyncio.sleep(0)
+    callers[0].cancel()  # the one who asked first gives up; the others still wait
+    slow.go.set()
+    answers = await asyncio.gather(*callers, return_exceptions=True)
+    assert isinstance(answers[0], asyncio.CancelledError)
+    expected = await WordEmbedder().embed_query("cats")
+    assert all(np.array_equal(np.asarray(answer), expected) for answer in answers[1:])
+    assert slow.asked == 1
+
+
+async def test_a_query_that_failed_is_asked_again() -> None:
+    slow = Slow()
+    slow.broken = True
+    slow.go.set()
+    cached = CachedEmbedder(slow, None)
+    failures = await asyncio.gather(
+        *(cached.embed_query("cats") for _ in range(3)), return_exceptions=True
+    )
+    assert all(isinstance(failure, EmbeddingError) for failure in failures)
+    slow.broken = False
+    assert (await cached.embed_query("cats")).shape == (32,)
+    assert slow.asked == 2

@@ -1,5 +1,6 @@
 """An embedder that never pays twice for the same text."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -13,12 +14,16 @@ QUERIES_KEPT = 1024
 
 
 class CachedEmbedder:
-    """Passages are kept on disk for good, the last queries in memory."""
+    """Passages are kept on disk for good, the last queries in memory.
+
+    A query that many ask at once is embedded once, and who gives up does not spoil it for others.
+    """
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache | None) -> None:
         self._embedder = embedder
         self._cache = cache
         self._queries: OrderedDict[str, Vector] = OrderedDict()
+        self._asked: dict[str, asyncio.Future[Vector]] = {}
         self.embedded = 0
         self.reused = 0
 
@@ -64,11 +69,23 @@ class CachedEmbedder:
         if known is not None:
             self._queries.move_to_end(query)
             return known
+        asked = self._asked.get(query)
+        if asked is None:
+            asked = self._asked[query] = asyncio.ensure_future(self._embed_query(query))
+            asked.add_done_callback(lambda done: self._answered(query, done))
+        return await asyncio.shield(asked)
+
+    async def _embed_query(self, query: str) -> Vector:
         vector = await self._embedder.embed_query(query)
         self._queries[query] = vector
         if len(self._queries) > QUERIES_KEPT:
             self._queries.popitem(last=False)
         return vector
+
+    def _answered(self, query: str, done: "asyncio.Future[Vector]") -> None:
+        del self._asked[query]
+        if not done.cancelled():
+            done.exception()  # seen, also where everybody who waited for it has left
 
     async def close(self) -> None:
         await self._embedder.close()
