@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib.metadata import version
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +125,7 @@ class Application:
 
     async def ingest(
         self,
-        paths: Sequence[Path],
+        paths: Sequence[str | PathLike[str]],
         report: Report,
         *,
         dry_run: bool = False,
@@ -161,7 +162,10 @@ class Application:
         return await ingestor.run(sources, options, report)
 
     def _sources(
-        self, paths: Sequence[Path], websites: Sequence[str], crawl: Mapping[str, Any]
+        self,
+        paths: Sequence[str | PathLike[str]],
+        websites: Sequence[str],
+        crawl: Mapping[str, Any],
     ) -> list[Source]:
         from surefind.adapters.filesystem import sources_of
         from surefind.adapters.website import WebsiteSource

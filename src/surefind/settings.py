@@ -1,8 +1,10 @@
 """Settings: surefind.toml, then SUREFIND_* (also from .env), then what the caller gives."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -24,6 +27,24 @@ DOTENV = Path(".env")
 _PREFIX = "SUREFIND_"
 
 
+# Kubernetes tells every container of a Service named `surefind` where it is, in names like ours.
+_OF_KUBERNETES = re.compile(
+    r"SUREFIND_SERVICE_(?:HOST|PORT(?:_\w+)?)"
+    r"|SUREFIND_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?"
+)
+_ADDRESS_OF_KUBERNETES = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
+
+
+class _Environment(EnvSettingsSource):
+    """The environment, without the address that Kubernetes leaves under the name of our port."""
+
+    def __call__(self) -> dict[str, Any]:
+        values = super().__call__()
+        if _ADDRESS_OF_KUBERNETES.match(str(values.get("port", ""))):
+            del values["port"]
+        return values
+
+
 class Settings(BaseSettings):
     """Everything that can be set. Secrets never appear in a repr, a log or an error."""
 
@@ -34,6 +55,7 @@ class Settings(BaseSettings):
         frozen=True,
         extra="ignore",  # a .env holds other programs' names too; `load` refuses misspelt ones
         hide_input_in_errors=True,
+        env_file_encoding="utf-8-sig",
         env_ignore_empty=True,
     )
 
@@ -64,6 +86,19 @@ class Settings(BaseSettings):
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
     cohere_api_key: SecretStr | None = Field(None, validation_alias="COHERE_API_KEY")
     database_url: SecretStr | None = Field(None, validation_alias="DATABASE_URL")
+
+    @field_validator("data_dir", "cache_dir", "model_dir", mode="before")
+    @classmethod
+    def _is_a_path(cls, value: object) -> object:
+        """The empty path would be the folder one happens to be in."""
+        if value == "":
+            raise ValueError("it is empty; name a folder, or leave it out")
+        if not isinstance(value, str | PathLike):
+            return value
+        try:
+            return Path(value).expanduser()
+        except RuntimeError as error:
+            raise ValueError(f"{value}: {error}") from error
 
     @field_validator("base_url")
     @classmethod
@@ -99,13 +134,13 @@ class Settings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library's signature
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (
             init_settings,
-            env_settings,
+            _Environment(settings_cls),
             dotenv_settings,
             TomlConfigSettingsSource(settings_cls),
         )
@@ -118,40 +153,83 @@ def load(**given: Any) -> Settings:
         return Settings(**_with_port(given))
     except ValidationError as error:
         raise InputError(_explain(error)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{TOML} is not valid TOML: {error}") from error
     except OSError as error:
         raise InputError(f"{error.filename} can't be read: {error.strerror}") from error
+
+
+def check_platform_port(given: int | None) -> None:
+    """InputError where PORT would decide and is no port. It matters to nobody but a server."""
+    port = None if given is not None or _names_port() else os.environ.get("PORT")
+    if port and not _is_port(port):
+        raise InputError(
+            "the environment variable PORT is no port from 0 to 65535; mend it, or give --port"
+        )
 
 
 def _with_port(given: Mapping[str, Any]) -> dict[str, Any]:
     """PORT is what container platforms set; ours is more explicit, the file is less."""
     wanted = {name: value for name, value in given.items() if value is not None}
-    named = "port" in wanted or "SUREFIND_PORT" in (*os.environ, *_dotenv())
-    if not named and os.environ.get("PORT"):
-        wanted["port"] = os.environ["PORT"]
+    port = os.environ.get("PORT", "")
+    if "port" not in wanted and not _names_port() and _is_port(port):
+        wanted["port"] = port
     return wanted
 
 
+def _names_port() -> bool:
+    here = os.environ.get("SUREFIND_PORT", "")
+    ours = here and not _ADDRESS_OF_KUBERNETES.match(here)
+    return bool(ours or _dotenv().get("SUREFIND_PORT"))
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and int(text) <= 65535
+
+
 def _dotenv() -> Mapping[str, str | None]:
-    return dotenv_values(DOTENV) if DOTENV.exists() else {}
+    if not DOTENV.exists():
+        return {}
+    try:
+        return dotenv_values(DOTENV, encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(_no_utf_8(DOTENV, error)) from error
+
+
+def _toml() -> Mapping[str, Any]:
+    if not TOML.exists():
+        return {}
+    try:
+        return tomllib.loads(TOML.read_bytes().decode())
+    except UnicodeDecodeError as error:
+        raise InputError(_no_utf_8(TOML, error)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{TOML} is not valid TOML: {error}") from error
+
+
+def _no_utf_8(path: Path, error: UnicodeDecodeError) -> str:
+    return f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8"
 
 
 def _check_names(given: Iterable[str]) -> None:
-    """A misspelt name is an error, not silence."""
-    known = set(Settings.model_fields)
-    wrong = [name for name in given if name not in known]
-    if TOML.exists():
-        services = {field.validation_alias for field in Settings.model_fields.values()}
-        written = tomllib.loads(TOML.read_text()).keys()
-        wrong += [f"{name} in {TOML}" for name in written if name not in known | services]
-    for name in (*os.environ, *_dotenv()):
-        ours = name.startswith(_PREFIX) and not name.startswith("SUREFIND_TEST_")
-        if ours and name != "SUREFIND_DATA" and name.removeprefix(_PREFIX).lower() not in known:
-            wrong.append(name)
-    if wrong:
+    """A misspelt name is an error, not silence, and so is one that would have no effect."""
+    services = {
+        name: str(field.validation_alias)
+        for name, field in Settings.model_fields.items()
+        if field.validation_alias
+    }
+    known = Settings.model_fields.keys() - services.keys()
+    wrong = [(name, name) for name in given if name not in known]
+    wrong += [
+        (name, f"{name} in {TOML}") for name in _toml() if name not in {*known, *services.values()}
+    ]
+    for variable in (*os.environ, *_dotenv()):
+        name = variable.removeprefix(_PREFIX).lower()
+        ours = variable.startswith(_PREFIX) and not _OF_KUBERNETES.fullmatch(variable)
+        if ours and name not in known:
+            wrong.append((name, variable))
+    for name, spelled in wrong:
+        meant = f"the name is {services[name]}, " if name in services else ""
         raise InputError(
-            f"{wrong[0]} is no setting of surefind; `surefind settings` lists them all"
+            f"{spelled} is no setting of surefind; {meant}`surefind settings` lists them all"
         )
 
 

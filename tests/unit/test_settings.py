@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from surefind.errors import InputError
-from surefind.settings import Settings, load
+from surefind.settings import Settings, check_platform_port, load
 
 
 def test_with_nothing_set_everything_is_embedded_under_the_working_folder() -> None:
@@ -45,6 +45,62 @@ def test_the_port_of_a_container_platform_is_taken_unless_ours_is_set(
     assert load().port == 9002
 
 
+def test_an_empty_port_counts_as_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "9000")
+    monkeypatch.setenv("SUREFIND_PORT", "")
+    assert load().port == 9000
+    (tmp_path / ".env").write_text("SUREFIND_PORT=\n")
+    assert load().port == 9000
+
+
+@pytest.mark.parametrize("port", ["abc", "-1", "70000", "٣"])
+def test_a_port_of_the_platform_that_is_none_stops_only_servers(
+    monkeypatch: pytest.MonkeyPatch, port: str
+) -> None:
+    monkeypatch.setenv("PORT", port)
+    assert load().port == 8000
+    with pytest.raises(InputError, match="PORT is no port"):
+        check_platform_port(None)
+    check_platform_port(9000)
+    monkeypatch.setenv("SUREFIND_PORT", "9001")
+    check_platform_port(None)
+
+
+def test_what_kubernetes_says_of_a_service_named_surefind_is_not_for_us(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {
+        "SUREFIND_SERVICE_HOST": "10.0.0.11",
+        "SUREFIND_SERVICE_PORT": "8000",
+        "SUREFIND_SERVICE_PORT_HTTP": "8000",
+        "SUREFIND_PORT": "tcp://10.0.0.11:8000",
+        "SUREFIND_PORT_8000_TCP": "tcp://10.0.0.11:8000",
+        "SUREFIND_PORT_8000_TCP_PROTO": "tcp",
+        "SUREFIND_PORT_8000_TCP_PORT": "8000",
+        "SUREFIND_PORT_8000_TCP_ADDR": "10.0.0.11",
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert load().port == 8000
+    monkeypatch.setenv("PORT", "9000")
+    assert load().port == 9000
+
+
+def test_a_tilde_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/tea")
+    (tmp_path / "surefind.toml").write_text('data_dir = "~/data"\ncache_dir = "~/cache"\n')
+    monkeypatch.setenv("SUREFIND_MODEL_DIR", "~/model")
+    settings = load()
+    assert settings.data_dir == Path("/home/tea/data")
+    assert (settings.cache_dir, settings.model_dir) == (
+        Path("/home/tea/cache"),
+        Path("/home/tea/model"),
+    )
+    with pytest.raises(InputError, match="the setting data_dir: ~nobody-of-that-name"):
+        load(data_dir="~nobody-of-that-name/x")
+    with pytest.raises(InputError, match="the setting data_dir"):
+        load(data_dir=5)
+
+
 def test_the_overlap_of_chunks_is_at_most_half_of_them() -> None:
     assert load().chunker.overlap_tokens == 0
     assert load(max_tokens=100, overlap_tokens=50).chunker.overlap_tokens == 50
@@ -57,6 +113,10 @@ def test_the_overlap_of_chunks_is_at_most_half_of_them() -> None:
 def test_a_misspelt_name_in_code_is_an_error_too() -> None:
     with pytest.raises(InputError, match="datadir is no setting"):
         load(datadir="x")
+    with pytest.raises(InputError, match="the name is DATABASE_URL"):
+        load(database_url="postgresql://h/d")
+    with pytest.raises(InputError, match="data_dir: it is empty"):
+        load(data_dir="")
 
 
 def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +131,10 @@ def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value", "message"),
     [
         ("SUREFIND_COLECTION", "x", "SUREFIND_COLECTION is no setting"),
+        ("SUREFIND_QDRANT_URL", "http://q", "no setting of surefind; the name is QDRANT_URL"),
+        ("SUREFIND_SERVICE_HOSTS", "x", "SUREFIND_SERVICE_HOSTS is no setting"),
+        ("SUREFIND_PORT_EIGHT_TCP", "x", "SUREFIND_PORT_EIGHT_TCP is no setting"),
+        ("SUREFIND_PORT", "tcp", "the setting port"),
         ("SUREFIND_MAX_TOKENS", "many", "the setting max_tokens"),
         ("SUREFIND_MAX_TOKENS", "1", "the setting max_tokens"),
         ("SUREFIND_OVERLAP_TOKENS", "-1", "the setting overlap_tokens"),
@@ -92,7 +156,10 @@ def test_a_wrong_variable_is_an_error_that_names_it_and_not_its_value(
     [
         ("surefind.toml", 'colection = "x"', "colection in surefind.toml is no setting"),
         ("surefind.toml", "colection = ", "not valid TOML"),
-        ("surefind.toml", b"\xff\xfe", "not valid TOML"),
+        ("surefind.toml", b"\xff\xfe", "surefind.toml is not UTF-8 text"),
+        (".env", "SUREFIND_HOST=café".encode("latin-1"), r"\.env is not UTF-8 text \(byte 17\)"),
+        ("surefind.toml", 'qdrant_url = "http://q"', "in surefind.toml is no .* QDRANT_URL"),
+        ("surefind.toml", 'data_dir = ""', "the setting data_dir: it is empty"),
         (".env", "SUREFIND_COLECTION=x", "SUREFIND_COLECTION is no setting"),
     ],
 )

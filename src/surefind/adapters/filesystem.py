@@ -4,6 +4,7 @@ import asyncio
 import os
 import stat
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 
 from surefind.adapters.site_folder import PRUNED, SiteFolder, find_site
@@ -21,13 +22,12 @@ _NO_PAGES = frozenset(
 
 
 def sources_of(
-    paths: Iterable[Path], collection: str, base_url: str | None
+    paths: Iterable[str | PathLike[str]], collection: str, base_url: str | None
 ) -> list["FolderSource"]:
     """One source per folder given, and one per folder that files were given of."""
     files: dict[Path, list[Path]] = {}
     sources = []
-    for path in dict.fromkeys(paths):
-        _check(path)
+    for path in dict.fromkeys(map(_checked, paths)):
         resolved = path.resolve()
         if path.is_dir():
             sources.append(FolderSource(resolved, find_site(resolved, collection, base_url)))
@@ -47,7 +47,7 @@ def page_of(
     base_url: str | None,
 ) -> "FolderSource":
     """The source of that one page, by the name and folder it was ingested under, or would be."""
-    _check(path)
+    _checked(path)
     resolved = path.resolve()
     roots = [folder for folder in resolved.parents if folder.name in names]
     if not roots:
@@ -62,15 +62,23 @@ def page_of(
     return FolderSource(root, find_site(root, collection, base_url), [resolved])
 
 
-def _check(path: Path) -> None:
-    if not path.exists():
+def _checked(given: str | PathLike[str]) -> Path:
+    if not os.fspath(given):
+        raise InputError("a source is empty; name a folder of documentation, or a page")
+    path = Path(given)
+    try:
+        exists, readable, folder = path.exists(), os.access(path, os.R_OK), path.is_dir()
+    except OSError as error:
+        raise InputError(f"{os.fspath(given)[:200]} can't be read: {error.strerror}") from error
+    if not exists:
         raise InputError(f"{path} does not exist; name a folder of documentation, or a page")
-    if not os.access(path, os.R_OK):
+    if not readable:
         raise InputError(f"{path} can't be read: give yourself the right to")
-    if not path.is_dir() and path.suffix.lower() not in SUFFIXES:
+    if not folder and path.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"{path} is no page that surefind reads; it reads {', '.join(sorted(SUFFIXES))}"
         )
+    return path
 
 
 class FolderSource:
@@ -141,8 +149,8 @@ class FolderSource:
     def _read(self, path: Path) -> SourcePage | PageFailure:
         source_path = f"{self.name}/{path.relative_to(self._root).as_posix()}"
         if not source_path.isprintable():
-            shown = os.fsencode(source_path).decode("utf-8", "replace")
-            return PageFailure(shown, "its name holds bytes that are no text; rename it")
+            reason = "its name holds bytes that are no text; rename it"
+            return PageFailure(_spelled_out(source_path), reason)
         try:
             content = _content(path)
         except OSError as error:
@@ -179,6 +187,12 @@ class FolderSource:
             return None if content is None else decoded(content, declares=False)[0]
         except InputError as error:
             raise InputError("which is no text") from error
+
+
+def _spelled_out(name: str) -> str:
+    """Every name as another one, and on one line."""
+    text = os.fsencode(name.replace("\\", "\\\\")).decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _content(path: Path) -> bytes:

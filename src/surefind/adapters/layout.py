@@ -36,8 +36,14 @@ class DataFolder:
     def check_format(self) -> None:
         """FormatTooNew where a newer surefind wrote it. A folder that does not exist is fine."""
         path = self.root / "format.json"
-        if not path.exists():
-            return
+        try:
+            if not path.exists():
+                return
+        except OSError as error:
+            raise InputError(
+                f"the data folder {str(self.root)[:200]} can't be read: {error.strerror}; "
+                "use another --data-dir"
+            ) from error
         try:
             found = int(json.loads(path.read_text())["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:

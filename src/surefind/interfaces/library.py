@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from surefind.bootstrap import Application
@@ -63,7 +62,7 @@ class AsyncSurefind:
         allow_shrink: bool = False,
     ) -> IngestReport:
         return await self._application.ingest(
-            [Path(path) for path in paths],
+            paths,
             lambda _progress: None,
             rebuild=rebuild,
             allow_shrink=allow_shrink,

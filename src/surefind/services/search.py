@@ -49,6 +49,8 @@ def check_query(query: Query) -> None:
         raise InputError(
             f"query: it has {len(query.text)} characters, at most {MAX_QUERY_LENGTH} are allowed"
         )
+    if any("\ud800" <= character <= "\udfff" for character in query.text):
+        raise InputError("query: it holds bytes that are no text; write it in UTF-8")
     _check_count("top_k", query.top_k, MAX_TOP_K)
     _check_share("threshold", query.threshold)
     _check_share("diversity", query.diversity)

@@ -92,7 +92,8 @@ class Survey:
         }
         for source in sources:
             async for page in source.pages(known):
-                if page.source_path in self._seen:
+                twice = page.source_path in self._seen
+                if twice and not isinstance(page, PageFailure):
                     raise InputError(f"{page.source_path} comes from two of the sources")
                 self._seen.add(page.source_path)
                 await self._take(page, source)

@@ -17,8 +17,8 @@ from surefind.interfaces.cli import (
     serve,
     settings,
 )
-from surefind.interfaces.cli.console import note
-from surefind.interfaces.failures import failure_of
+from surefind.interfaces.cli.console import note, silence_stdout, steady_streams
+from surefind.interfaces.failures import AWAY, failure_of
 
 app = typer.Typer(
     name="surefind",
@@ -61,9 +61,15 @@ def _root(
 
 def main() -> None:
     """Errors become one line on stderr and an exit code, never a traceback."""
+    steady_streams()
     logging.basicConfig(format="surefind: %(message)s", level=logging.WARNING, stream=sys.stderr)
     try:
         app()
     except SurefindError as error:
         note(f"error: {error}")
         sys.exit(failure_of(error).exit_code)
+    except OSError as error:
+        silence_stdout()  # it may be what failed
+        where = f"{error.filename}: " if error.filename else ""
+        note(f"error: {where}{error.strerror or error}")
+        sys.exit(AWAY)

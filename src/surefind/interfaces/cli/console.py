@@ -6,12 +6,13 @@ Results go to stdout, everything else to stderr, so that `--json` is JSON and no
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DataDir = Annotated[
-    Path | None,
+    str | None,
     typer.Option("--data-dir", help="Where everything is stored. [default: .surefind]"),
 ]
 Collection = Annotated[
@@ -45,11 +46,40 @@ def note(message: str) -> None:
 
 
 def show(text: str) -> None:
-    print(text, flush=True)  # noqa: T201
+    try:
+        print(text, flush=True)  # noqa: T201
+    except BrokenPipeError:  # whoever read it has seen enough
+        silence_stdout()
 
 
 def show_json(value: Any) -> None:
-    show(json.dumps(value, ensure_ascii=False, indent=2))
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    show(json.dumps(value, ensure_ascii=plain, indent=2))
+
+
+def steady_streams() -> None:
+    """Streams that are closed, or know few letters, must not stop anything.
+
+    A closed one gets a file all the same, or the next file to be opened would stand in its place.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def silence_stdout() -> None:
+    """What is still to be written goes nowhere, and says nothing about it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 def broken_lines(links: tuple[BrokenLink, ...]) -> list[str]:

@@ -1,6 +1,5 @@
 """`surefind ingest`: documentation in, the next generation out."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 def ingest(
     sources: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(help="Folders of documentation, or single pages.", show_default=False),
     ] = None,
     site: Annotated[

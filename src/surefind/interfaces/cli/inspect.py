@@ -1,5 +1,6 @@
 """`surefind inspect`: what a page becomes."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +39,7 @@ def inspect(
 
     Nothing is embedded and nothing is stored.
     """
-    if page.is_dir():
+    if os.path.isdir(page):  # noqa: PTH112 - a path that can't be is no folder, and no error here
         from surefind.errors import InputError
 
         raise InputError(f"{page} is a folder; name one page of it")

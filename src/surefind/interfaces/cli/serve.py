@@ -29,5 +29,7 @@ def serve(
         await serve_application(application, note)
 
     from surefind.interfaces.http.server import loop_factory
+    from surefind.settings import check_platform_port
 
+    check_platform_port(port)
     run(work, loop_factory, port=port, host=host, collection=collection, data_dir=data_dir)
