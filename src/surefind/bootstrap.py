@@ -49,7 +49,6 @@ class Application:
         for name in settings.unused_services:
             notify(f"{name} is set, but this version of surefind does not use it yet")
         self._embedder: CachedEmbedder | None = None
-        self._searcher: Searcher | None = None
         self._loading = asyncio.Lock()
 
     @cached_property
@@ -91,15 +90,17 @@ class Application:
         """Hold the data folder's one place for a server; where nobody can write, there is none."""
         return nullcontext() if self._folder.read_only else self._folder.held("serve")
 
-    async def searcher(self) -> Searcher:
+    @cached_property
+    def searcher(self) -> Searcher:
+        """It loads the model for the first question that has to be embedded."""
+        from surefind.adapters.model_files import FINGERPRINT
+        from surefind.services.embedding import LazyEmbedder
         from surefind.services.search import Searcher
 
-        if self._searcher is None:
-            self._searcher = Searcher(self.readers, await self.embedder(), self.terms)
-        return self._searcher
+        return Searcher(self.readers, LazyEmbedder(FINGERPRINT, self.embedder), self.terms)
 
     async def search(self, query: Query) -> SearchResult:
-        return await (await self.searcher()).search(query)
+        return await self.searcher.search(query)
 
     async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
         from surefind.services.batch import search_all

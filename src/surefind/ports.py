@@ -34,11 +34,17 @@ Vector: TypeAlias = "NDArray[np.float32]"
 Matrix: TypeAlias = "NDArray[np.float32]"
 
 
-class Embedder(Protocol):
-    """Turns text into unit vectors of one fixed size."""
+class QueryEmbedder(Protocol):
+    """What a search asks of an embedder. Its fingerprint is known before any model is loaded."""
 
     @property
     def fingerprint(self) -> EmbedderFingerprint: ...
+
+    async def embed_query(self, query: str) -> Vector: ...
+
+
+class Embedder(QueryEmbedder, Protocol):
+    """Turns text into unit vectors of one fixed size."""
 
     @property
     def max_tokens(self) -> int:
@@ -52,8 +58,6 @@ class Embedder(Protocol):
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
         """One row per passage, in order."""
         ...
-
-    async def embed_query(self, query: str) -> Vector: ...
 
     async def close(self) -> None: ...
 

@@ -93,6 +93,29 @@ class TestSqliteCache(EmbeddingCacheContract):
         assert path.with_suffix(".damaged").exists()
         await cache.close()
 
+    async def test_one_that_is_damaged_in_the_middle_is_put_aside_when_it_is_met(
+        self, tmp_path: Path
+    ) -> None:
+        """It opens: only some of its pages are not what they were."""
+        path, said = tmp_path / "embeddings.sqlite", list[str]()
+        vectors = {f"text {n}": np.full(3, n, dtype=np.float32) for n in range(2000)}
+        first = SqliteEmbeddingCache(path, print)
+        await first.write(MODEL, "passage", vectors)
+        await first.close()
+        content = bytearray(path.read_bytes())
+        assert len(content) > 20 * 4096
+        content[2 * 4096 :] = b"\xff" * (len(content) - 2 * 4096)
+        path.write_bytes(content)
+        cache = SqliteEmbeddingCache(path, said.append)
+        assert said == []
+        assert await cache.read(MODEL, "passage", list(vectors)) == {}
+        assert "is damaged" in said[0]
+        assert path.with_suffix(".damaged").read_bytes() == content
+        await cache.write(MODEL, "passage", vectors)
+        assert len(await cache.read(MODEL, "passage", list(vectors))) == 2000
+        assert len(said) == 1
+        await cache.close()
+
     def test_one_that_can_not_be_opened_is_left_where_it_is(self, tmp_path: Path) -> None:
         (tmp_path / "embeddings.sqlite").mkdir()
         with pytest.raises(StoreError, match="can't be opened"):

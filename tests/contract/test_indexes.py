@@ -1,5 +1,6 @@
 """What every vector index promises."""
 
+import os
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -339,6 +340,15 @@ class TestEdge(IndexContract):
         assert [path.read_bytes() for path in files] == before
         assert not list((folder.root / "views").iterdir())
 
+    @pytest.fixture
+    def temporary(
+        self, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    ) -> Path:
+        """The temporary folder, to oneself."""
+        place = tmp_path_factory.mktemp("temporary")
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        return place
+
     async def test_the_views_of_dead_readers_are_swept_and_those_of_living_ones_are_not(
         self, store: IndexStore, folder: DataFolder
     ) -> None:
@@ -367,19 +377,45 @@ class TestEdge(IndexContract):
         await index.close()
 
     async def test_a_folder_that_may_only_be_read_is_read_through_a_temporary_one(
-        self, store: IndexStore, folder: DataFolder, tmp_path: Path
+        self, store: IndexStore, folder: DataFolder, temporary: Path
     ) -> None:
         await build(store, ONE, entries(TEXTS))
         (folder.root / "views").write_text("in the way: nothing can be made here")
-        before = set(Path(tempfile.gettempdir()).glob("surefind-view-*"))
+        room = temporary / f"surefind-views-{os.getuid()}"
+        room.mkdir(mode=0o700)
+        (room / "dead").mkdir()
+        (room / "dead.lock").touch()
         index = await store.open(ONE)
         assert await index.count() == 5
-        assert len(set(Path(tempfile.gettempdir()).glob("surefind-view-*")) - before) == 1
+        assert not (room / "dead").exists(), "what a killed reader left"
+        assert len(list(room.iterdir())) == 2, "a view and its lock"
         await index.close()
-        assert set(Path(tempfile.gettempdir()).glob("surefind-view-*")) <= before
+        assert list(room.iterdir()) == []
+
+    @pytest.mark.parametrize("kind", ["open to all", "a link", "a file"])
+    async def test_a_room_that_others_can_look_into_is_not_used(
+        self, store: IndexStore, folder: DataFolder, temporary: Path, kind: str
+    ) -> None:
+        await build(store, ONE, entries(TEXTS))
+        (folder.root / "views").write_text("in the way")
+        room, bait = temporary / f"surefind-views-{os.getuid()}", temporary / "bait"
+        (bait / "dead").mkdir(parents=True)
+        (bait / "dead.lock").touch()
+        if kind == "a link":
+            room.symlink_to(bait)
+        elif kind == "a file":
+            room.touch()
+        else:
+            room.mkdir()
+            room.chmod(0o777)
+        index = await store.open(ONE)
+        assert await index.count() == 5
+        await index.close()
+        assert (bait / "dead").exists()
+        assert not room.is_dir() or kind == "a link" or list(room.iterdir()) == []
 
     async def test_on_a_full_disk_searching_goes_on_elsewhere_or_says_why_not(
-        self, store: IndexStore, folder: DataFolder
+        self, store: IndexStore, folder: DataFolder, temporary: Path
     ) -> None:
         """The engine would be killed by a memory map that can't grow: so it is asked beforehand."""
         await build(store, ONE, entries(TEXTS))

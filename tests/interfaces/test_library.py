@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,8 @@ async def test_an_async_program_awaits(home: Path) -> None:
 
 async def test_mistakes_are_value_errors(home: Path) -> None:
     async with surefind.aopen(data_dir=home / ".surefind") as docs:
-        for wrong in ({"top_k": 0}, {"threshold": 7.0}, {"mode": "magic"}):
+        counts: list[dict[str, Any]] = [{"top_k": k} for k in (0, 2.5, "5", True, None)]
+        for wrong in (*counts, {"threshold": 7.0}, {"mode": "magic"}):
             with pytest.raises(ValueError, match=next(iter(wrong))):
                 await docs.search("tea", **wrong)
         with pytest.raises(surefind.UnknownCollection):

@@ -27,7 +27,7 @@ def shell(line: str, cwd: Path, **environment: str) -> subprocess.CompletedProce
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("odd")
     (home / "docs").mkdir()
-    (home / "docs" / "page.md").write_text("# Tëa\n\nPour hot wäter.\n")
+    (home / "docs" / "page.md").write_text("# Tëa\n\nPour hot wäter or water.\n")
     assert surefind("ingest", "docs", cwd=home).returncode == 0
     return home
 
@@ -60,9 +60,9 @@ def test_a_terminal_of_few_letters_shows_the_others_spelled_out(home: Path) -> N
     few = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     shown = shell("surefind search tea", home, **few)
     assert shown.returncode == 0
-    assert b"Pour hot w\\xe4ter." in shown.stdout
+    assert b"Pour hot w\\xe4ter or water." in shown.stdout
     answer = shell("surefind search tea --json", home, **few)
-    assert json.loads(answer.stdout)["hits"][0]["text"] == "# Tëa\n\nPour hot wäter."
+    assert json.loads(answer.stdout)["hits"][0]["text"] == "# Tëa\n\nPour hot wäter or water."
     wrong = shell("surefind ingest 'Tëa'", home, **few)
     assert (wrong.returncode, b"does not exist" in wrong.stderr) == (2, True)
     assert b"Traceback" not in wrong.stderr
@@ -128,3 +128,16 @@ def test_a_port_of_the_platform_breaks_only_servers(home: Path) -> None:
         "SUREFIND_PORT_8000_TCP_ADDR": "10.0.0.11",
     }
     assert surefind("search", "tea", cwd=home, **named).returncode == 0
+
+
+def test_a_model_is_loaded_only_for_a_question_that_has_to_be_embedded(
+    home: Path, tmp_path: Path
+) -> None:
+    """A folder without the model's files: whoever loads them fails."""
+    without = {"SUREFIND_MODEL_DIR": str(tmp_path)}
+    found = surefind("search", "water", "--mode", "lexical", cwd=home, **without)
+    assert (found.returncode, "Pour hot" in found.stdout) == (0, True)
+    nothing = surefind("search", "water", "--collection", "none", cwd=home, **without)
+    assert (nothing.returncode, "there is no collection 'none' yet" in nothing.stderr) == (2, True)
+    needed = surefind("search", "water", cwd=home, **without)
+    assert (needed.returncode, "has no model_quantized.onnx" in needed.stderr) == (2, True)

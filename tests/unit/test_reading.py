@@ -191,3 +191,45 @@ async def test_readers_that_come_while_it_is_opened_wait_for_it(tmp_path: Path) 
 async def test_many_first_readers_open_it_once(home: Installation, tmp_path: Path) -> None:
     await asyncio.gather(*(home.search("words") for _ in range(8)))
     assert len(list((tmp_path / "data" / "views").glob("*.lock"))) == 1
+
+
+async def without_catalog(tmp_path: Path) -> tuple[MemoryIndexStore, MemoryCatalogStore]:
+    home = Installation(tmp_path / "data")
+    home.index, home.catalogs = (index := MemoryIndexStore()), (catalogs := MemoryCatalogStore())
+    await home.ingest({"a.md": "some words"})
+    catalogs.away = True
+    return index, catalogs
+
+
+async def test_a_catalog_that_was_away_is_found_again_without_anything_new(tmp_path: Path) -> None:
+    index, catalogs = await without_catalog(tmp_path)
+    reader = CollectionReader("docs", index, catalogs, pause_s=0)
+    for _ in range(2):
+        async with reader.lease() as generation:
+            assert generation.catalog is None
+    catalogs.away = False
+    async with reader.lease() as generation:
+        assert generation.catalog is not None
+        assert generation.manifest.number == 1
+    await reader.close()
+
+
+async def test_a_catalog_that_is_away_is_not_asked_for_by_every_reader(tmp_path: Path) -> None:
+    index, catalogs = await without_catalog(tmp_path)
+    reader = CollectionReader("docs", index, catalogs, pause_s=3600)
+    async with reader.lease() as generation:
+        assert generation.catalog is None
+    catalogs.away = False
+    async with reader.lease() as generation:
+        assert generation.catalog is None, "the pause is not over"
+    await reader.close()
+
+
+async def test_a_generation_that_is_gone_meanwhile_is_still_read(tmp_path: Path) -> None:
+    index, catalogs = await without_catalog(tmp_path)
+    reader = CollectionReader("docs", index, catalogs, pause_s=0)
+    async with reader.lease() as generation:
+        catalogs.sealed.clear()
+        async with reader.lease() as again:
+            assert (again, again.catalog) == (generation, None)
+    await reader.close()

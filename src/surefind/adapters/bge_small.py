@@ -19,13 +19,12 @@ from tokenizers import Tokenizer
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 
-from surefind.adapters.model_files import TOKENIZER, WEIGHTS
+from surefind.adapters.model_files import DIMENSIONS, FINGERPRINT, TOKENIZER, WEIGHTS
 from surefind.adapters.wordpiece import WordPieceCounter
 from surefind.errors import EmbeddingError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import Matrix, Vector
 
-DIMENSIONS = 384
 MAX_TOKENS = 510
 """512 less the two marks around every passage."""
 
@@ -48,13 +47,7 @@ class BgeSmallEmbedder:
 
     @property
     def fingerprint(self) -> EmbedderFingerprint:
-        return EmbedderFingerprint(
-            provider="onnx",
-            model="BAAI/bge-small-en-v1.5-int8",
-            dimensions=DIMENSIONS,
-            weights=WEIGHTS.sha256,
-            input_types="passage=,query=",
-        )
+        return FINGERPRINT
 
     @property
     def max_tokens(self) -> int:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from surefind.errors import EmbeddingError, InputError
+from surefind.model import EmbedderFingerprint
 
 Notify = Callable[[str], None]
 
@@ -43,6 +44,15 @@ TOKENIZER = ModelFile(
     "tokenizer.json",
 )
 FILES = (WEIGHTS, TOKENIZER)
+DIMENSIONS = 384
+FINGERPRINT = EmbedderFingerprint(
+    provider="onnx",
+    model="BAAI/bge-small-en-v1.5-int8",
+    dimensions=DIMENSIONS,
+    weights=WEIGHTS.sha256,
+    input_types="passage=,query=",
+)
+"""Known without the files: the hashes decide what they are."""
 
 HUB = "https://huggingface.co/Xenova/bge-small-en-v1.5/resolve/main"
 HUB_TIMEOUT_S = 4.0

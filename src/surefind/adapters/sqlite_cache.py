@@ -24,6 +24,7 @@ class SqliteEmbeddingCache:
 
     def __init__(self, path: Path, notify: Callable[[str], None]) -> None:
         self._path = path
+        self._notify = notify
         with storing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -31,11 +32,7 @@ class SqliteEmbeddingCache:
         except sqlite3.OperationalError as error:
             raise StoreError(f"the embedding cache {path} can't be opened: {error}") from error
         except sqlite3.DatabaseError as error:
-            # It can be rebuilt, so a damaged one is put aside instead of stopping the work.
-            aside = path.with_suffix(".damaged")
-            notify(f"the embedding cache {path} is damaged ({error}); kept as {aside.name}")
-            path.replace(aside)
-            self._connection = _connect(path)
+            self._connection = self._anew(error)
 
     async def read(
         self, fingerprint: EmbedderFingerprint, input_type: str, passages: Sequence[str]
@@ -77,7 +74,24 @@ class SqliteEmbeddingCache:
 
     async def _run(self, work: Callable[[], T]) -> T:
         with _database(self._path):
-            return await asyncio.to_thread(work)
+            try:
+                return await asyncio.to_thread(work)
+            except sqlite3.OperationalError:  # the disk, a lock: the file itself may be fine
+                raise
+            except sqlite3.DatabaseError as error:
+                self._connection.close()
+                self._connection = self._anew(error)
+                return await asyncio.to_thread(work)
+
+    def _anew(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+        """It can be rebuilt, so a damaged one is put aside instead of stopping the work."""
+        path, aside = self._path, self._path.with_suffix(".damaged")
+        self._notify(f"the embedding cache {path} is damaged ({error}); kept as {aside.name}")
+        with storing(path):
+            path.replace(aside)
+            for log in ("-wal", "-shm"):  # they belong to the pages of the old one
+                path.with_name(path.name + log).unlink(missing_ok=True)
+        return _connect(path)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -2,13 +2,15 @@
 
 A view is a folder of hard links: it costs no time and no room, and its bytes live on when the
 generation is removed. Where there can be no links (a data folder that may only be read, another
-file system, a disk without room) it is a copy in the temporary folder.
+file system, a disk without room) it is a copy in the temporary folder, in a room of the user's own.
 """
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -31,9 +33,8 @@ class View:
     """`path` is the folder to open. The lock beside it says that its owner lives."""
 
     def __init__(self, source: Path, views: Path, *, without: str, free: FreeBytes) -> None:
-        self._temporary: Path | None = None
         if not _usable(views, free):
-            self._temporary = views = _temporary_folder(source, free)
+            views = _temporary_room(source, free)
         with storing(views):
             self.path, self._lock = _claim(views)
             try:
@@ -44,8 +45,6 @@ class View:
 
     def close(self) -> None:
         _clear(self.path, self._lock)
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def _usable(views: Path, free: FreeBytes) -> bool:
@@ -57,15 +56,32 @@ def _usable(views: Path, free: FreeBytes) -> bool:
         return False
 
 
-def _temporary_folder(source: Path, free: FreeBytes) -> Path:
-    size = sum(path.stat().st_blocks * 512 for path in source.rglob("*"))
+def _temporary_room(source: Path, free: FreeBytes) -> Path:
+    """One for all readers of a user, so that what a killed one left is found and removed."""
     place = Path(tempfile.gettempdir())
+    room = place / f"surefind-views-{os.getuid()}"
+    with suppress(OSError):
+        room.mkdir(mode=0o700, exist_ok=True)
+    ours = _is_ours(room)
+    if ours:
+        _sweep(room)
+    size = sum(path.stat().st_blocks * 512 for path in source.rglob("*"))
     if free(place) < ROOM_BYTES + size:
         raise StoreError(
             f"the disk is full: searching needs {(ROOM_BYTES + size) // 2**20} MB for a moment, "
             f"and neither the data folder nor {place} has them; free some space"
         )
-    return Path(tempfile.mkdtemp(prefix="surefind-view-"))
+    return room if ours else Path(tempfile.mkdtemp(prefix="surefind-views-"))
+
+
+def _is_ours(room: Path) -> bool:
+    """Anybody may make a folder there: only one that nobody else can look into is used."""
+    try:
+        found = room.lstat()
+    except OSError:
+        return False
+    private = stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == 0o700
+    return private and found.st_uid == os.getuid()
 
 
 def _claim(views: Path) -> tuple[Path, FileLock]:

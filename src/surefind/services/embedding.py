@@ -2,12 +2,12 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 
 from surefind.model import EmbedderFingerprint
-from surefind.ports import Embedder, EmbeddingCache, Matrix, Vector
+from surefind.ports import Embedder, EmbeddingCache, Matrix, QueryEmbedder, Vector
 
 PASSAGE = "passage"
 QUERIES_KEPT = 1024
@@ -91,3 +91,16 @@ class CachedEmbedder:
         await self._embedder.close()
         if self._cache is not None:
             await self._cache.close()
+
+
+class LazyEmbedder:
+    """Loads its model for the first question that has to be embedded, and not before."""
+
+    def __init__(
+        self, fingerprint: EmbedderFingerprint, load: Callable[[], Awaitable[QueryEmbedder]]
+    ) -> None:
+        self.fingerprint = fingerprint
+        self._load = load
+
+    async def embed_query(self, query: str) -> Vector:
+        return await (await self._load()).embed_query(query)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
@@ -13,6 +14,7 @@ from surefind.services.generations import current_number
 
 _log = logging.getLogger(__name__)
 _TRIES = 5
+_PAUSE_S = 5.0
 
 
 class OpenGeneration:
@@ -62,8 +64,17 @@ class OpenGeneration:
 class CollectionReader:
     """The door of one collection: every lease is of the generation that is current then."""
 
-    def __init__(self, collection: str, index: IndexStore, catalogs: CatalogStore) -> None:
+    def __init__(
+        self,
+        collection: str,
+        index: IndexStore,
+        catalogs: CatalogStore,
+        pause_s: float = _PAUSE_S,
+    ) -> None:
+        """`pause_s` lies between two looks for a catalog that is away."""
         self.collection = collection
+        self._pause_s = pause_s
+        self._next_look = 0.0
         self._index = index
         self._catalogs = catalogs
         self._open: OpenGeneration | None = None
@@ -84,9 +95,20 @@ class CollectionReader:
     async def _current(self) -> OpenGeneration:
         token = await self._catalogs.token(self.collection)
         if self._open is not None and self._token == token:
+            await self._look_for_catalog(self._open)
             return self._open
         async with self._opening:
             return await self._reopen(_TRIES)
+
+    async def _look_for_catalog(self, generation: OpenGeneration) -> None:
+        """One that was away may be back, though nothing new was published."""
+        if generation.catalog is not None or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + self._pause_s
+        try:
+            generation.catalog = await self._open_catalog(generation.manifest.ref)
+        except (StoreError, UnknownGeneration) as error:
+            _log.warning("the catalog is still away: %s", error)
 
     async def _reopen(self, tries: int) -> OpenGeneration:
         """The token tells one pointer from the next: a number alone may come again."""
@@ -126,6 +148,7 @@ class CollectionReader:
         except StoreError as error:
             await self._catalogs.manifest(ref)  # removed meanwhile is not the same as away
             _log.warning("the catalog is away, the index stands in: %s", error)
+            self._next_look = time.monotonic() + self._pause_s
             return None
 
 

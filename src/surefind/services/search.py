@@ -23,7 +23,7 @@ from surefind.model import (
     Status,
     Timings,
 )
-from surefind.ports import Embedder, Matrix, Reranker, Vector
+from surefind.ports import Matrix, QueryEmbedder, Reranker, Vector
 from surefind.services.candidates import Place, Question, find
 from surefind.services.confidence import judge
 from surefind.services.expansion import context_of, within_budget
@@ -90,7 +90,7 @@ class Searcher:
     def __init__(
         self,
         readers: Readers,
-        embedder: Embedder,
+        embedder: QueryEmbedder,
         terms: TermReader,
         reranker: Reranker | None = None,
     ) -> None:

@@ -30,7 +30,7 @@ async def serve_application(application: Application, notify: Callable[[str], No
     """Until SIGINT or SIGTERM; requests under way are answered first."""
     settings = application.settings
     with application.serving(), _bound(settings.host, settings.port) as listener:
-        await application.searcher()
+        await application.embedder()  # before anybody asks
         server = _Server(
             uvicorn.Config(
                 create_app(application),
