@@ -25,9 +25,9 @@ from pathlib import Path
 
 import numpy as np
 
-from surefind.adapters.bge_small import DIMENSIONS, BgeSmallEmbedder
+from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.layout import DataFolder
-from surefind.adapters.model_files import locate
+from surefind.adapters.model_files import DIMENSIONS, locate
 from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore, _request, _uuid
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.model import (
@@ -178,7 +178,7 @@ async def cost(folder: DataFolder, count: int, questions: int) -> list[dict[str,
     vectors = dict(zip(texts, Scattered().rows(len(texts)), strict=True))
     index_store, terms = EdgeIndexStore(folder), TermReader(Bm25Analyzer())
     readers = Readers(index_store, SqliteCatalogStore(folder))
-    searcher = Searcher(readers, Prepared(made_by, vectors), terms)  # type: ignore[arg-type]
+    searcher = Searcher(readers, Prepared(made_by, vectors), terms)
     index = await index_store.open(GenerationRef("docs", 1))
     rows: list[dict[str, object]] = []
     for mode in Mode:

@@ -105,12 +105,12 @@ class Application:
     async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
         from surefind.services.batch import search_all
 
-        return await search_all(queries, await self.searcher())
+        return await search_all(queries, self.searcher)
 
     async def why_not(self, query: Query, wanted: str) -> WhyNot:
         from surefind.services.why_not import Explainer
 
-        return await Explainer(self.readers, await self.searcher()).why_not(query, wanted)
+        return await Explainer(self.readers, self.searcher).why_not(query, wanted)
 
     @cached_property
     def passages(self) -> Passages:
