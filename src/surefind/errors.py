@@ -10,6 +10,7 @@ SurefindError
 │   └── AddressInUse          the port is taken                    exit 2
 ├── GuardStopped              publishing would lose something      exit 1
 ├── EmbeddingError            the embedding model or service failed  exit 4, HTTP 502
+├── RerankingError            the reranking service failed         exit 4, HTTP 502
 └── StoreError                a store failed or is away            exit 4, HTTP 503
     └── StoreBusy             another process is writing           exit 4, HTTP 503
 
@@ -54,6 +55,10 @@ class GuardStopped(SurefindError):  # noqa: N818
 
 
 class EmbeddingError(SurefindError):
+    pass
+
+
+class RerankingError(SurefindError):
     pass
 
 

@@ -51,8 +51,16 @@ class Embedder(QueryEmbedder, Protocol):
         """The longest passage it reads whole; what is longer is cut."""
         ...
 
+    @property
+    def batch_size(self) -> int:
+        """How many passages it takes at a time; whoever has more may ask for several such parts."""
+        ...
+
     def count_tokens(self, passage: str) -> int:
-        """By the embedder's own tokenizer, without the marks it adds around a passage."""
+        """By the embedder's own tokenizer, without the marks it adds around a passage.
+
+        Where that tokenizer is not at hand, an estimate that is rather too high.
+        """
         ...
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:

@@ -21,6 +21,7 @@ class WordEmbedder:
     def __init__(self, dimensions: int = 32, weights: str = "words-1") -> None:
         self.dimensions = dimensions
         self.weights = weights
+        self.batch_size = 16
         self.calls = 0
         self.passages: list[str] = []
         self.fail_at: int | None = None

@@ -40,11 +40,11 @@ async def test_a_rebuild_keeps_the_chunks_of_pages_that_fail(home: Installation)
 
 
 async def test_a_failing_embedder_leaves_what_readers_see_and_what_was_paid_for(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
+    home: Installation,
 ) -> None:
     await home.ingest(PAGES)
     before = await home.texts()
-    monkeypatch.setattr("surefind.services.building.BATCH", 4)
+    home.embedder.batch_size = 2
     many = {**PAGES, **{f"new/{n}.md": f"new page {n}" for n in range(20)}}
     home.embedder.passages, home.embedder.calls, home.embedder.fail_at = [], 0, 4
     with pytest.raises(EmbeddingError):

@@ -27,6 +27,7 @@ from surefind.ports import Matrix, Vector
 
 MAX_TOKENS = 510
 """512 less the two marks around every passage."""
+BATCH_SIZE = 16
 
 
 class BgeSmallEmbedder:
@@ -52,6 +53,10 @@ class BgeSmallEmbedder:
     @property
     def max_tokens(self) -> int:
         return MAX_TOKENS
+
+    @property
+    def batch_size(self) -> int:
+        return BATCH_SIZE
 
     def count_tokens(self, passage: str) -> int:
         return self._counter.count(passage)

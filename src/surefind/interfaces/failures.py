@@ -6,6 +6,7 @@ from surefind.errors import (
     EmbeddingError,
     GuardStopped,
     InputError,
+    RerankingError,
     StoreError,
     SurefindError,
     UnknownChunk,
@@ -32,6 +33,7 @@ _FAILURES: tuple[tuple[type[SurefindError], Failure], ...] = (
     (InputError, Failure(CALLERS_MISTAKE, 400, "validation_error")),
     (GuardStopped, Failure(FAILED, 409, "guard_stopped")),
     (EmbeddingError, Failure(AWAY, 502, "upstream_error")),
+    (RerankingError, Failure(AWAY, 502, "upstream_error")),
     (StoreError, Failure(AWAY, 503, "service_unavailable")),
 )
 

@@ -23,7 +23,9 @@ from surefind.services.confidence import calibrate, still_fits
 from surefind.services.embedding import CachedEmbedder
 from surefind.services.lexical import TermReader
 
-BATCH = 64
+PARTS_AT_ONCE = 4
+"""Of an embedder's batches: enough to keep a service busy, and to lose little when killed."""
+_VERIFIED_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,10 @@ class IngestTools:
     chunker: ChunkerSettings
     version: str
 
+    @property
+    def chunks_at_once(self) -> int:
+        return PARTS_AT_ONCE * self.embedder.batch_size
+
 
 async def fill(
     writer: IndexWriter,
@@ -73,11 +79,11 @@ async def fill(
         report(Progress("embedding", done, total))
 
 
-async def all_chunks(catalog: Catalog) -> AsyncIterator[Sequence[ChunkRecord]]:
+async def all_chunks(catalog: Catalog, size: int) -> AsyncIterator[Sequence[ChunkRecord]]:
     batch: list[ChunkRecord] = []
     async for record in catalog.chunks():
         batch.append(record)
-        if len(batch) == BATCH:
+        if len(batch) == size:
             yield batch
             batch = []
     if batch:
@@ -85,10 +91,10 @@ async def all_chunks(catalog: Catalog) -> AsyncIterator[Sequence[ChunkRecord]]:
 
 
 async def some_chunks(
-    catalog: Catalog, chunk_ids: Sequence[str]
+    catalog: Catalog, chunk_ids: Sequence[str], size: int
 ) -> AsyncIterator[Sequence[ChunkRecord]]:
-    for start in range(0, len(chunk_ids), BATCH):
-        wanted = [point_id(chunk_id) for chunk_id in chunk_ids[start : start + BATCH]]
+    for start in range(0, len(chunk_ids), size):
+        wanted = [point_id(chunk_id) for chunk_id in chunk_ids[start : start + size]]
         records = await catalog.by_point(wanted)
         yield [records[point] for point in wanted]
 
@@ -115,7 +121,7 @@ async def verify(
                     f"written), the catalog {cataloged} chunks ({chunks} written). It was not "
                     "published; run it again"
                 )
-            async for batch in all_chunks(catalog):
+            async for batch in all_chunks(catalog, _VERIFIED_AT_ONCE):
                 await _verify_batch(ref, index, batch)
             if still_fits(calibration, chunks):
                 return calibration

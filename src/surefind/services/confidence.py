@@ -6,6 +6,7 @@ two judged sets, their best similarities are distributed as those of real questi
 questions for those that it does not, and a logistic curve is laid between the two.
 """
 
+import asyncio
 import heapq
 import math
 import re
@@ -98,7 +99,9 @@ async def calibrate(index: VectorIndex, catalog: Catalog, embedder: Embedder) ->
 
 
 async def _best(questions: Sequence[str], index: VectorIndex, embedder: Embedder) -> list[float]:
-    probes = [DenseProbe(await embedder.embed_query(question), 1) for question in questions]
+    # At the same time: a service that is asked so answers all of them in one call.
+    vectors = await asyncio.gather(*(embedder.embed_query(question) for question in questions))
+    probes = [DenseProbe(vector, 1) for vector in vectors]
     return [ranking.scores[0] for ranking in await index.probe(probes) if ranking.scores]
 
 

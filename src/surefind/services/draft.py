@@ -122,11 +122,12 @@ class Draft:
             ref, fingerprint.dimensions, base.ref if base else None
         )
         if base is None:
-            batches, total = all_chunks(catalog), chunks
+            batches, total = all_chunks(catalog, tools.chunks_at_once), chunks
         else:
             if changes.stale_chunks:
                 await self._index.delete([point_id(chunk) for chunk in changes.stale_chunks])
-            batches, total = some_chunks(catalog, changes.new_chunks), len(changes.new_chunks)
+            batches = some_chunks(catalog, changes.new_chunks, tools.chunks_at_once)
+            total = len(changes.new_chunks)
         await fill(self._index, batches, total, mean_terms, tools, report)
         documents = await catalog.documents()
         report(Progress("indexing", 0))

@@ -22,6 +22,7 @@ class CachedEmbedder:
     def __init__(self, embedder: Embedder, cache: EmbeddingCache | None) -> None:
         self._embedder = embedder
         self._cache = cache
+        self._writing = asyncio.Lock()
         self._queries: OrderedDict[str, Vector] = OrderedDict()
         self._asked: dict[str, asyncio.Future[Vector]] = {}
         self.embedded = 0
@@ -43,26 +44,48 @@ class CachedEmbedder:
     def max_tokens(self) -> int:
         return self._embedder.max_tokens
 
+    @property
+    def batch_size(self) -> int:
+        return self._embedder.batch_size
+
     def count_tokens(self, passage: str) -> int:
         return self._embedder.count_tokens(passage)
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
-        distinct = list(dict.fromkeys(passages))
-        vectors: dict[str, Vector] = {}
-        if self._cache is not None:
-            vectors.update(await self._cache.read(self.fingerprint, PASSAGE, distinct))
-        missing = [passage for passage in distinct if passage not in vectors]
-        if missing:
-            rows = await self._embedder.embed_passages(missing)
-            fresh = dict(zip(missing, rows, strict=True))
-            if self._cache is not None:
-                await self._cache.write(self.fingerprint, PASSAGE, fresh)
+        """What fails takes nothing with it: the parts that came are kept."""
+        vectors = await self._known(passages)
+        missing = [passage for passage in dict.fromkeys(passages) if passage not in vectors]
+        size = self.batch_size
+        parts = [missing[start : start + size] for start in range(0, len(missing), size)]
+        done = await asyncio.gather(*map(self._fresh, parts), return_exceptions=True)
+        for fresh in done:
+            if isinstance(fresh, BaseException):
+                raise fresh
             vectors.update(fresh)
         self.embedded += len(missing)
         self.reused += len(passages) - len(missing)
         if not passages:
             return np.empty((0, self.fingerprint.dimensions), dtype=np.float32)
         return np.stack([vectors[passage] for passage in passages])
+
+    async def unpaid(self, passages: Sequence[str]) -> list[str]:
+        """Those that would have to be embedded, each once."""
+        known = await self._known(passages)
+        return [passage for passage in dict.fromkeys(passages) if passage not in known]
+
+    async def _known(self, passages: Sequence[str]) -> dict[str, Vector]:
+        if self._cache is None:
+            return {}
+        distinct = list(dict.fromkeys(passages))
+        return dict(await self._cache.read(self.fingerprint, PASSAGE, distinct))
+
+    async def _fresh(self, part: Sequence[str]) -> dict[str, Vector]:
+        rows = await self._embedder.embed_passages(part)
+        fresh = dict(zip(part, rows, strict=True))
+        if self._cache is not None:
+            async with self._writing:
+                await self._cache.write(self.fingerprint, PASSAGE, fresh)
+        return fresh
 
     async def embed_query(self, query: str) -> Vector:
         known = self._queries.get(query)

@@ -1,0 +1,174 @@
+"""Calls to a service that may be busy: paced, tried again where that can help, and bounded.
+
+A 429 halves the number of calls under way and holds all of them back; each success lets it grow
+again, slowly. What no second try can mend is raised at once.
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+T = TypeVar("T")
+Notify = Callable[[str], None]
+
+_GROWTH = 0.1  # of a call for every success: ten successes for one more call at a time
+_WORTH_TELLING_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How much is done for one answer. `longest_wait_s` is the longest Retry-After obeyed."""
+
+    tries: int
+    first_pause_s: float
+    longest_pause_s: float
+    longest_wait_s: float
+    concurrency: int
+
+
+PATIENT = Patience(8, 1.0, 60.0, 300.0, concurrency=4)
+"""For an ingest: it outlasts a limit by the minute, and a service that starts again."""
+
+BRIEF = Patience(3, 0.2, 1.0, 2.0, concurrency=16)
+"""For a search: somebody is waiting for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How a service is dealt with, and who is told when it takes long."""
+
+    notify: Notify
+    timeout_s: float = 60.0
+    ingesting: Patience = PATIENT
+    searching: Patience = BRIEF
+
+
+class AttemptFailed(Exception):  # noqa: N818 - reads as what happened
+    """One try failed. `status` is the service's, None where no answer came at all."""
+
+    def __init__(
+        self, reason: str, status: int | None = None, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.tries = 1
+
+    @property
+    def may_pass(self) -> bool:
+        return self.status is None or self.status == 429 or self.status >= 500
+
+    @property
+    def is_about_the_key(self) -> bool:
+        return self.status in {401, 403}
+
+
+class PacedCalls:
+    """All calls to one service by one program; any number may be asked for at once."""
+
+    def __init__(self, service: str, patience: Patience, notify: Notify) -> None:
+        self._service = service
+        self._patience = patience
+        self._notify = notify
+        self._limit = float(patience.concurrency)
+        self._running = 0
+        self._room = asyncio.Condition()
+        self._not_before = 0.0
+        self._slowed_at = float("-inf")
+
+    @property
+    def at_once(self) -> int:
+        """How many calls may be under way now."""
+        return int(self._limit)
+
+    async def call(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """The first answer there is; the last AttemptFailed where there is none."""
+        for number in itertools.count(1):
+            try:
+                async with self._turn():
+                    return await self._tried(attempt)
+            except AttemptFailed as failure:
+                failure.tries = number
+                pause_s = self._pause_s(failure, number)
+                if pause_s is None:
+                    raise
+                self._tell(failure, pause_s)
+            await asyncio.sleep(pause_s)
+        raise AssertionError  # pragma: no cover - counting has no end
+
+    async def _tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        began = _now()
+        try:
+            answer = await attempt()
+        except AttemptFailed as failure:
+            if failure.status == 429:
+                self._slow_down(began, failure.retry_after_s)
+            raise
+        self._limit = min(float(self._patience.concurrency), self._limit + _GROWTH)
+        return answer
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        async with self._room:
+            await self._room.wait_for(lambda: self._running < self.at_once)
+            self._running += 1
+        try:
+            # In a loop, since another call may put the moment off meanwhile.
+            while (wait_s := self._not_before - _now()) > 0:  # noqa: ASYNC110
+                await asyncio.sleep(wait_s)
+            yield
+        finally:
+            async with self._room:
+                self._running -= 1
+                self._room.notify_all()
+
+    def _slow_down(self, began: float, retry_after_s: float | None) -> None:
+        """Calls of one burst are refused together: only the first of them counts."""
+        if began >= self._slowed_at:
+            self._limit = max(1.0, self._limit / 2)
+            self._slowed_at = _now()
+        if retry_after_s is not None and retry_after_s <= self._patience.longest_wait_s:
+            self._not_before = max(self._not_before, _now() + retry_after_s)
+
+    def _pause_s(self, failure: AttemptFailed, number: int) -> float | None:
+        """None where another try is in vain, or too far away."""
+        patience, asked_s = self._patience, failure.retry_after_s
+        if not failure.may_pass or number >= patience.tries:
+            return None
+        if asked_s is not None:
+            if asked_s > patience.longest_wait_s:
+                return None
+            return asked_s * random.uniform(1.0, 1.1)  # noqa: S311 - no secret, just apart
+        doubled = patience.first_pause_s * 2.0 ** (number - 1)
+        return min(patience.longest_pause_s, doubled) * random.uniform(0.5, 1.0)  # noqa: S311
+
+    def _tell(self, failure: AttemptFailed, pause_s: float) -> None:
+        if pause_s >= _WORTH_TELLING_S:
+            self._notify(f"{self._service}: {failure.reason}; trying again in {pause_s:.0f} s")
+
+
+def retry_after_s(value: str | None) -> float | None:
+    """A Retry-After header in seconds: it gives them, or a date."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = (aware - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if seconds < float("inf") else None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
