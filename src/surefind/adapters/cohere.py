@@ -7,7 +7,13 @@ import cohere
 import httpx
 from cohere.core.api_error import ApiError
 
-from surefind.adapters.remote_embedding import InputType, ModelWish, RemoteEmbedder, RemoteModel
+from surefind.adapters.remote_embedding import (
+    InputType,
+    ModelWish,
+    RemoteEmbedder,
+    RemoteModel,
+    sendable_key,
+)
 from surefind.adapters.retrying import AttemptFailed, Conduct, retry_after_s
 from surefind.errors import InputError
 from surefind.model import EmbedderFingerprint
@@ -86,14 +92,11 @@ class CohereSession:
     """The SDK's client with its own retries off: ours know about the other calls under way."""
 
     def __init__(self, api_key: str, url: str | None, timeout_s: float) -> None:
-        self._api_key = api_key
+        self._api_key = sendable_key(api_key, KEY_SETTING)
         self._http = httpx.AsyncClient(timeout=timeout_s)
-        try:
-            self.client = cohere.AsyncClientV2(
-                api_key, base_url=url, httpx_client=self._http, client_name="surefind"
-            )
-        except (ValueError, UnicodeError) as error:
-            raise InputError(f"{KEY_SETTING}: it can't be sent as a key") from error
+        self.client = cohere.AsyncClientV2(
+            self._api_key, base_url=url, httpx_client=self._http, client_name="surefind"
+        )
         self.options: cohere.core.RequestOptions = {"max_retries": 0, "timeout": timeout_s}
 
     def failed(self, error: Exception) -> AttemptFailed:

@@ -13,6 +13,7 @@ from surefind.adapters.remote_embedding import (
     RemoteModel,
     checked_size,
     explained,
+    sendable_key,
 )
 from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls, retry_after_s
 from surefind.adapters.token_estimate import count
@@ -108,9 +109,9 @@ class OpenAiWire:
     ) -> None:
         self._url = embeddings_url(url)
         self._body: dict[str, object] = {"model": model, "encoding_format": "float"}
-        self._api_key = api_key
+        self._api_key = sendable_key(api_key, KEY_SETTING) if api_key else None
         self._prefixes = {"passage": prefixes.passage, "query": prefixes.query}
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        headers = {"Authorization": f"Bearer {self._api_key}"} if api_key else {}
         self._http = httpx2.AsyncClient(timeout=timeout_s, headers=headers)
 
     def shorten_to(self, dimensions: int | None) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from surefind.adapters import token_estimate
 from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls
-from surefind.errors import EmbeddingError
+from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import Matrix, Vector
 
@@ -180,6 +180,14 @@ class RemoteEmbedder:
                 f"{self.fingerprint.model} reads: its end is not embedded (said once)"
             )
         return whole if self._model.cuts else token_estimate.cut(whole, self.max_tokens)
+
+
+def sendable_key(key: str, setting: str) -> str:
+    """A key that came with white space around it is the same key."""
+    stripped = key.strip()
+    if not (stripped.isascii() and stripped.isprintable() and stripped):
+        raise InputError(f"{setting}: it is empty, or has characters that no key has")
+    return stripped
 
 
 def explained(failure: AttemptFailed, service: str, key_setting: str) -> str:
