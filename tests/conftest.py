@@ -39,6 +39,13 @@ def folder(tmp_path: Path) -> DataFolder:
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads the settings of the person who runs it."""
-    for name in ("PORT", "QDRANT_URL", "QDRANT_API_KEY", "COHERE_API_KEY", "DATABASE_URL"):
+    for name in (
+        "PORT",
+        "QDRANT_URL",
+        "QDRANT_API_KEY",
+        "COHERE_API_KEY",
+        "OPENAI_API_KEY",
+        "DATABASE_URL",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
 from importlib.metadata import version
 from os import PathLike
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from surefind.adapters.remote_embedding import ModelWish
     from surefind.model import IngestReport, Query, SearchResult
-    from surefind.ports import CatalogStore, IndexStore, Source
+    from surefind.ports import CatalogStore, Embedder, IndexStore, Reranker, Source
     from surefind.services.building import Report
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.generations import Generations
@@ -48,7 +49,10 @@ class Application:
         self._folder.check_format()
         for name in settings.unused_services:
             notify(f"{name} is set, but this version of surefind does not use it yet")
+        for name in settings.idle_keys:
+            notify(f"{name} is set, but not used: see the settings embedder and reranker")
         self._embedder: CachedEmbedder | None = None
+        self._searcher: Searcher | None = None
         self._loading = asyncio.Lock()
 
     @cached_property
@@ -90,27 +94,34 @@ class Application:
         """Hold the data folder's one place for a server; where nobody can write, there is none."""
         return nullcontext() if self._folder.read_only else self._folder.held("serve")
 
-    @cached_property
-    def searcher(self) -> Searcher:
-        """It loads the model for the first question that has to be embedded."""
+    async def searcher(self) -> Searcher:
+        """With the local model, it is loaded for the first question that has to be embedded."""
         from surefind.adapters.model_files import FINGERPRINT
         from surefind.services.embedding import LazyEmbedder
         from surefind.services.search import Searcher
 
-        return Searcher(self.readers, LazyEmbedder(FINGERPRINT, self.embedder), self.terms)
+        if self._searcher is None:
+            local = self.settings.embedder == "local"
+            embedder = LazyEmbedder(FINGERPRINT, self.embedder) if local else await self.embedder()
+            self._searcher = Searcher(self.readers, embedder, self.terms, self.reranker)
+        return self._searcher
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        return _reranker(self.settings, self._notify)
 
     async def search(self, query: Query) -> SearchResult:
-        return await self.searcher.search(query)
+        return await (await self.searcher()).search(query)
 
     async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
         from surefind.services.batch import search_all
 
-        return await search_all(queries, self.searcher)
+        return await search_all(queries, await self.searcher())
 
     async def why_not(self, query: Query, wanted: str) -> WhyNot:
         from surefind.services.why_not import Explainer
 
-        return await Explainer(self.readers, self.searcher).why_not(query, wanted)
+        return await Explainer(self.readers, await self.searcher()).why_not(query, wanted)
 
     @cached_property
     def passages(self) -> Passages:
@@ -132,7 +143,7 @@ class Application:
         dry_run: bool = False,
         websites: Sequence[str] = (),
         crawl: Mapping[str, Any] | None = None,
-        **wanted: bool,
+        **wanted: Any,
     ) -> IngestReport:
         """`crawl` holds what is asked of the crawler, `wanted` what is asked of the ingest, both by
         the names of their options.
@@ -145,12 +156,15 @@ class Application:
             self._folder.prepare()
             await self.index.require_room(points=0, dimensions=0)
         tools = IngestTools(
-            embedder=await self.embedder(writing=not dry_run),
+            embedder=await (
+                self._rehearsing_embedder() if dry_run else self.embedder(writing=True)
+            ),
             terms=self.terms,
             index=self.index,
             catalogs=self.catalogs,
             chunker=self.settings.chunker,
             version=version("surefind"),
+            price_per_million_tokens=_price(self.settings),
         )
         options = IngestOptions(
             collection=self.settings.collection,
@@ -208,29 +222,137 @@ class Application:
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
         """The model, loaded once. Only who writes opens the cache on disk."""
         from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+        from surefind.services.embedding import CachedEmbedder
 
         async with self._loading:
             if self._embedder is None:
-                self._embedder = await asyncio.to_thread(self._load_embedder)
+                opened = await _open_embedder(self.settings, self._notify)
+                self._embedder = CachedEmbedder(opened, None)
             if writing and not self._embedder.has_cache:
-                path = self.settings.data_dir / "cache" / "embeddings.sqlite"
-                self._embedder.keep_in(SqliteEmbeddingCache(path, self._notify))
+                self._embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self._notify))
         return self._embedder
 
-    def _load_embedder(self) -> CachedEmbedder:
-        from surefind.adapters.bge_small import BgeSmallEmbedder
-        from surefind.adapters.model_files import locate
-        from surefind.services.embedding import CachedEmbedder
+    async def _rehearsing_embedder(self) -> CachedEmbedder:
+        """For one that costs money, with a look at what is paid already."""
+        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+        from surefind.errors import StoreError
 
-        settings = self.settings
-        files = locate(settings.model_dir, settings.cache_dir, self._notify)
-        return CachedEmbedder(BgeSmallEmbedder(files, settings.threads), None)
+        embedder = await self.embedder()
+        if _price(self.settings) and not embedder.has_cache:
+            with suppress(StoreError):  # there is none yet
+                cache = SqliteEmbeddingCache(self._cache_path, self._notify, read_only=True)
+                embedder.keep_in(cache)
+        return embedder
+
+    @property
+    def _cache_path(self) -> Path:
+        return self.settings.data_dir / "cache" / "embeddings.sqlite"
 
     async def close(self) -> None:
         if "readers" in self.__dict__:
             await self.readers.close()
         if self._embedder is not None:
             await self._embedder.close()
+        reranker = self.__dict__.get("reranker")
+        if reranker is not None:
+            await reranker.close()
+
+
+# --- who embeds, and who reranks --------------------------------------------------------------
+
+
+async def _open_embedder(settings: Settings, notify: Notify) -> Embedder:
+    if settings.embedder == "cohere":
+        return _cohere_embedder(settings, notify)
+    if settings.embedder == "openai":
+        return await _openai_embedder(settings, notify)
+    return await asyncio.to_thread(_local_embedder, settings, notify)
+
+
+def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
+    from surefind.adapters.bge_small import BgeSmallEmbedder
+    from surefind.adapters.model_files import locate
+
+    files = locate(settings.model_dir, settings.cache_dir, notify)
+    return BgeSmallEmbedder(files, settings.threads)
+
+
+def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
+    key = _cohere_key(settings, "embedder")
+    from surefind.adapters.cohere import cohere_embedder
+    from surefind.adapters.retrying import Conduct
+
+    return cohere_embedder(key, _wish(settings), Conduct(notify), settings.embed_url)
+
+
+async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
+    from surefind.adapters.openai_compatible import Prefixes, openai_compatible_embedder
+    from surefind.adapters.retrying import Conduct
+    from surefind.errors import InputError
+
+    if settings.embed_url is None:
+        raise InputError(
+            "embedder is openai, but embed_url is not set: give the service's address, such as "
+            "http://localhost:11434/v1"
+        )
+    key = settings.openai_api_key
+    return await openai_compatible_embedder(
+        settings.embed_url,
+        _wish(settings),
+        Conduct(notify),
+        key.get_secret_value() if key else None,
+        Prefixes(settings.embed_passage_prefix, settings.embed_query_prefix),
+    )
+
+
+def _reranker(settings: Settings, notify: Notify) -> Reranker | None:
+    if settings.reranker == "none":
+        return None
+    key = _cohere_key(settings, "reranker")
+    from surefind.adapters.cohere_rerank import CohereReranker
+    from surefind.adapters.retrying import Conduct
+
+    return CohereReranker(key, Conduct(notify), settings.rerank_model, settings.rerank_url)
+
+
+def _cohere_key(settings: Settings, part: str) -> str:
+    """InputError where the key, or the package that comes with the extra, is missing."""
+    from importlib.util import find_spec
+
+    from surefind.errors import InputError
+
+    if settings.cohere_api_key is None:
+        raise InputError(
+            f"{part} is cohere, but COHERE_API_KEY is not set: put it into the environment or "
+            "into .env"
+        )
+    if find_spec("cohere") is None:
+        raise InputError(
+            f"{part} is cohere, but Cohere's package is not installed: "
+            "pip install 'surefind[cohere]'"
+        )
+    return settings.cohere_api_key.get_secret_value()
+
+
+def _wish(settings: Settings) -> ModelWish:
+    from surefind.adapters.remote_embedding import ModelWish
+
+    return ModelWish(settings.embed_model, settings.embed_dimensions, settings.embed_max_tokens)
+
+
+def _price(settings: Settings) -> float | None:
+    """For a million tokens; None where nobody knows."""
+    if settings.embed_price_per_million_tokens is not None:
+        return settings.embed_price_per_million_tokens
+    if settings.embedder == "cohere":
+        from surefind.adapters.cohere import price_of
+
+        return price_of(settings.embed_model)
+    if settings.embedder == "openai":
+        from surefind.adapters.openai_compatible import price_of
+
+        return price_of(settings.embed_model)
+    return 0.0
 
 
 def fetch_model(settings: Settings, notify: Notify) -> Path:

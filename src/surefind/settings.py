@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dotenv import dotenv_values
 from platformdirs import user_cache_path
@@ -57,6 +57,8 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
         env_file_encoding="utf-8-sig",
         env_ignore_empty=True,
+        validate_by_name=True,  # a key may also be given as cohere_api_key, in code or in the file
+        validate_by_alias=True,
     )
 
     data_dir: Path = Field(Path(".surefind"), description="Where everything embedded is stored")
@@ -79,12 +81,36 @@ class Settings(BaseSettings):
     threads: int | None = Field(
         None, ge=1, description="How many threads embed; by default one per core"
     )
+    embedder: Literal["local", "cohere", "openai"] = Field(
+        "local", description="Who embeds: this machine, Cohere, or a service that speaks as OpenAI"
+    )
+    embed_model: str | None = Field(None, description="The embedding service's model")
+    embed_url: str | None = Field(None, description="The address of the embedding service")
+    embed_dimensions: int | None = Field(
+        None, ge=1, le=16384, description="The size of the model's vectors, where it is not known"
+    )
+    embed_max_tokens: int | None = Field(
+        None, ge=32, description="How many tokens the model reads, where it is not known"
+    )
+    embed_passage_prefix: str = Field(
+        "", description="What the model is to read before every passage"
+    )
+    embed_query_prefix: str = Field("", description="What the model is to read before every query")
+    embed_price_per_million_tokens: float | None = Field(
+        None, ge=0, description="What embedding costs, for estimates and --max-cost"
+    )
+    reranker: Literal["none", "cohere"] = Field(
+        "none", description="Who has the last word on the order of passages, where asked to"
+    )
+    rerank_model: str | None = Field(None, description="The reranker's model")
+    rerank_url: str | None = Field(None, description="The address of the reranker")
     host: str = Field("127.0.0.1", description="The address to serve on")
     port: int = Field(8000, ge=0, le=65535, description="The port to serve on; 0 takes a free one")
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
     cohere_api_key: SecretStr | None = Field(None, validation_alias="COHERE_API_KEY")
+    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     database_url: SecretStr | None = Field(None, validation_alias="DATABASE_URL")
 
     @field_validator("data_dir", "cache_dir", "model_dir", mode="before")
@@ -100,7 +126,7 @@ class Settings(BaseSettings):
         except RuntimeError as error:
             raise ValueError(f"{value}: {error}") from error
 
-    @field_validator("base_url")
+    @field_validator("base_url", "embed_url", "rerank_url")
     @classmethod
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
@@ -124,10 +150,17 @@ class Settings(BaseSettings):
         """Services that are configured, but that this version does not use yet."""
         names = {
             "QDRANT_URL": self.qdrant_url,
-            "COHERE_API_KEY": self.cohere_api_key,
             "DATABASE_URL": self.database_url,
         }
         return [name for name, value in names.items() if value is not None]
+
+    @property
+    def idle_keys(self) -> list[str]:
+        """Keys that are there, though nothing that needs them was chosen."""
+        idle = []
+        if self.cohere_api_key and "cohere" not in {self.embedder, self.reranker}:
+            idle.append("COHERE_API_KEY")
+        return idle
 
     @classmethod
     def settings_customise_sources(

@@ -124,7 +124,18 @@ def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://u:very-secret@h/d")
     settings = load()
     assert "very-secret" not in repr(settings) + str(settings)
-    assert settings.unused_services == ["COHERE_API_KEY", "DATABASE_URL"]
+    assert settings.unused_services == ["DATABASE_URL"]
+    assert settings.idle_keys == ["COHERE_API_KEY"]
+    assert load(reranker="cohere").idle_keys == load(embedder="cohere").idle_keys == []
+
+
+def test_a_key_may_be_given_by_name_in_code_and_in_the_file(tmp_path: Path) -> None:
+    given = load(cohere_api_key="very-secret").cohere_api_key
+    (tmp_path / "surefind.toml").write_text('openai_api_key = "very-secret"')
+    written = load().openai_api_key
+    assert given == written
+    assert given is not None
+    assert given.get_secret_value() == "very-secret"
 
 
 @pytest.mark.parametrize(
@@ -141,6 +152,9 @@ def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
         ("SUREFIND_OVERLAP_TOKENS", "201", "overlap_tokens: it must be at most half of max_tokens"),
         ("SUREFIND_PORT", "70000", "the setting port"),
         ("SUREFIND_BASE_URL", "docs.example.com", "must begin with http"),
+        ("SUREFIND_EMBED_URL", "localhost:11434", "embed_url: it must begin with http"),
+        ("SUREFIND_EMBEDDER", "magic", "the setting embedder"),
+        ("SUREFIND_EMBED_PRICE_PER_MILLION_TOKENS", "-1", "embed_price_per_million_tokens"),
     ],
 )
 def test_a_wrong_variable_is_an_error_that_names_it_and_not_its_value(

@@ -49,6 +49,11 @@ MODELS = {
 _UNKNOWN_MAX_TOKENS = 512
 
 
+def price_of(model: str | None) -> float | None:
+    known = MODELS.get(model or DEFAULT_MODEL)
+    return known.price if known else None
+
+
 def cohere_embedder(
     api_key: str, wish: ModelWish, conduct: Conduct, url: str | None = None
 ) -> RemoteEmbedder:

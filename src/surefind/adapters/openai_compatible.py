@@ -44,6 +44,12 @@ MODELS = {
 }
 
 
+def price_of(model: str | None) -> float | None:
+    """None for a model of one's own: what it costs is known to nobody else."""
+    known = MODELS.get(model or "")
+    return known.price if known else None
+
+
 @dataclass(frozen=True, slots=True)
 class Prefixes:
     """What some models want to read before a passage or a query, such as `search_query: `."""

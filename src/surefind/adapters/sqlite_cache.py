@@ -22,9 +22,16 @@ _LOOKUP_ROWS = 500
 class SqliteEmbeddingCache:
     """Keyed by fingerprint, input type and text; committed batch by batch."""
 
-    def __init__(self, path: Path, notify: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: Path, notify: Callable[[str], None], *, read_only: bool = False
+    ) -> None:
+        """`read_only` is for looking things up where nothing may be written."""
         self._path = path
         self._notify = notify
+        if read_only:
+            with _database(path):
+                self._connection = _connect_read_only(path)
+            return
         with storing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -102,6 +109,17 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute(
             "CREATE TABLE IF NOT EXISTS embedding (key BLOB PRIMARY KEY, vector BLOB NOT NULL)"
         )
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    try:
+        connection.execute("SELECT 1 FROM embedding LIMIT 1")
     except sqlite3.Error:
         connection.close()
         raise

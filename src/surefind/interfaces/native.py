@@ -7,6 +7,7 @@ from surefind.model import (
     BrokenLink,
     ChunkRecord,
     Confidence,
+    Cost,
     Hit,
     IngestReport,
     LegScore,
@@ -104,6 +105,7 @@ def ingest_json(report: IngestReport) -> Json:
         "index_points": report.index_points,
         "embedded": report.embedded,
         "from_cache": report.from_cache,
+        **_cost(report.cost),
         "added_pages": list(report.added_pages),
         "changed_pages": list(report.changed_pages),
         "removed_pages": list(report.removed_pages),
@@ -144,6 +146,18 @@ def inspection_json(inspection: Inspection) -> Json:
             }
             for chunk in inspection.chunks
         ],
+    }
+
+
+def _cost(cost: Cost | None) -> Json:
+    if cost is None:
+        return {}
+    return {
+        "cost": {
+            "estimated": _rounded(cost.amount),
+            "tokens": cost.tokens,
+            "price_per_million_tokens": cost.price_per_million_tokens,
+        }
     }
 
 

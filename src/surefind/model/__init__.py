@@ -29,6 +29,7 @@ from surefind.model.filters import (
 from surefind.model.generations import (
     Calibration,
     ChunkerSettings,
+    Cost,
     EmbedderFingerprint,
     GenerationRef,
     IngestReport,
@@ -72,6 +73,7 @@ __all__ = [
     "Condition",
     "Confidence",
     "Context",
+    "Cost",
     "Document",
     "DocumentRecord",
     "EmbedderFingerprint",

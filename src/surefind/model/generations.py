@@ -108,10 +108,23 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What embedding costs, in the currency of the price. Tokens may be an estimate."""
+
+    tokens: int
+    price_per_million_tokens: float
+
+    @property
+    def amount(self) -> float:
+        return self.tokens * self.price_per_million_tokens / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """What an ingest did. `generation` is the one that readers see after it.
 
-    `broken_links` is None where links were not asked to be checked.
+    `broken_links` is None where links were not asked to be checked, `cost` where the embedder is
+    free, or nobody has said its price.
     """
 
     collection: str
@@ -135,6 +148,7 @@ class IngestReport:
     pruned: tuple[int, ...]
     seconds: float
     broken_links: tuple[BrokenLink, ...] | None = None
+    cost: Cost | None = None
 
     @property
     def added(self) -> int:

@@ -8,6 +8,7 @@ from surefind.model import (
     Calibration,
     ChunkerSettings,
     ChunkRecord,
+    Cost,
     GenerationRef,
     point_id,
 )
@@ -50,6 +51,12 @@ class IngestTools:
     catalogs: CatalogStore
     chunker: ChunkerSettings
     version: str
+    price_per_million_tokens: float | None = None
+
+    def cost(self, tokens: int) -> Cost | None:
+        """None where it costs nothing, or nobody knows how much."""
+        price = self.price_per_million_tokens
+        return Cost(tokens, price) if price else None
 
     @property
     def chunks_at_once(self) -> int:
@@ -77,6 +84,19 @@ async def fill(
         )
         done += len(batch)
         report(Progress("embedding", done, total))
+
+
+async def unpaid_tokens(batches: AsyncIterator[Sequence[ChunkRecord]], tools: IngestTools) -> int:
+    """Of the passages that are not in the cache, each once in a batch."""
+    tokens = 0
+    async for batch in batches:
+        tokens += await unpaid_tokens_of(batch, tools)
+    return tokens
+
+
+async def unpaid_tokens_of(records: Sequence[ChunkRecord], tools: IngestTools) -> int:
+    tokens = {record.chunk.passage: record.chunk.tokens for record in records}
+    return sum(tokens[passage] for passage in await tools.embedder.unpaid(list(tokens)))
 
 
 async def all_chunks(catalog: Catalog, size: int) -> AsyncIterator[Sequence[ChunkRecord]]:

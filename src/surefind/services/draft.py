@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -24,12 +24,13 @@ from surefind.services.building import (
     all_chunks,
     fill,
     some_chunks,
+    unpaid_tokens,
     verify,
 )
 from surefind.services.filtering import fields_of
 from surefind.services.generations import drop
 from surefind.services.lexical import mean_on_grid
-from surefind.services.planning import Changes
+from surefind.services.planning import Changes, check_budget
 
 _log = logging.getLogger(__name__)
 _LARGE = 1000  # smaller indexes are never optimised, and so count exactly
@@ -118,16 +119,16 @@ class Draft:
         fingerprint = tools.embedder.fingerprint
         await tools.index.require_room(chunks, fingerprint.dimensions)
         base = None if making.rebuild else self._index_to_copy(mean_terms, changes.replaced)
+        batches, total = self._to_fill(catalog, base, changes, chunks)
+        if tools.price_per_million_tokens:
+            changes.unpaid_tokens = await unpaid_tokens(batches, tools)
+            check_budget(tools.cost(changes.unpaid_tokens), making.max_cost)
+            batches, total = self._to_fill(catalog, base, changes, chunks)
         self._index = await tools.index.create(
             ref, fingerprint.dimensions, base.ref if base else None
         )
-        if base is None:
-            batches, total = all_chunks(catalog, tools.chunks_at_once), chunks
-        else:
-            if changes.stale_chunks:
-                await self._index.delete([point_id(chunk) for chunk in changes.stale_chunks])
-            batches = some_chunks(catalog, changes.new_chunks, tools.chunks_at_once)
-            total = len(changes.new_chunks)
+        if base is not None and changes.stale_chunks:
+            await self._index.delete([point_id(chunk) for chunk in changes.stale_chunks])
         await fill(self._index, batches, total, mean_terms, tools, report)
         documents = await catalog.documents()
         report(Progress("indexing", 0))
@@ -189,6 +190,15 @@ class Draft:
             self._catalog = await tools.catalogs.create(self._ref, base.ref if base else None)
         return self._ref, self._catalog
 
+    def _to_fill(
+        self, catalog: Catalog, base: Manifest | None, changes: Changes, chunks: int
+    ) -> tuple[AsyncIterator[Sequence[ChunkRecord]], int]:
+        """What has to go into the index, in batches, and how much that is."""
+        at_once = self._tools.chunks_at_once
+        if base is None:
+            return all_chunks(catalog, at_once), chunks
+        return some_chunks(catalog, changes.new_chunks, at_once), len(changes.new_chunks)
+
     def _index_to_copy(self, mean_terms: float, replaced: int) -> Manifest | None:
         """None where all is written anew.
 
@@ -205,12 +215,13 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """What a run goes by: it is written into the manifest."""
+    """What a run goes by: it is written into the manifest, all but what it may cost."""
 
     now: datetime
     sources: tuple[str, ...]
     sites: tuple[str, ...]
     rebuild: bool
+    max_cost: float | None = None
 
 
 def _digest(documents: Sequence[DocumentRecord]) -> str:

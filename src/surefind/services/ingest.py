@@ -19,7 +19,7 @@ from surefind.services.building import IngestTools, Report
 from surefind.services.draft import Base, Draft, Making, open_base
 from surefind.services.generations import drop
 from surefind.services.links import LinkCheck
-from surefind.services.planning import Changes, check_same_making, check_shrinking
+from surefind.services.planning import Changes, check_budget, check_same_making, check_shrinking
 from surefind.services.survey import Rehearsal, Survey, Target
 
 _log = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ class IngestOptions:
     allow_shrink: bool = False
     keep_generations: int = 5
     check_links: bool = False
+    max_cost: float | None = None
 
 
 class Ingestor:
@@ -48,6 +49,7 @@ class Ingestor:
     ) -> IngestReport:
         """Whatever it raises, readers see what they saw before."""
         _check_sources(sources)
+        self._check_price_known(options)
         tools = self._tools
         async with tools.catalogs.writing("ingest"):
             current = await tools.catalogs.current(options.collection)
@@ -67,11 +69,19 @@ class Ingestor:
     ) -> IngestReport:
         """What `run` would do, guards included. It writes nothing and embeds nothing."""
         _check_sources(sources)
+        self._check_price_known(options)
         base = await open_base(options.collection, self._tools, rebuild=options.rebuild)
         try:
             return await _Run(self._tools, options, sources, report).rehearse(base)
         finally:
             await base.close()
+
+    def _check_price_known(self, options: IngestOptions) -> None:
+        if options.max_cost is not None and self._tools.price_per_million_tokens is None:
+            raise InputError(
+                f"--max-cost: nobody has said what {self._tools.embedder.fingerprint.model} costs; "
+                "set embed_price_per_million_tokens, or leave out --max-cost"
+            )
 
 
 class _Run:
@@ -92,6 +102,7 @@ class _Run:
             sources=tuple(source.name for source in sources),
             sites=tuple(source.fingerprint for source in sources),
             rebuild=options.rebuild,
+            max_cost=options.max_cost,
         )
 
     async def publish(self, base: Base, draft: Draft) -> IngestReport:
@@ -105,6 +116,7 @@ class _Run:
 
     async def rehearse(self, base: Base) -> IngestReport:
         changes = await self._survey(base, Rehearsal())
+        check_budget(self._tools.cost(changes.unpaid_tokens), self._options.max_cost)
         return self._report(base.manifest, changes, 0, published=False)
 
     async def _survey(self, base: Base, target: Target) -> Changes:
@@ -170,6 +182,7 @@ class _Run:
             empty_pages=tuple(changes.empty_pages),
             pruned=pruned,
             seconds=time.monotonic() - self._started,
+            cost=self._tools.cost(changes.unpaid_tokens),
             broken_links=None if changes.broken_links is None else tuple(changes.broken_links),
         )
 

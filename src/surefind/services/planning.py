@@ -7,6 +7,7 @@ from surefind.errors import GuardStopped, InputError
 from surefind.model import (
     BrokenLink,
     ChunkerSettings,
+    Cost,
     EmbedderFingerprint,
     Manifest,
     PageFailure,
@@ -31,6 +32,7 @@ class Changes:
     stale_chunks: list[str] = field(default_factory=list)
     new_chunks: list[str] = field(default_factory=list)
     new_tokens: int = 0
+    unpaid_tokens: int = 0
     replaced: int = 0
     emptied: list[str] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
@@ -57,6 +59,16 @@ def check_same_making(
                 f"{now}. Nothing was changed: give --rebuild to build it anew, "
                 "or another --collection"
             )
+
+
+def check_budget(cost: Cost | None, max_cost: float | None) -> None:
+    """GuardStopped when embedding would cost more than was allowed."""
+    if cost is not None and max_cost is not None and cost.amount > max_cost:
+        raise GuardStopped(
+            f"embedding about {cost.tokens} tokens would cost about {cost.amount:.4f} at "
+            f"{cost.price_per_million_tokens:g} per million, more than the {max_cost:g} of "
+            "--max-cost. Nothing was embedded and nothing was changed"
+        )
 
 
 def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:

@@ -20,7 +20,7 @@ from surefind.model import (
     SourcePage,
 )
 from surefind.ports import Source
-from surefind.services.building import IngestTools, Progress, Report
+from surefind.services.building import IngestTools, Progress, Report, unpaid_tokens_of
 from surefind.services.draft import Base
 from surefind.services.links import Home, LinkCheck
 from surefind.services.planning import Changes
@@ -212,6 +212,9 @@ class Survey:
         await self._target.put(document, records)
         new = [record.chunk for record in records if old.get(record.chunk.id) != record]
         stale = old.keys() - {record.chunk.id for record in records}
+        if self._tools.price_per_million_tokens:
+            to_pay = [record for record in records if old.get(record.chunk.id) != record]
+            self.changes.unpaid_tokens += await unpaid_tokens_of(to_pay, self._tools)
         self.changes.new_chunks += [chunk.id for chunk in new]
         self.changes.replaced += sum(chunk.id in old for chunk in new) + len(stale)
         self.changes.new_tokens += sum(chunk.tokens for chunk in new)

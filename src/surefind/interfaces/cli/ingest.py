@@ -64,6 +64,12 @@ def ingest(
     check_links: Annotated[
         bool, typer.Option("--check-links", help="List links between pages that lead nowhere.")
     ] = False,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Embed nothing if that would cost more, in the currency of the price."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Turn documentation into a searchable collection.
@@ -81,6 +87,7 @@ def ingest(
                 allow_shrink=allow_shrink,
                 dry_run=dry_run,
                 check_links=check_links,
+                max_cost=max_cost,
                 websites=site or [],
                 crawl={
                     "include": tuple(include or ()),
@@ -112,6 +119,7 @@ def plan(report: "IngestReport") -> str:
     lines = [f"{report.collection}: nothing was changed; a run would find"]
     lines.append(f"  pages    {_counts(report)}")
     lines.append(f"  chunks   {report.new_chunks} new or changed, {report.new_tokens} tokens")
+    lines += _cost(report)
     for verb, paths in (
         ("added", report.added_pages),
         ("changed", report.changed_pages),
@@ -133,10 +141,20 @@ def summary(report: "IngestReport") -> str:
         f"  chunks   {report.chunks} in the catalog, {report.index_points} in the index",
         f"  vectors  {report.embedded} embedded, {report.from_cache} from the cache",
     ]
+    lines += _cost(report)
     if report.pruned:
         numbers = ", ".join(map(str, report.pruned))
         lines.append(f"  removed  old generations {numbers}")
     return "\n".join(lines + _notes(report))
+
+
+def _cost(report: "IngestReport") -> list[str]:
+    """Nothing for an embedder that costs nothing."""
+    cost = report.cost
+    if cost is None:
+        return []
+    price = f"{cost.price_per_million_tokens:g} per million"
+    return [f"  cost     about {cost.amount:.4f}, for about {cost.tokens} tokens at {price}"]
 
 
 def _counts(report: "IngestReport") -> str:
