@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,18 @@ class Application:
         return _reranker(self.settings, self._notify)
 
     async def search(self, query: Query) -> SearchResult:
-        return await (await self.searcher()).search(query)
+        result = await (await self.searcher()).search(query)
+        self.trace(result)
+        return result
+
+    @cached_property
+    def trace(self) -> Callable[[SearchResult], None]:
+        """Writes a search's spans where OpenTelemetry is installed; elsewhere it does nothing."""
+        if find_spec("opentelemetry") is None:
+            return lambda _result: None
+        from surefind.adapters.opentelemetry import write_spans
+
+        return write_spans
 
     async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
         from surefind.services.batch import search_all

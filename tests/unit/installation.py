@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fakes import PageSource, WordEmbedder
+from fakes import MemoryCatalogStore, PageSource, WordEmbedder
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite import SqliteCatalogStore
@@ -98,6 +98,14 @@ class Installation:
     @property
     def searcher(self) -> Searcher:
         return Searcher(self.readers, CachedEmbedder(self.embedder, None), self.terms)
+
+    async def lose_catalog(self) -> None:
+        """From now on readers find the catalog away; the index and the manifests are there."""
+        manifest = (await self.generations.list())[-1]
+        away = MemoryCatalogStore(away=True, pointers={"docs": manifest.number})
+        away.sealed[manifest.ref] = manifest
+        await self.readers.close()
+        self.readers = Readers(self.index, away)
 
     async def texts(self) -> dict[str, list[str]]:
         """What a reader sees of it all: page -> texts, from index and catalog alike."""

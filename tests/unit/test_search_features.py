@@ -302,10 +302,9 @@ async def test_a_collection_too_small_to_judge_by_has_no_confidence(tmp_path: Pa
 
 
 async def test_surroundings_need_the_catalog(home: Installation) -> None:
-    async with home.reader.lease() as generation:
-        generation.catalog = None
-        with pytest.raises(StoreError, match="leave out expand"):
-            await home.search("cats", expand=Expand.SECTION)
+    await home.lose_catalog()
+    with pytest.raises(StoreError, match="leave out expand"):
+        await home.search("cats", expand=Expand.SECTION)
 
 
 async def test_what_was_read_by_other_rules_is_refused_where_it_matters(

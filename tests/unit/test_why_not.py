@@ -156,7 +156,6 @@ async def test_what_the_approximate_index_loses_is_found_by_an_exact_search(
 async def test_it_needs_a_name_and_a_catalog(home: Installation) -> None:
     with pytest.raises(InputError, match="why_not"):
         await why_not(home, "cats", "  ")
-    async with home.reader.lease() as generation:
-        generation.catalog = None
-        with pytest.raises(StoreError, match="catalog is away"):
-            await why_not(home, "cats", "docs/cats.md")
+    await home.lose_catalog()
+    with pytest.raises(StoreError, match="catalog is away"):
+        await why_not(home, "cats", "docs/cats.md")

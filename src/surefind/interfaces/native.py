@@ -46,10 +46,7 @@ def search_json(result: SearchResult) -> Json:
             for hit in result.over_budget
         ],
         "timings_ms": {
-            "embedded": round(timings.embedded_ms, 3),
-            "searched": round(timings.searched_ms, 3),
-            "filtered": round(timings.filtered_ms, 3),
-            "formatted": round(timings.formatted_ms, 3),
+            **{stage: round(spent, 3) for stage, spent in timings.stages},
             "total": round(timings.total_ms, 3),
         },
     }

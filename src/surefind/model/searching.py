@@ -149,13 +149,27 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Milliseconds of each stage of a search's life."""
+    """Milliseconds of each stage of a search's life; together they are the total."""
 
     embedded_ms: float
     searched_ms: float
     filtered_ms: float
     formatted_ms: float
     total_ms: float
+    received_ms: float = 0.0
+    returned_ms: float = 0.0
+
+    @property
+    def stages(self) -> tuple[tuple[str, float], ...]:
+        """By name, in the order in which they happen."""
+        return (
+            ("received", self.received_ms),
+            ("embedded", self.embedded_ms),
+            ("searched", self.searched_ms),
+            ("filtered", self.filtered_ms),
+            ("formatted", self.formatted_ms),
+            ("returned", self.returned_ms),
+        )
 
 
 class Status(StrEnum):

@@ -39,6 +39,7 @@ MAX_NEIGHBOURS = 20
 MAX_COLLECTIONS = 16
 _DEEPEST = 1600
 _RERANKED = 50
+_STAGES = ("received", "embedded", "searched", "filtered", "formatted", "returned")
 
 
 def check_query(query: Query) -> None:
@@ -108,6 +109,7 @@ class Searcher:
             for name in query.collections:
                 lease = self._readers.of(name).lease()
                 run.generations[name] = await stack.enter_async_context(lease)
+            run.clock.mark("received")
             question = await self.question(query, run.generations)
             run.clock.mark("embedded")
             return await self._answer(question, run)
@@ -135,17 +137,20 @@ class Searcher:
         hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
         if query.highlight:
             hits = [self._highlighted(hit, query) for hit in hits]
-        manifest = run.generations[query.collection].manifest
         run.clock.mark("formatted")
+        manifest = run.generations[query.collection].manifest
+        confidence = judge(manifest.calibration, pool.best_similarity)
+        chunks = sum(generation.manifest.chunks for generation in run.generations.values())
+        run.clock.mark("returned")
         return SearchResult(
             query,
             tuple(hits),
             _status(hits, whole=run.whole),
             pool.best_similarity,
             manifest.number,
-            sum(generation.manifest.chunks for generation in run.generations.values()),
+            chunks,
             run.clock.timings(),
-            judge(manifest.calibration, pool.best_similarity),
+            confidence,
             tuple(over_budget),
         )
 
@@ -226,7 +231,7 @@ class Clock:
 
     def __init__(self) -> None:
         self._start = self._last = time.perf_counter()
-        self._stages = dict.fromkeys(("embedded", "searched", "filtered", "formatted"), 0.0)
+        self._stages = dict.fromkeys(_STAGES, 0.0)
 
     def mark(self, stage: str) -> None:
         now = time.perf_counter()
@@ -235,10 +240,7 @@ class Clock:
 
     def timings(self) -> Timings:
         return Timings(
-            embedded_ms=self._stages["embedded"],
-            searched_ms=self._stages["searched"],
-            filtered_ms=self._stages["filtered"],
-            formatted_ms=self._stages["formatted"],
+            **{f"{stage}_ms": spent for stage, spent in self._stages.items()},
             total_ms=(self._last - self._start) * 1000,
         )
 
