@@ -1,0 +1,1 @@
+"""Pure: what a retrieval should find, how well it did, and what that proves."""

@@ -1,0 +1,231 @@
+"""Measures of a ranking against judgements, by the conventions of trec_eval.
+
+A grade of 1 or more is relevant, 0 is judged and not relevant, less than 0 counts as not judged.
+P@k divides by k, R@k by all that is relevant, and the ideal order is that of all judgements. A
+ranking is taken in the order in which the engine gave it: scores and ties are the engine's own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+from surefind.errors import InputError
+
+Judgements = Mapping[str, int]
+"""What is known of one query: label -> grade."""
+
+MAX_GRADE = 100
+MAX_CUTOFF = 1000
+_RELEVANT = 1
+_FORM = re.compile(r"([A-Za-z_-]+)(?:@([0-9]{1,9}))?")
+
+
+class Kind(StrEnum):
+    """What is measured. The exponential gain, 2^grade - 1, has a name of its own."""
+
+    PRECISION = "P"
+    RECALL = "R"
+    NDCG = "nDCG"
+    NDCG_EXP = "nDCG-exp"
+    RECIPROCAL_RANK = "MRR"
+    AVERAGE_PRECISION = "MAP"
+    HIT = "hit"
+    JUDGED = "judged"
+
+
+_NEEDS_CUTOFF = frozenset({Kind.PRECISION, Kind.RECALL, Kind.HIT, Kind.JUDGED})
+_KINDS = {kind.value.casefold(): kind for kind in Kind} | {
+    "precision": Kind.PRECISION,
+    "recall": Kind.RECALL,
+    "success": Kind.HIT,
+    "hit-rate": Kind.HIT,
+    "rr": Kind.RECIPROCAL_RANK,
+    "ap": Kind.AVERAGE_PRECISION,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`str(Measure.parse("ndcg@10")) == "nDCG@10"`. Without a cutoff the whole ranking counts."""
+
+    kind: Kind
+    cutoff: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.cutoff is None and self.kind in _NEEDS_CUTOFF:
+            raise InputError(f"{self.kind.value} needs a cutoff, for example {self.kind.value}@10")
+        if self.cutoff is not None and not 1 <= self.cutoff <= MAX_CUTOFF:
+            raise InputError(
+                f"{self.kind.value}@{self.cutoff}: the cutoff must be from 1 to {MAX_CUTOFF}"
+            )
+
+    @classmethod
+    def parse(cls, name: str) -> Measure:
+        match = _FORM.fullmatch(name.strip())
+        kind = _KINDS.get(match.group(1).casefold().replace("_", "-")) if match else None
+        if match is None or kind is None:
+            known = ", ".join(kind.value for kind in Kind)
+            raise InputError(f"{name!r} is no measure; there are {known}, as in nDCG@10")
+        return cls(kind, int(match.group(2)) if match.group(2) else None)
+
+    def __str__(self) -> str:
+        return self.kind.value if self.cutoff is None else f"{self.kind.value}@{self.cutoff}"
+
+    def of(self, ranking: Sequence[str], judgements: Judgements) -> float:
+        """Of one query, in 0..1; zero where nothing is relevant."""
+        return self._of(_Judged.of(ranking, judgements))
+
+    def _of(self, judged: _Judged) -> float:
+        return _CALCULATIONS[self.kind](judged, self.cutoff)
+
+
+# --- one query --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A ranking as grades (None: not judged), and the ideal one."""
+
+    grades: tuple[int | None, ...]
+    ideal: tuple[int, ...]
+
+    @classmethod
+    def of(cls, ranking: Sequence[str], judgements: Judgements) -> _Judged:
+        if len(set(ranking)) < len(ranking):
+            twice = next(label for at, label in enumerate(ranking) if label in ranking[:at])
+            raise InputError(f"the ranking holds {twice!r} twice")
+        known = {label: grade for label, grade in judgements.items() if grade >= 0}
+        if any(grade > MAX_GRADE for grade in known.values()):
+            raise InputError(f"a judgement is above {MAX_GRADE}, the highest grade there is")
+        grades = tuple(known.get(label) for label in ranking)
+        ideal = tuple(sorted((grade for grade in known.values() if grade), reverse=True))
+        return cls(grades, ideal)
+
+    def hits(self, cutoff: int | None) -> list[bool]:
+        return [(grade or 0) >= _RELEVANT for grade in self.grades[:cutoff]]
+
+
+def _precision(judged: _Judged, cutoff: int | None) -> float:
+    return sum(judged.hits(cutoff)) / (cutoff or 1)
+
+
+def _recall(judged: _Judged, cutoff: int | None) -> float:
+    return sum(judged.hits(cutoff)) / len(judged.ideal) if judged.ideal else 0.0
+
+
+def _reciprocal_rank(judged: _Judged, cutoff: int | None) -> float:
+    hits = judged.hits(cutoff)
+    return 1 / (hits.index(True) + 1) if any(hits) else 0.0
+
+
+def _average_precision(judged: _Judged, cutoff: int | None) -> float:
+    if not judged.ideal:
+        return 0.0
+    hits = judged.hits(cutoff)
+    found = accumulate(hits)
+    precisions = (so_far / rank for rank, so_far in enumerate(found, start=1) if hits[rank - 1])
+    return sum(precisions) / len(judged.ideal)
+
+
+def _hit(judged: _Judged, cutoff: int | None) -> float:
+    return float(any(judged.hits(cutoff)))
+
+
+def _judged(judged: _Judged, cutoff: int | None) -> float:
+    """Of the first k, or of all where there are fewer: how many anybody has judged."""
+    top = judged.grades[:cutoff]
+    return sum(grade is not None for grade in top) / len(top) if top else 0.0
+
+
+def _ndcg(judged: _Judged, cutoff: int | None) -> float:
+    return _gained(judged, cutoff, float)
+
+
+def _ndcg_exp(judged: _Judged, cutoff: int | None) -> float:
+    return _gained(judged, cutoff, lambda grade: 2.0**grade - 1)
+
+
+def _gained(judged: _Judged, cutoff: int | None, gain: Callable[[int], float]) -> float:
+    def discounted(grades: Iterable[int | None]) -> float:
+        return sum(
+            gain(grade) / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1) if grade
+        )
+
+    best = discounted(judged.ideal[:cutoff])
+    return discounted(judged.grades[:cutoff]) / best if best else 0.0
+
+
+_CALCULATIONS: Mapping[Kind, Callable[[_Judged, int | None], float]] = {
+    Kind.PRECISION: _precision,
+    Kind.RECALL: _recall,
+    Kind.NDCG: _ndcg,
+    Kind.NDCG_EXP: _ndcg_exp,
+    Kind.RECIPROCAL_RANK: _reciprocal_rank,
+    Kind.AVERAGE_PRECISION: _average_precision,
+    Kind.HIT: _hit,
+    Kind.JUDGED: _judged,
+}
+
+
+def measure_query(
+    ranking: Sequence[str], judgements: Judgements, measures: Sequence[Measure]
+) -> dict[Measure, float]:
+    judged = _Judged.of(ranking, judgements)
+    return {measure: measure._of(judged) for measure in measures}  # noqa: SLF001 - one module
+
+
+# --- many queries -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The values of every judged query, and their means.
+
+    `failed` were asked and gave no ranking, or were never asked: they count as zero. `unjudged`
+    have no judgements: they count for nothing. `without_relevant` were judged, and nothing is
+    relevant to them: they count, as zero.
+    """
+
+    measures: tuple[Measure, ...]
+    queries: Mapping[str, Mapping[Measure, float]]
+    failed: tuple[str, ...]
+    unjudged: tuple[str, ...]
+    without_relevant: tuple[str, ...]
+
+    @property
+    def means(self) -> dict[Measure, float]:
+        """Zero for every measure where no query was judged."""
+        count = len(self.queries)
+        return {
+            measure: math.fsum(values[measure] for values in self.queries.values()) / count
+            if count
+            else 0.0
+            for measure in self.measures
+        }
+
+
+def measure_run(
+    rankings: Mapping[str, Sequence[str] | None],
+    judgements: Mapping[str, Judgements],
+    measures: Sequence[Measure],
+) -> Measurement:
+    """`rankings` of the queries that were asked; None for one that failed."""
+    chosen = tuple(dict.fromkeys(measures))
+    judged = {query: known for query, known in judgements.items() if known}
+    return Measurement(
+        measures=chosen,
+        queries={
+            query: measure_query(rankings.get(query) or (), known, chosen)
+            for query, known in judged.items()
+        },
+        failed=tuple(query for query in judged if rankings.get(query) is None),
+        unjudged=tuple(query for query in rankings if query not in judged),
+        without_relevant=tuple(
+            query for query, known in judged.items() if max(known.values()) < _RELEVANT
+        ),
+    )

@@ -1,0 +1,56 @@
+"""trec_eval itself, by which our measures are judged."""
+
+from collections.abc import Mapping, Sequence
+
+import pytrec_eval
+
+from surefind.evaluation.metrics import Judgements, Kind, Measure
+
+_NAMES = {
+    Kind.PRECISION: "P",
+    Kind.RECALL: "recall",
+    Kind.NDCG: "ndcg_cut",
+    Kind.NDCG_EXP: "ndcg_cut",
+    Kind.AVERAGE_PRECISION: "map_cut",
+    Kind.RECIPROCAL_RANK: "recip_rank",
+    Kind.HIT: "success",
+}
+_WHOLE = {
+    Kind.NDCG: "ndcg",
+    Kind.NDCG_EXP: "ndcg",
+    Kind.AVERAGE_PRECISION: "map",
+    Kind.RECIPROCAL_RANK: "recip_rank",
+}
+
+
+def trec_eval(
+    measure: Measure,
+    rankings: Mapping[str, Sequence[str]],
+    judgements: Mapping[str, Judgements],
+) -> dict[str, float]:
+    """What trec_eval says of each query that was asked, judged, and given any result.
+
+    It orders by score alone, so each rank gets a score of its own; it knows neither a reciprocal
+    rank with a cutoff nor an exponential gain, so the ranking is cut and the grades are raised.
+    """
+    cutoff = measure.cutoff
+    cut = cutoff if measure.kind is Kind.RECIPROCAL_RANK else None
+    if measure.kind is Kind.NDCG_EXP:
+        judgements = {
+            query: {label: 2**grade - 1 if grade > 0 else grade for label, grade in known.items()}
+            for query, known in judgements.items()
+        }
+    scored = {
+        query: {label: float(-rank) for rank, label in enumerate(ranking[:cut])}
+        for query, ranking in rankings.items()
+        if ranking
+    }
+    if cutoff is None or cut is not None:
+        asked = answered = _WHOLE[measure.kind]
+    else:
+        asked = f"{_NAMES[measure.kind]}.{cutoff}"
+        answered = f"{_NAMES[measure.kind]}_{cutoff}"
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        {query: dict(known) for query, known in judgements.items() if known}, {asked}
+    )
+    return {query: values[answered] for query, values in evaluator.evaluate(scored).items()}
