@@ -1,0 +1,116 @@
+"""What a golden test expects to find, and whether a chunk is it.
+
+An expectation names a chunk, a section, a page or some of its words; only the first changes when
+pages are cut into other chunks. Which chunks it means is found out when a test is run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from surefind.model import ChunkRecord
+
+
+def squeezed(text: str) -> str:
+    """With every run of white space as one blank."""
+    return " ".join(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class ByChunk:
+    chunk_id: str
+    grade: int = 1
+
+    def __str__(self) -> str:
+        return f"chunk {self.chunk_id}"
+
+    def matches(self, record: ChunkRecord) -> bool:
+        return record.chunk.id == self.chunk_id
+
+
+@dataclass(frozen=True, slots=True)
+class ByAddress:
+    """A page, a section of it by its heading or by the anchor of `url`, with what lies below it.
+
+    A `url` that begins with a slash is the path of an address, on whatever host.
+    """
+
+    url: str
+    heading: str = ""
+    grade: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.url} under {self.heading!r}" if self.heading else self.url
+
+    def matches(self, record: ChunkRecord) -> bool:
+        address, _, anchor = self.url.partition("#")
+        if _address(address) != _address(record.url, path_only=address.startswith("/")):
+            return False
+        if anchor and unquote(anchor) != record.chunk.anchor:
+            return False
+        return not self.heading or _folded(self.heading) in _headings(record)
+
+
+@dataclass(frozen=True, slots=True)
+class BySource:
+    """A page by its source path, or a section of it by its heading."""
+
+    source_path: str
+    heading: str = ""
+    grade: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.source_path} under {self.heading!r}" if self.heading else self.source_path
+
+    def matches(self, record: ChunkRecord) -> bool:
+        if record.chunk.source_path != self.source_path:
+            return False
+        return not self.heading or _folded(self.heading) in _headings(record)
+
+
+@dataclass(frozen=True, slots=True)
+class ByText:
+    """Words of the passage, as they stand in it; line breaks and blanks do not matter."""
+
+    text: str
+    grade: int = 1
+
+    def __str__(self) -> str:
+        quoted = squeezed(self.text)
+        return f"the text {quoted if len(quoted) <= 60 else quoted[:59] + '…'!r}"
+
+    def matches(self, record: ChunkRecord) -> bool:
+        return squeezed(self.text) in squeezed(record.chunk.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ByName:
+    """A document of a judged collection: the name of its file, its path, or a chunk's id."""
+
+    name: str
+    grade: int = 1
+
+    def __str__(self) -> str:
+        return f"document {self.name}"
+
+    def matches(self, record: ChunkRecord) -> bool:
+        chunk = record.chunk
+        path = PurePosixPath(chunk.source_path)
+        return self.name in {chunk.id, chunk.source_path, path.name, path.stem}
+
+
+Expectation = ByChunk | ByAddress | BySource | ByText | ByName
+
+
+def _address(url: str, *, path_only: bool = False) -> str:
+    return unquote(urlsplit(url).path if path_only else url).rstrip("/")
+
+
+def _headings(record: ChunkRecord) -> set[str]:
+    return {_folded(heading) for heading in (*record.chunk.heading_path, record.section)}
+
+
+def _folded(heading: str) -> str:
+    return squeezed(heading).casefold()

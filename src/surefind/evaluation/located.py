@@ -1,0 +1,241 @@
+"""Values of YAML and JSON files that know on which line they stand."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, NoReturn
+
+import yaml
+
+from surefind.errors import InputError
+
+MAX_DEPTH = 20
+_LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_HALVES = re.compile(
+    r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE
+)
+_BROKEN = (yaml.YAMLError, ValueError, OverflowError)
+
+Scalar = str | int | float | bool | date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value in a file. `written` is a scalar as it stands there, before YAML reads it."""
+
+    source: str
+    line: int
+    value: Scalar | tuple[Located, ...] | Mapping[str, Located]
+    written: str = ""
+
+    def refuse(self, reason: str) -> NoReturn:
+        raise InputError(f"{self.source}, line {self.line}: {reason}")
+
+    def mapping(self, name: str, known: Sequence[str]) -> Mapping[str, Located]:
+        """The value as a mapping that has no other keys than these."""
+        if not isinstance(self.value, Mapping):
+            self.refuse(f"{name}: it is {self.kind}, it must be a mapping")
+        for key, inner in self.value.items():
+            if key not in known:
+                inner.refuse(f"{name} has no key {key!r}; there are {', '.join(known)}")
+        return self.value
+
+    def items(self, name: str) -> tuple[Located, ...]:
+        if not isinstance(self.value, tuple):
+            self.refuse(f"{name}: it is {self.kind}, it must be a list")
+        return self.value
+
+    def text(self, name: str) -> str:
+        if not isinstance(self.value, str):
+            quoted = f"; put {self.written} in quotes" if self.written else ""
+            self.refuse(f"{name}: it is {self.kind}, it must be text{quoted}")
+        if not self.value.strip():
+            self.refuse(f"{name}: it cannot be empty")
+        try:
+            self.value.encode()
+        except UnicodeEncodeError:
+            self.refuse(f"{name}: it holds half of a character (a lone surrogate)")
+        return self.value
+
+    def identifier(self, name: str) -> str:
+        """Text, or a number as it is written."""
+        if isinstance(self.value, int) and not isinstance(self.value, bool):
+            return self.written
+        return self.text(name)
+
+    def fraction(self, name: str) -> float:
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.refuse(f"{name}: it is {self.kind}, it must be a number")
+        if not math.isfinite(value) or not 0 <= value <= 1:
+            self.refuse(f"{name}: it is {self.written}, it must be from 0.0 to 1.0")
+        return float(value)
+
+    def whole(self, name: str, low: int, high: int) -> int:
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.refuse(f"{name}: it is {self.kind}, it must be a whole number")
+        if not low <= value <= high:
+            self.refuse(f"{name}: it is {self.written}, it must be from {low} to {high}")
+        return value
+
+    @property
+    def kind(self) -> str:
+        if self.value is None:
+            return "empty"
+        if isinstance(self.value, Mapping):
+            return "a mapping"
+        if isinstance(self.value, str):
+            return "text"
+        if isinstance(self.value, bool):
+            return "a yes or no"
+        if isinstance(self.value, int | float):
+            return "a number"
+        return "a date" if isinstance(self.value, date) else "a list"
+
+
+# --- YAML -------------------------------------------------------------------------------------
+
+
+def read_yaml(source: str, text: str) -> Located | None:
+    """The one document of a file; None where there is nothing in it."""
+    builder = _Builder(source, _HALVES.sub(_joined, text))
+    try:
+        return builder.document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise InputError(f"{source}, line {line}: it is no YAML: {error.problem}") from error
+    except _BROKEN as error:
+        raise InputError(f"{source}: it is no YAML: {error}") from error
+    finally:
+        builder.close()
+
+
+def _joined(match: re.Match[str]) -> str:
+    """JSON spells one character as two halves, which YAML does not know."""
+    halves = bytes.fromhex(match.group(2) + match.group(3))
+    return match.group(1) + halves.decode("utf-16-be")
+
+
+class _Builder:
+    """Built from events, one by one: what is too deep is refused before it is deep."""
+
+    def __init__(self, source: str, text: str) -> None:
+        self._source = source
+        self._loader = _LOADER(text)
+
+    def close(self) -> None:
+        self._loader.dispose()
+
+    def document(self) -> Located | None:
+        found = None
+        while not self._at(yaml.StreamEndEvent):
+            event = self._next()
+            if isinstance(event, yaml.DocumentStartEvent):
+                if found is not None:
+                    self._refuse(event, "a second document begins here; there must be one")
+                found = self._value(0)
+        return found
+
+    def _value(self, depth: int) -> Located:
+        event = self._next()
+        if depth > MAX_DEPTH:
+            self._refuse(event, f"values lie more than {MAX_DEPTH} deep")
+        if isinstance(event, yaml.AliasEvent):
+            self._refuse(event, f"*{event.anchor}: aliases are not read here; write it out")
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._located(event, dict(self._pairs(depth)))
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._located(event, tuple(self._members(depth)))
+        return self._scalar(event)
+
+    def _pairs(self, depth: int) -> Iterator[tuple[str, Located]]:
+        seen: set[str] = set()
+        while not self._at(yaml.MappingEndEvent):
+            key = self._value(depth + 1)
+            name = key.written
+            if not isinstance(key.value, str):
+                key.refuse(f"a key is {key.kind}, it must be text")
+            if name in seen:
+                key.refuse(f"the key {name!r} is there twice")
+            seen.add(name)
+            yield name, self._value(depth + 1)
+        self._next()
+
+    def _members(self, depth: int) -> Iterator[Located]:
+        while not self._at(yaml.SequenceEndEvent):
+            yield self._value(depth + 1)
+        self._next()
+
+    def _scalar(self, event: Any) -> Located:
+        resolve: Any = self._loader.resolve
+        tag = event.tag or resolve(yaml.ScalarNode, event.value, event.implicit)
+        node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
+        value = self._loader.construct_object(node)
+        if isinstance(value, bytes):
+            self._refuse(event, "bytes are not read here")
+        return self._located(event, value, event.value)
+
+    def _located(self, event: Any, value: Any, written: str = "") -> Located:
+        return Located(self._source, event.start_mark.line + 1, value, written)
+
+    def _at(self, kind: type) -> bool:
+        return bool(self._loader.check_event(kind))
+
+    def _next(self) -> Any:
+        return self._loader.get_event()
+
+    def _refuse(self, event: Any, reason: str) -> NoReturn:
+        raise InputError(f"{self._source}, line {event.start_mark.line + 1}: {reason}")
+
+
+# --- lines of JSON ----------------------------------------------------------------------------
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as its pairs, so that a key that is there twice is seen."""
+
+
+def read_json_lines(source: str, text: str) -> Iterator[Located]:
+    """One value for each line that is not blank."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield _json_line(source, number, line)
+
+
+def _json_line(source: str, number: int, line: str) -> Located:
+    place = Located(source, number, None)
+    try:
+        value = json.loads(line, object_pairs_hook=_Pairs, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        place.refuse(f"it is no JSON: {error.msg} at column {error.colno}")
+    except (ValueError, RecursionError) as error:
+        place.refuse(f"it is no JSON: {error}")
+    return _placed(place, value, 0)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _placed(place: Located, value: Any, depth: int) -> Located:
+    if depth > MAX_DEPTH:
+        place.refuse(f"values lie more than {MAX_DEPTH} deep")
+    if isinstance(value, _Pairs):
+        inner: dict[str, Located] = {}
+        for key, held in value:
+            if key in inner:
+                place.refuse(f"the key {key!r} is there twice")
+            inner[key] = _placed(place, held, depth + 1)
+        return Located(place.source, place.line, inner)
+    if isinstance(value, list):
+        members = tuple(_placed(place, held, depth + 1) for held in value)
+        return Located(place.source, place.line, members)
+    written = "" if value is None else json.dumps(value)
+    return Located(place.source, place.line, value, written)
