@@ -9,6 +9,7 @@ SurefindError
 │   ├── FormatTooNew          a newer surefind wrote the folder    exit 2
 │   └── AddressInUse          the port is taken                    exit 2
 ├── GuardStopped              publishing would lose something      exit 1
+├── NotComparable             refuses to compare                   exit 3, HTTP 409
 ├── EmbeddingError            the embedding model or service failed  exit 4, HTTP 502
 ├── RerankingError            the reranking service failed         exit 4, HTTP 502
 └── StoreError                a store failed or is away            exit 4, HTTP 503
@@ -52,6 +53,10 @@ class AddressInUse(InputError):  # noqa: N818
 
 class GuardStopped(SurefindError):  # noqa: N818
     """A guard refused to publish; what readers see has not changed."""
+
+
+class NotComparable(SurefindError):  # noqa: N818
+    """Two runs can't be laid side by side, and the message says why."""
 
 
 class EmbeddingError(SurefindError):

@@ -46,7 +46,7 @@ class ByAddress:
 
     def matches(self, record: ChunkRecord) -> bool:
         address, _, anchor = self.url.partition("#")
-        if _address(address) != _address(record.url, path_only=address.startswith("/")):
+        if address_key(address) != address_key(record.url, path_only=address.startswith("/")):
             return False
         if anchor and unquote(anchor) != record.chunk.anchor:
             return False
@@ -104,7 +104,8 @@ class ByName:
 Expectation = ByChunk | ByAddress | BySource | ByText | ByName
 
 
-def _address(url: str, *, path_only: bool = False) -> str:
+def address_key(url: str, *, path_only: bool = False) -> str:
+    """The same for addresses that differ in a slash at the end, or in how they are quoted."""
     return unquote(urlsplit(url).path if path_only else url).rstrip("/")
 
 

@@ -6,6 +6,7 @@ from surefind.errors import (
     EmbeddingError,
     GuardStopped,
     InputError,
+    NotComparable,
     RerankingError,
     StoreError,
     SurefindError,
@@ -15,7 +16,7 @@ from surefind.errors import (
     UnknownGeneration,
 )
 
-FAILED, CALLERS_MISTAKE, AWAY = 1, 2, 4
+FAILED, CALLERS_MISTAKE, INCONCLUSIVE, AWAY = 1, 2, 3, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ _FAILURES: tuple[tuple[type[SurefindError], Failure], ...] = (
     (UnknownDocument, Failure(CALLERS_MISTAKE, 404, "not_found")),
     (InputError, Failure(CALLERS_MISTAKE, 400, "validation_error")),
     (GuardStopped, Failure(FAILED, 409, "guard_stopped")),
+    (NotComparable, Failure(INCONCLUSIVE, 409, "not_comparable")),
     (EmbeddingError, Failure(AWAY, 502, "upstream_error")),
     (RerankingError, Failure(AWAY, 502, "upstream_error")),
     (StoreError, Failure(AWAY, 503, "service_unavailable")),

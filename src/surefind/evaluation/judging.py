@@ -1,0 +1,97 @@
+"""One test against its hits: what was found, how accurate that is, and what the measures see.
+
+Measures look at expectations, not at chunks: a page that is expected is found once, by the first of
+its chunks, and its further chunks are passed over. So the numbers do not change their meaning when
+pages are cut into other chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from surefind.evaluation.expectations import ByChunk, ByName, Expectation
+from surefind.evaluation.golden import GoldenTest
+from surefind.evaluation.metrics import Measure, measure_query
+from surefind.evaluation.report import Sought
+
+Meaning = Mapping[Expectation, frozenset[str]]
+"""Which chunks each expectation means; none where it is stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`labels` has for each hit the names that it goes by in the measures."""
+
+    sought: tuple[Sought, ...]
+    labels: tuple[tuple[str, ...], ...]
+    known_wrong: tuple[str, ...]
+    accuracy: float | None
+    measures: Mapping[str, float]
+
+    @property
+    def is_stale(self) -> bool:
+        return any(one.stale for one in self.sought)
+
+
+def judge(
+    test: GoldenTest, meaning: Meaning, chunk_ids: Sequence[str], measures: Sequence[Measure]
+) -> Judged:
+    """`chunk_ids` are those of the hits, best first; none where the question failed."""
+    expected = _labelled(test.expected)
+    wrong = _labelled(test.known_wrong)
+    sought = tuple(
+        _sought(label, expectation, meaning[expectation], chunk_ids)
+        for label, expectation in expected.items()
+    )
+    live = [one for one in sought if not one.stale]
+    named = {label: meaning[expectation] for label, expectation in (expected | wrong).items()}
+    labels = tuple(_labels(chunk_ids, named))
+    known_wrong = tuple(label for label, expectation in wrong.items() if meaning[expectation])
+    judgements = {one.label: one.grade for one in live} | dict.fromkeys(known_wrong, 0)
+    ranking = [label for of_hit in labels for label in of_hit]
+    return Judged(
+        sought,
+        labels,
+        known_wrong,
+        sum(one.rank is not None for one in live) / len(live) if live else None,
+        {
+            str(measure): value
+            for measure, value in measure_query(ranking, judgements, measures).items()
+        }
+        if judgements
+        else {},
+    )
+
+
+def _labelled(expectations: Sequence[Expectation]) -> dict[str, Expectation]:
+    """The name of a chunk or a document is its own; sections and quotations are numbered."""
+    labelled: dict[str, Expectation] = {}
+    for number, expectation in enumerate(expectations, start=1):
+        name = f"expected-{number}"
+        if isinstance(expectation, ByChunk):
+            name = expectation.chunk_id
+        elif isinstance(expectation, ByName):
+            name = expectation.name
+        labelled[name if name not in labelled else f"expected-{number}"] = expectation
+    return labelled
+
+
+def _sought(
+    label: str, expectation: Expectation, meant: frozenset[str], chunk_ids: Sequence[str]
+) -> Sought:
+    ranks = (rank for rank, chunk_id in enumerate(chunk_ids, start=1) if chunk_id in meant)
+    rank = next(ranks, None)
+    return Sought(str(expectation), label, expectation.grade, rank, stale=not meant)
+
+
+def _labels(
+    chunk_ids: Sequence[str], named: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[str, ...]]:
+    """A hit that meets two expectations stands for both, one after the other."""
+    seen: set[str] = set()
+    for chunk_id in chunk_ids:
+        met = [label for label, meant in named.items() if chunk_id in meant]
+        fresh = tuple(label for label in met if label not in seen)
+        seen.update(fresh)
+        yield fresh if met else (chunk_id,)

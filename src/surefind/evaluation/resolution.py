@@ -1,0 +1,96 @@
+"""Which chunks the expectations of a golden set mean, in one pass over a collection."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+
+from surefind.evaluation.expectations import (
+    ByAddress,
+    ByChunk,
+    ByName,
+    BySource,
+    ByText,
+    Expectation,
+    address_key,
+    squeezed,
+)
+from surefind.evaluation.judging import Meaning
+from surefind.model import ChunkRecord
+
+_Key = tuple[str, str]
+
+
+class Resolver:
+    """Shown every chunk, it knows which expectation means which.
+
+    Every expectation but a quotation has a key, so that a chunk is only held against those that
+    may mean it.
+    """
+
+    def __init__(self, expectations: Iterable[Expectation]) -> None:
+        self._meant: dict[Expectation, set[str]] = {one: set() for one in expectations}
+        self._keyed: dict[_Key, list[Expectation]] = defaultdict(list)
+        self._quoted: dict[ByText, str] = {}
+        for expectation in self._meant:
+            if isinstance(expectation, ByText):
+                self._quoted[expectation] = squeezed(expectation.text)
+            else:
+                self._keyed[_key(expectation)].append(expectation)
+
+    @property
+    def meaning(self) -> Meaning:
+        return {one: frozenset(chunks) for one, chunks in self._meant.items()}
+
+    @property
+    def unmet_quotations(self) -> tuple[ByText, ...]:
+        return tuple(one for one in self._quoted if not self._meant[one])
+
+    def show(self, record: ChunkRecord) -> None:
+        for key in _keys(record):
+            for expectation in self._keyed.get(key, ()):
+                if expectation.matches(record):
+                    self._meant[expectation].add(record.chunk.id)
+        if self._quoted:
+            text = squeezed(record.chunk.text)
+            for expectation, words in self._quoted.items():
+                if words in text:
+                    self._meant[expectation].add(record.chunk.id)
+
+    def show_page(self, text: str, chunks: Sequence[ChunkRecord]) -> None:
+        """A quotation that a border between chunks cuts in two means both of them."""
+        for expectation in self.unmet_quotations:
+            for match in _pattern(expectation.text).finditer(text):
+                self._meant[expectation].update(
+                    record.chunk.id
+                    for record in chunks
+                    if record.chunk.start < match.end() and match.start() < record.chunk.end
+                )
+
+
+def _pattern(quotation: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, quotation.split())))
+
+
+def _key(expectation: ByChunk | ByAddress | BySource | ByName) -> _Key:
+    if isinstance(expectation, ByChunk):
+        return "chunk", expectation.chunk_id
+    if isinstance(expectation, BySource):
+        return "source", expectation.source_path
+    if isinstance(expectation, ByName):
+        return "name", expectation.name
+    address = expectation.url.partition("#")[0]
+    return ("path" if address.startswith("/") else "address"), address_key(address)
+
+
+def _keys(record: ChunkRecord) -> Iterator[_Key]:
+    chunk = record.chunk
+    path = PurePosixPath(chunk.source_path)
+    yield "chunk", chunk.id
+    yield "source", chunk.source_path
+    yield "address", address_key(record.url)
+    yield "path", address_key(record.url, path_only=True)
+    for name in {chunk.id, chunk.source_path, path.name, path.stem}:
+        yield "name", name

@@ -1,0 +1,246 @@
+"""Many tests' outcomes become one report, with a verdict and its reasons."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+
+from surefind.evaluation.gates import Gate, Severity
+from surefind.evaluation.golden import GoldenSet, TestKind
+from surefind.evaluation.metrics import Measure
+from surefind.evaluation.report import (
+    Category,
+    Comparison,
+    GateOutcome,
+    Integrity,
+    Latency,
+    Means,
+    Negatives,
+    Outcome,
+    Report,
+    Subject,
+    TestOutcome,
+    Totals,
+)
+from surefind.evaluation.statistics import Verdict, percentile
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run was, beside its tests."""
+
+    run_id: str
+    subject: Subject
+    started_at: datetime
+    completed_at: datetime
+    concurrency: int
+    integrity: Integrity
+    interrupted: str = ""
+
+
+def summarise(
+    golden: GoldenSet, measures: Sequence[Measure], tests: Sequence[TestOutcome], run: Run
+) -> Report:
+    means = means_of(tests, measures)
+    totals = totals_of(tests)
+    negatives = _negatives(tests)
+    latency = _latency(tests, run.concurrency)
+    known = _quantities(tests, totals, negatives, latency) | dict(means.values)
+    if not means.judged:
+        known = {name: value for name, value in known.items() if name not in means.values}
+    gates = tuple(_gate(gate, known.get(gate.quantity)) for gate in golden.gates)
+    report = Report(
+        run_id=run.run_id,
+        golden=golden.name,
+        golden_digest=golden.digest,
+        subject=run.subject,
+        started_at=run.started_at,
+        completed_at=run.completed_at,
+        tests=tuple(tests),
+        totals=totals,
+        means=means,
+        categories=_categories(tests, measures),
+        negatives=negatives,
+        latency=latency,
+        integrity=run.integrity,
+        gates=gates,
+        verdict=Verdict.PASS,
+        reasons=(),
+        warnings=_warnings(gates),
+        interrupted=run.interrupted,
+    )
+    failures = tuple(_failures(report, decided_by_gates=_has_fail_gates(golden)))
+    doubts = tuple(_doubts(report))
+    return replace(report, verdict=_verdict(report, failures, doubts), reasons=failures + doubts)
+
+
+def with_comparison(report: Report, comparison: Comparison) -> Report:
+    """A run that got worse fails; one that can't be told from the baseline is inconclusive."""
+    verdict, reasons = report.verdict, report.reasons
+    against = f"against the baseline of run {comparison.baseline_run_id}"
+    if comparison.verdict is Verdict.FAIL:
+        worse = [change.measure for change in comparison.changes if change.verdict is Verdict.FAIL]
+        reasons = (*reasons, f"{', '.join(worse)}: worse {against}")
+        verdict = verdict if report.interrupted else Verdict.FAIL
+    elif comparison.verdict is Verdict.INCONCLUSIVE:
+        reasons = (*reasons, f"{comparison.measure}: too few queries to say {against}")
+        verdict = verdict if verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
+    return replace(report, comparison=comparison, verdict=verdict, reasons=reasons)
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+def totals_of(tests: Iterable[TestOutcome]) -> Totals:
+    counts = Counter(test.outcome.value for test in tests)
+    return Totals(total=counts.total(), **counts)
+
+
+def means_of(tests: Iterable[TestOutcome], measures: Sequence[Measure]) -> Means:
+    run = [test for test in tests if test.outcome is not Outcome.NOT_RUN]
+    judged = [test for test in run if test.measures]
+    return Means(
+        values={
+            str(measure): _mean([test.measures[str(measure)] for test in judged])
+            for measure in measures
+        },
+        judged=len(judged),
+        failed=tuple(test.test_id for test in judged if test.outcome is Outcome.ERROR),
+        unjudged=len(run) - len(judged),
+        without_relevant=tuple(
+            test.test_id for test in judged if not any(sought.grade for sought in test.sought)
+        ),
+    )
+
+
+def _categories(tests: Sequence[TestOutcome], measures: Sequence[Measure]) -> tuple[Category, ...]:
+    names = sorted({test.category for test in tests if test.category})
+    return tuple(
+        Category(
+            name,
+            totals_of(inside := [test for test in tests if test.category == name]),
+            means.values if (means := means_of(inside, measures)).judged else {},
+        )
+        for name in names
+    )
+
+
+def _negatives(tests: Iterable[TestOutcome]) -> Negatives:
+    judged = {Outcome.PASSED, Outcome.FAILED}
+    negatives = [test for test in tests if test.kind is TestKind.NEGATIVE]
+    decided = [test for test in negatives if test.outcome in judged]
+    accepted = sum(test.outcome is Outcome.FAILED for test in decided)
+    rate = accepted / len(decided) if decided else None
+    return Negatives(len(negatives), accepted, rate)
+
+
+def _latency(tests: Iterable[TestOutcome], concurrency: int) -> Latency:
+    times = [test.latency_ms for test in tests if test.latency_ms is not None]
+    return Latency(
+        searches=len(times),
+        concurrency=concurrency,
+        mean_ms=_mean(times),
+        p50_ms=percentile(times, 0.5),
+        p95_ms=percentile(times, 0.95),
+        p99_ms=percentile(times, 0.99),
+        max_ms=max(times, default=0.0),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+# --- gates and verdict ------------------------------------------------------------------------
+
+
+def _quantities(
+    tests: Sequence[TestOutcome], totals: Totals, negatives: Negatives, latency: Latency
+) -> dict[str, float]:
+    """What gates may speak of, as far as there is anything to say."""
+    known: dict[str, float] = {
+        "failed": totals.failed,
+        "stale": totals.stale,
+        "invalid": totals.invalid,
+        "errors": totals.error,
+    }
+    accuracies = [test.accuracy for test in tests if test.accuracy is not None]
+    if accuracies:
+        known["accuracy"] = _mean(accuracies)
+    if totals.total > totals.not_run:
+        known["pass_rate"] = totals.passed / (totals.total - totals.not_run)
+    if negatives.false_accept_rate is not None:
+        known["false_accept_rate"] = negatives.false_accept_rate
+    if latency.searches:
+        known |= {
+            field.name: getattr(latency, field.name)
+            for field in fields(latency)
+            if field.name.startswith("p")
+        }
+    return known
+
+
+def _gate(gate: Gate, value: float | None) -> GateOutcome:
+    met = value is not None and gate.is_met_by(value)
+    return GateOutcome(gate.severity, str(gate), value, met)
+
+
+def _warnings(gates: Iterable[GateOutcome]) -> tuple[str, ...]:
+    return tuple(
+        f"{gate.rule}: it is {gate.value:.4g}"
+        for gate in gates
+        if gate.met and gate.severity is Severity.WARN
+    )
+
+
+def _has_fail_gates(golden: GoldenSet) -> bool:
+    """Then they say how many tests may fail; and a judged collection is there for its numbers."""
+    return golden.measured_only or any(gate.severity is Severity.FAIL for gate in golden.gates)
+
+
+def _failures(report: Report, *, decided_by_gates: bool) -> Iterable[str]:
+    totals = report.totals
+    for gate in report.gates:
+        if gate.met and gate.severity is Severity.FAIL:
+            yield f"{gate.rule}: it is {gate.value:.4g}"
+    if totals.failed and not decided_by_gates:
+        yield f"{_counted(totals.failed, 'test')} failed"
+    if totals.error:
+        yield f"{_counted(totals.error, 'query', 'queries')} could not be answered"
+    if report.integrity.tampered:
+        chunks = _counted(len(report.integrity.tampered), "chunk")
+        yield f"the text of {chunks} does not match its hash: {report.integrity.tampered[0]}"
+
+
+def _doubts(report: Report) -> Iterable[str]:
+    totals = report.totals
+    if report.interrupted:
+        left = f"{totals.not_run} of {totals.total} tests not run"
+        yield f"the run ended early, {left}: {report.interrupted}"
+    if not totals.total:
+        yield "there were no queries"
+    if totals.stale:
+        expect = "test expects" if totals.stale == 1 else "tests expect"
+        yield f"{totals.stale} {expect} what is not there any more"
+    if totals.invalid:
+        yield f"{_counted(totals.invalid, 'test')} can't be judged as written"
+    for gate in report.gates:
+        if gate.value is None and gate.severity is Severity.FAIL:
+            yield f"{gate.rule}: nothing was there to measure it by"
+
+
+def _verdict(report: Report, failures: Sequence[str], doubts: Sequence[str]) -> Verdict:
+    if failures and not report.interrupted:
+        return Verdict.FAIL
+    return Verdict.INCONCLUSIVE if failures or doubts else Verdict.PASS
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
+
+
+def by_id(tests: Iterable[TestOutcome]) -> Mapping[str, TestOutcome]:
+    return {test.test_id: test for test in tests}

@@ -1,0 +1,51 @@
+"""A report as JSON and back: what `--json` prints, and what a baseline is read from."""
+
+import json
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from surefind.errors import InputError, NotComparable
+from surefind.evaluation.report import SCHEMA, Report
+
+
+@cache
+def _adapter() -> TypeAdapter[Report]:
+    return TypeAdapter(Report)
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    values: dict[str, Any] = _adapter().dump_python(report, mode="json")
+    return {"schema": values.pop("schema"), **values}
+
+
+def report_text(report: Report) -> str:
+    return json.dumps(report_json(report), ensure_ascii=False, indent=2) + "\n"
+
+
+def json_schema() -> dict[str, Any]:
+    return _adapter().json_schema(mode="serialization")
+
+
+def read_report(source: str, content: bytes) -> Report:
+    """A report of another version is not comparable; what is no report is the caller's mistake."""
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source}: it is no JSON: {error}") from error
+    schema = values.get("schema") if isinstance(values, dict) else None
+    if schema is None:
+        raise InputError(
+            f"{source}: it is no report; `surefind validate --save-baseline` makes one"
+        )
+    if schema != SCHEMA:
+        raise NotComparable(
+            f"{source}: it is of the form {schema!r}, this surefind reads {SCHEMA!r}"
+        )
+    try:
+        return _adapter().validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{source}: it is no whole report: {place}: {first['msg']}") from error

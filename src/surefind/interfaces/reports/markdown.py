@@ -1,0 +1,160 @@
+"""A report as Markdown, for a pull request."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
+from surefind.evaluation.statistics import Verdict
+
+_SHOWN = 20
+_LENGTH = 200
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
+_MARKS = {
+    Verdict.PASS: "✅ passed",
+    Verdict.FAIL: "❌ failed",
+    Verdict.INCONCLUSIVE: "❔ inconclusive",
+}
+
+
+def markdown(report: Report) -> str:
+    parts = [
+        f"## Retrieval validation: {_MARKS[report.verdict]}",
+        *(f"- {_safe(reason)}" for reason in report.reasons),
+        *(f"- warning: {_safe(warning)}" for warning in report.warnings),
+        "",
+        _facts(report),
+        *_measures(report),
+        *_categories(report),
+        *_comparison(report.comparison),
+        *_failures(report.tests),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _facts(report: Report) -> str:
+    totals, latency, subject = report.totals, report.latency, report.subject
+    times = [("p50", latency.p50_ms), ("p95", latency.p95_ms), ("p99", latency.p99_ms)]
+    rows = [
+        ("tests", _safe(f"{report.golden} ({report.golden_digest[:12]})")),
+        ("collection", _safe(f"{subject.collection}, generation {subject.generation}")),
+        ("asked", f"{subject.mode.value}, top {subject.top_k}"),
+        ("passed", f"{totals.passed} of {totals.total}"),
+        ("failed", str(totals.failed)),
+        ("stale", str(totals.stale)),
+        ("invalid", str(totals.invalid)),
+        ("errors", str(totals.error)),
+        ("not run", str(totals.not_run)),
+        ("latency", ", ".join(f"{name} {value:.1f} ms" for name, value in times)),
+    ]
+    if report.negatives.total:
+        rows.append(
+            (
+                "negatives",
+                f"{report.negatives.accepted} of {report.negatives.total} were given an answer",
+            )
+        )
+    kept = [row for row in rows if row[1] != "0"]
+    return _table(("", ""), kept)
+
+
+def _measures(report: Report) -> Iterable[str]:
+    means = report.means
+    if not means.judged:
+        return
+    yield "### Measures\n"
+    yield _table(
+        ("measure", "mean"), [(name, f"{value:.4f}") for name, value in means.values.items()]
+    )
+    beside = f", {len(means.failed)} of them failed and count as zero" if means.failed else ""
+    unjudged = f"; {means.unjudged} without judgements are left out" if means.unjudged else ""
+    yield f"Over {means.judged} judged queries{beside}{unjudged}.\n"
+
+
+def _categories(report: Report) -> Iterable[str]:
+    if report.categories:
+        yield "### Categories\n"
+        names = list(report.means.values)
+        yield _table(
+            ("category", "passed", *names),
+            [
+                (
+                    _safe(category.name),
+                    f"{category.totals.passed} of {category.totals.total}",
+                    *(f"{category.means[name]:.4f}" if category.means else "" for name in names),
+                )
+                for category in report.categories
+            ],
+        )
+
+
+def _comparison(comparison: Comparison | None) -> Iterable[str]:
+    if comparison is None:
+        return
+    yield f"### Against the baseline: {_MARKS[comparison.verdict]}\n"
+    yield _table(
+        ("measure", "before", "after", "difference", "95 % interval", "p", "detectable", "verdict"),
+        [
+            (
+                change.measure,
+                f"{change.difference.before:.4f}",
+                f"{change.difference.after:.4f}",
+                f"{change.difference.mean:+.4f}",
+                f"{change.difference.low:+.4f} to {change.difference.high:+.4f}",
+                f"{change.p:.4f}",
+                f"{change.difference.detectable:.4f}",
+                change.verdict.value,
+            )
+            for change in comparison.changes
+        ],
+    )
+    yield (
+        f"By {comparison.measure}: {len(comparison.better)} better, {len(comparison.worse)} worse, "
+        f"{comparison.same} the same.\n"
+    )
+    yield from _changed("worse", comparison.worse)
+
+
+def _changed(name: str, changes: Sequence[TestChange]) -> Iterable[str]:
+    for change in changes[:_SHOWN]:
+        values = ""
+        if change.value_before is not None and change.value_after is not None:
+            values = f", {change.value_before:.3f} → {change.value_after:.3f}"
+        yield (
+            f"- {name}: {_safe(change.test_id)}, {_safe(change.query_text)} "
+            f"({change.before.value} → {change.after.value}{values})"
+        )
+    if len(changes) > _SHOWN:
+        yield f"- and {len(changes) - _SHOWN} more"
+    if changes:
+        yield ""
+
+
+def _failures(tests: Iterable[TestOutcome]) -> Iterable[str]:
+    good = {Outcome.PASSED, Outcome.NOT_RUN}
+    bad = [test for test in tests if test.outcome not in good]
+    if bad:
+        yield "### What did not pass\n"
+        rows = [
+            (
+                _safe(test.test_id),
+                _safe(test.query_text),
+                test.outcome.value,
+                test.cause.replace("_", " "),
+                _safe(test.message),
+            )
+            for test in bad[:_SHOWN]
+        ]
+        yield _table(("test", "query", "outcome", "cause", "why"), rows)
+        if len(bad) > _SHOWN:
+            yield f"And {len(bad) - _SHOWN} more.\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _safe(text: str) -> str:
+    """On one line, short enough, and nothing in it is markup."""
+    flat = " ".join(text.split())
+    return _SPECIAL.sub(r"\\\1", flat if len(flat) <= _LENGTH else f"{flat[: _LENGTH - 1]}…")

@@ -1,0 +1,326 @@
+"""From outcomes to a report with a verdict, and from a report to files."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from surefind.errors import InputError, NotComparable
+from surefind.evaluation.comparison import compare_reports
+from surefind.evaluation.gates import Severity
+from surefind.evaluation.golden import GoldenSet, TestKind
+from surefind.evaluation.metrics import Measure
+from surefind.evaluation.report import Found, Integrity, Outcome, Report, Sought
+from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.summary import summarise, with_comparison
+from surefind.interfaces.reports.json_report import (
+    json_schema,
+    read_report,
+    report_json,
+    report_text,
+)
+from surefind.interfaces.reports.junit import junit
+from surefind.interfaces.reports.markdown import markdown
+from surefind.interfaces.reports.trec import trec_qrels, trec_run
+from unit.trec_oracle import trec_eval
+from unit.validation_reports import MEASURES, RUN, full_report, golden, outcome, report
+
+# --- numbers and verdicts ---------------------------------------------------------------------
+
+
+def test_a_report_counts_every_outcome_and_means_what_was_judged() -> None:
+    told = full_report()
+    totals = told.totals
+    assert (totals.total, totals.passed, totals.failed, totals.error) == (8, 2, 2, 1)
+    assert (totals.stale, totals.invalid, totals.not_run) == (1, 1, 1)
+    assert told.means.values == {"nDCG@5": 0.375, "MRR": 0.375}
+    assert (told.means.judged, told.means.failed, told.means.unjudged) == (4, ("broken",), 3)
+    assert (told.negatives.total, told.negatives.accepted) == (2, 1)
+    assert told.negatives.false_accept_rate == 0.5
+    [factual] = told.categories
+    assert (factual.name, factual.totals.passed, factual.totals.total) == ("factual", 1, 2)
+    assert factual.means == {"nDCG@5": 0.75, "MRR": 0.75}
+    assert (told.latency.searches, told.latency.p95_ms) == (6, 10.0)
+    assert told.warnings == ("p95_ms > 1: it is 10",)
+
+
+def test_all_that_passed_is_a_pass() -> None:
+    told = report(outcome("a"), outcome("b", None, kind=TestKind.QUERY))
+    assert (told.verdict, told.reasons) == (Verdict.PASS, ())
+
+
+def test_a_failed_test_fails_the_run() -> None:
+    told = report(outcome("a"), outcome("b", 0.0, Outcome.FAILED))
+    assert (told.verdict, told.reasons) == (Verdict.FAIL, ("1 test failed",))
+
+
+def test_where_there_are_gates_they_say_how_many_may_fail() -> None:
+    tests = [outcome("a"), outcome("b", 0.0, Outcome.FAILED)]
+    lenient = report(*tests, rules=[(Severity.FAIL, "pass_rate < 0.5")])
+    assert (lenient.verdict, lenient.reasons) == (Verdict.PASS, ())
+    strict = report(*tests, rules=[(Severity.FAIL, "nDCG@5 < 0.6")])
+    assert (strict.verdict, strict.reasons) == (Verdict.FAIL, ("nDCG@5 < 0.6: it is 0.5",))
+    warned = report(outcome("a"), rules=[(Severity.WARN, "accuracy >= 1")])
+    assert (warned.verdict, warned.warnings) == (Verdict.PASS, ("accuracy >= 1: it is 1",))
+
+
+def test_a_judged_collection_is_there_for_its_numbers() -> None:
+    tests = [outcome("a"), outcome("b", 0.0, Outcome.FAILED)]
+    collection = replace(golden(tests), measured_only=True)
+    assert summarise(collection, MEASURES, tests, RUN).verdict is Verdict.PASS
+
+
+def test_an_error_and_a_tampered_chunk_fail_whatever_the_gates_say() -> None:
+    rules = [(Severity.FAIL, "pass_rate < 0.1")]
+    broken = report(outcome("a"), outcome("b", 0.0, Outcome.ERROR), rules=rules)
+    assert broken.reasons == ("1 query could not be answered",)
+    assert broken.verdict is Verdict.FAIL
+    run = replace(RUN, integrity=Integrity(2, 2, 0.5, ("bad", "worse")))
+    tampered = report(outcome("a"), rules=rules, run=run)
+    assert tampered.reasons == ("the text of 2 chunks does not match its hash: bad",)
+    assert tampered.verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("which", "reason"),
+    [
+        (Outcome.STALE, "1 test expects what is not there any more"),
+        (Outcome.INVALID, "1 test can't be judged as written"),
+    ],
+)
+def test_what_can_not_be_judged_is_inconclusive_and_no_failure(which: Outcome, reason: str) -> None:
+    told = report(outcome("a"), outcome("b", None, which))
+    assert (told.verdict, told.reasons) == (Verdict.INCONCLUSIVE, (reason,))
+    failed = report(outcome("a", 0.0, Outcome.FAILED), outcome("b", None, which))
+    assert failed.verdict is Verdict.FAIL
+
+
+def test_no_queries_give_a_report_that_is_inconclusive() -> None:
+    told = report()
+    assert (told.verdict, told.reasons) == (Verdict.INCONCLUSIVE, ("there were no queries",))
+    assert told.latency.p99_ms == 0.0
+
+
+def test_a_run_that_ended_early_is_inconclusive_whatever_it_found() -> None:
+    run = replace(RUN, interrupted="the store is away")
+    told = report(outcome("a", 0.0, Outcome.FAILED), outcome("b", None, Outcome.NOT_RUN), run=run)
+    assert told.verdict is Verdict.INCONCLUSIVE
+    assert "the run ended early, 1 of 2 tests not run: the store is away" in told.reasons
+
+
+def test_a_gate_that_nothing_can_be_measured_by_is_inconclusive() -> None:
+    rules = [(Severity.FAIL, "nDCG@5 < 0.5"), (Severity.FAIL, "false_accept_rate > 0.1")]
+    told = report(outcome("a", None, kind=TestKind.QUERY), rules=rules)
+    assert told.verdict is Verdict.INCONCLUSIVE
+    assert len(told.reasons) == 2
+
+
+# --- baselines --------------------------------------------------------------------------------
+
+
+def many(values: list[float]) -> Report:
+    return report(*(outcome(f"t{number}", value) for number, value in enumerate(values)))
+
+
+def test_a_run_that_got_worse_is_told_from_its_baseline() -> None:
+    before = many([1.0] * 20)
+    after = many([0.5] * 10 + [1.0] * 10)
+    comparison = compare_reports(before, after)
+    assert [change.verdict for change in comparison.changes] == [Verdict.FAIL, Verdict.FAIL]
+    assert (len(comparison.worse), len(comparison.better), comparison.same) == (10, 0, 10)
+    assert comparison.worse[0].test_id == "t0"
+    told = with_comparison(after, comparison)
+    assert told.verdict is Verdict.FAIL
+    assert told.reasons == ("nDCG@5, MRR: worse against the baseline of run run-1",)
+    back = with_comparison(before, compare_reports(after, before))
+    assert (back.verdict, back.reasons) == (Verdict.PASS, ())
+
+
+def test_too_few_queries_to_say_are_inconclusive() -> None:
+    after = many([0.5, 1.0, 1.0])
+    told = with_comparison(after, compare_reports(many([1.0] * 3), after))
+    assert told.verdict is Verdict.INCONCLUSIVE
+    assert told.reasons == ("nDCG@5: too few queries to say against the baseline of run run-1",)
+
+
+def test_the_same_run_again_passes() -> None:
+    before = many([0.0, 0.3, 1.0])
+    comparison = compare_reports(before, before)
+    assert (comparison.verdict, comparison.same) == (Verdict.PASS, 3)
+
+
+def test_an_outcome_weighs_more_than_a_measure() -> None:
+    before = report(outcome("a", 0.4, Outcome.FAILED), outcome("b", 0.9), outcome("c", None))
+    after = report(outcome("a", 0.3), outcome("b", 0.8, Outcome.FAILED), outcome("c", None))
+    comparison = compare_reports(before, after)
+    assert [change.test_id for change in comparison.better] == ["a"]
+    assert [change.test_id for change in comparison.worse] == ["b"]
+
+
+def test_what_was_not_run_is_neither_better_nor_worse() -> None:
+    before = many([1.0, 1.0])
+    after = report(outcome("t0"), outcome("t1", None, Outcome.NOT_RUN))
+    after = replace(after, interrupted="stopped")
+    comparison = compare_reports(before, after)
+    assert (comparison.same, comparison.changes[0].difference.queries) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"golden_digest": "other"}, "made with other tests"),
+        ({"subject": replace(RUN.subject, top_k=9)}, "looked at 9 results, this run at 5"),
+        ({"interrupted": "the store died"}, "the baseline's run ended early: the store died"),
+    ],
+)
+def test_what_is_not_comparable_is_refused(changed: dict[str, object], reason: str) -> None:
+    told = many([1.0, 0.5])
+    with pytest.raises(NotComparable, match=reason):
+        compare_reports(replace(told, **changed), told)  # type: ignore[arg-type]
+
+
+def test_runs_without_a_common_measure_are_not_comparable() -> None:
+    told = many([1.0])
+    other = replace(told, means=replace(told.means, values={"P@5": 1.0}))
+    with pytest.raises(
+        NotComparable, match=r"other measures \(P@5\) than this run \(nDCG@5, MRR\)"
+    ):
+        compare_reports(other, told)
+    plain = report(outcome("t0", None, kind=TestKind.QUERY))
+    with pytest.raises(NotComparable, match="no test has a judged answer"):
+        compare_reports(plain, plain)
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def compared() -> Report:
+    after = many([0.5] * 30 + [1.0] * 10)
+    return with_comparison(after, compare_reports(many([1.0] * 40), after))
+
+
+@pytest.mark.parametrize("told", [full_report(), report(), compared()], ids=["full", "none", "two"])
+def test_a_report_survives_its_json(told: Report) -> None:
+    text = report_text(told)
+    assert read_report("report.json", text.encode()) == told
+    assert json.loads(text)["schema"] == "surefind.validation/1"
+    assert next(iter(json.loads(text))) == "schema"
+
+
+def test_the_schema_knows_every_field() -> None:
+    schema = json_schema()
+    assert set(schema["properties"]) == set(report_json(full_report()))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "b.json: it is no JSON"),
+        (b"\xff", "b.json: it is no JSON"),
+        (b"[" * 100_000, "b.json: it is no JSON"),
+        (b"[]", "b.json: it is no report; `surefind validate --save-baseline` makes one"),
+        (b'{"schema": "surefind.validation/1"}', "b.json: it is no whole report: run_id: "),
+    ],
+)
+def test_what_is_no_report_is_refused(content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_report("b.json", content)
+
+
+def test_a_report_of_another_version_or_with_unknown_fields_is_refused() -> None:
+    with pytest.raises(NotComparable, match=r"of the form 'surefind\.validation/2'"):
+        read_report("b.json", b'{"schema": "surefind.validation/2"}')
+    more = report_json(report(outcome("a"))) | {"mood": "good"}
+    with pytest.raises(InputError, match="mood"):
+        read_report("b.json", json.dumps(more).encode())
+
+
+def test_markdown_tells_all_and_lets_nothing_be_markup() -> None:
+    told = markdown(full_report())
+    assert told.startswith("## Retrieval validation: ❌ failed\n- nDCG@5 \\< 0.9: it is 0.375\n")
+    assert "| passed | 2 of 8 |" in told
+    assert "| negatives | 1 of 2 were given an answer |" in told
+    assert "| factual | 1 of 2 | 0.7500 | 0.7500 |" in told
+    assert "| half | What about half? | failed | outranked | 9th |" in told
+    assert "| broken | What about broken? | error | error | a \\| b |" in told
+    assert "Over 4 judged queries, 1 of them failed and count as zero" in told
+    assert "What about late?" not in told
+
+
+def test_markdown_shows_the_baseline_and_shortens_long_lists() -> None:
+    told = markdown(compared())
+    assert "### Against the baseline: ❌ failed" in told
+    assert "| nDCG@5 | 1.0000 | 0.6250 | -0.3750 |" in told
+    assert "By nDCG@5: 0 better, 30 worse, 10 the same." in told
+    assert "- worse: t0, What about t0? (passed → passed, 1.000 → 0.500)" in told
+    assert "- and 10 more" in told
+    bad = [outcome(f"t{number}", 0.0, Outcome.FAILED, message="x" * 500) for number in range(30)]
+    assert "And 10 more." in markdown(report(*bad))
+    assert "### Measures" not in markdown(report())
+
+
+def test_junit_is_xml_that_counts_right() -> None:
+    told = full_report()
+    strange = replace(told.tests[1], message="bell \x07, half \ud800, <tag> & 'quote'")
+    told = replace(told, tests=(told.tests[0], strange, *told.tests[2:]))
+    suite = ET.fromstring(junit(told).encode())
+    assert suite.attrib["tests"] == "9"
+    cases = suite.findall("testcase")
+    for tag, count in {"failure": 3, "error": 1, "skipped": 3}.items():
+        assert len([case for case in cases if case.find(tag) is not None]) == count
+        attribute = {"failure": "failures", "error": "errors"}.get(tag, tag)
+        assert suite.attrib[attribute] == str(count)
+    failure = cases[1].find("failure")
+    assert failure is not None
+    assert failure.attrib["message"] == "bell \ufffd, half \ufffd, <tag> & 'quote'"
+    assert failure.attrib["type"] == "outranked"
+    assert "expected: chunk a: found at rank 1" in (failure.text or "")
+    assert cases[0].attrib == {"name": "good", "classname": "factual", "time": "0.010000"}
+    assert [p.attrib["name"] for p in suite.iter("property")] == ["nDCG@5", "MRR"]
+
+
+def test_junit_of_a_good_run_and_of_one_without_a_verdict() -> None:
+    assert "<failure" not in junit(report(outcome("a")))
+    suite = ET.fromstring(junit(report()).encode())
+    assert (suite.attrib["tests"], suite.attrib["skipped"]) == ("1", "1")
+
+
+def test_trec_files_give_the_report_its_numbers_again(tmp_path: Path) -> None:
+    test = replace(
+        outcome("with blank"),
+        sought=(Sought("a", "a", 2, 2), Sought("b", "b c", 1), Sought("gone", "g", 1, stale=True)),
+        found=(
+            Found(1, "x", ("x",), "", "", 0.9, None),
+            Found(2, "y", ("a", "w"), "", "", 0.8, None),
+            Found(3, "z", (), "", "", 0.7, None),
+        ),
+        known_wrong=("w",),
+    )
+    told = report(test)
+    assert trec_run(told) == (
+        "with_blank Q0 x 1 3 surefind\nwith_blank Q0 a 2 2 surefind\nwith_blank Q0 w 3 1 surefind\n"
+    )
+    assert trec_qrels(told) == "with_blank 0 a 2\nwith_blank 0 b_c 1\nwith_blank 0 w 0\n"
+    values = trec_eval(
+        Measure.parse("MRR"), {"q": ["x", "a", "w"]}, {"q": {"a": 2, "b_c": 1, "w": 0}}
+    )
+    assert values == {"q": 0.5}
+
+
+def test_the_pure_core_needs_nothing_but_numpy_and_yaml() -> None:
+    """Reports can be computed where no index, no model and no web server is installed."""
+    code = (
+        "import sys, surefind.evaluation.comparison, surefind.evaluation.golden;"
+        "print([name for name in ('pydantic', 'fastapi', 'onnxruntime', 'qdrant_edge', 'scipy')"
+        " if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_an_empty_golden_set_has_a_digest_too() -> None:
+    assert len(GoldenSet("x", ()).digest) == 64
