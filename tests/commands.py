@@ -6,10 +6,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from queue import Empty, Queue
 from typing import Any
 
 COMMAND = str(Path(sys.executable).parent / "surefind")
@@ -47,42 +46,57 @@ def start(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.P
     )
 
 
+class Server(subprocess.Popen[str]):
+    """A server under way; `said` is what it wrote to stderr so far, line by line."""
+
+    said: list[str]
+
+
 @contextmanager
-def serving(*arguments: str | Path, cwd: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(*arguments: str | Path, cwd: Path, **environment: str) -> Iterator[tuple[str, Server]]:
     """(address, process) of a server on a free port; ended by its own process id."""
-    process = start("serve", "--port", "0", *arguments, cwd=cwd)
+    process = Server(
+        [COMMAND, "serve", "--port", "0", *map(str, arguments)],
+        cwd=cwd,
+        env=_environment(environment),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.said = []
+    assert process.stderr is not None
+    reader = threading.Thread(target=_drain, args=(process.stderr, process.said), daemon=True)
+    reader.start()
     try:
         yield _address(process), process
     finally:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=30)
+        process.wait(timeout=30)
+        reader.join(timeout=30)
+        process.stderr.close()
 
 
-def _address(process: subprocess.Popen[str]) -> str:
-    lines: Queue[str] = Queue()
-    assert process.stderr is not None
-    stream = process.stderr
+def _drain(stream: Iterable[str], said: list[str]) -> None:
+    """To the end: a server whose log nobody reads would wait for its reader."""
+    for line in stream:
+        said.append(line)  # noqa: PERF402 - line by line, while others look
 
-    def read() -> None:
-        for line in stream:
-            lines.put(line)
-            if "http://" in line:
-                return
 
-    threading.Thread(target=read, daemon=True).start()
-    seen: list[str] = []
+def log_of(process: Server) -> list[dict[str, Any]]:
+    """What the server has logged so far."""
+    return [json.loads(line) for line in process.said if line.startswith("{")]
+
+
+def _address(process: Server) -> str:
     deadline = time.monotonic() + TIME_LIMIT_S
     while time.monotonic() < deadline:
-        try:
-            line = lines.get(timeout=0.2)
-        except Empty:
-            assert process.poll() is None, f"the server ended: {''.join(seen)}"
-            continue
-        seen.append(line)
-        if "http://" in line:
-            return line.strip().rstrip("/")
-    raise AssertionError(f"the server did not say its address: {''.join(seen)}")
+        for line in list(process.said):
+            if line.strip().startswith("http://"):
+                return line.strip().rstrip("/")
+        assert process.poll() is None, f"the server ended: {''.join(process.said)}"
+        time.sleep(0.05)
+    raise AssertionError(f"the server did not say its address: {''.join(process.said)}")
 
 
 def _environment(more: dict[str, str]) -> dict[str, str]:

@@ -54,6 +54,7 @@ class Application:
             notify(f"{name} is set, but not used: see the settings embedder and reranker")
         self._embedder: CachedEmbedder | None = None
         self._searcher: Searcher | None = None
+        self.observers: list[Callable[[SearchResult], None]] = []
         self._loading = asyncio.Lock()
 
     @cached_property
@@ -104,8 +105,14 @@ class Application:
         if self._searcher is None:
             local = self.settings.embedder == "local"
             embedder = LazyEmbedder(FINGERPRINT, self.embedder) if local else await self.embedder()
-            self._searcher = Searcher(self.readers, embedder, self.terms, self.reranker)
+            self._searcher = Searcher(
+                self.readers, embedder, self.terms, self.reranker, self._observe
+            )
         return self._searcher
+
+    def _observe(self, result: SearchResult) -> None:
+        for observer in self.observers:
+            observer(result)
 
     @cached_property
     def reranker(self) -> Reranker | None:

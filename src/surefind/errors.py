@@ -13,7 +13,8 @@ SurefindError
 ├── EmbeddingError            the embedding model or service failed  exit 4, HTTP 502
 ├── RerankingError            the reranking service failed         exit 4, HTTP 502
 └── StoreError                a store failed or is away            exit 4, HTTP 503
-    └── StoreBusy             another process is writing           exit 4, HTTP 503
+    ├── StoreBusy             another process is writing           exit 4, HTTP 503
+    └── NothingIngested       a server has nothing to search yet   exit 4, HTTP 503
 
 The message of each names the thing, the reason and the next step.
 """
@@ -73,3 +74,7 @@ class StoreError(SurefindError):
 
 class StoreBusy(StoreError):  # noqa: N818
     pass
+
+
+class NothingIngested(StoreError):  # noqa: N818
+    """For clients that name no collection: it is not their mistake that there is none."""

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
@@ -94,8 +94,10 @@ class Searcher:
         embedder: QueryEmbedder,
         terms: TermReader,
         reranker: Reranker | None = None,
+        observe: Callable[[SearchResult], None] = lambda _result: None,
     ) -> None:
         self._readers = readers
+        self._observe = observe
         self._embedder = embedder
         self._terms = terms
         self._reranker = reranker
@@ -112,7 +114,9 @@ class Searcher:
             run.clock.mark("received")
             question = await self.question(query, run.generations)
             run.clock.mark("embedded")
-            return await self._answer(question, run)
+            result = await self._answer(question, run)
+        self._observe(result)
+        return result
 
     async def question(self, query: Query, generations: Mapping[str, OpenGeneration]) -> Question:
         """The question as the legs read it, after a look whether they were made for it."""

@@ -15,6 +15,9 @@ def serve(
         int | None, typer.Option(help="The port; else $PORT, else 8000. 0 takes a free one.")
     ] = None,
     host: Annotated[str | None, typer.Option(help="The address. [default: 127.0.0.1]")] = None,
+    log_queries: Annotated[
+        bool | None, typer.Option("--log-queries", help="Write what is asked to the log.")
+    ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -32,4 +35,12 @@ def serve(
     from surefind.settings import check_platform_port
 
     check_platform_port(port)
-    run(work, loop_factory, port=port, host=host, collection=collection, data_dir=data_dir)
+    run(
+        work,
+        loop_factory,
+        port=port,
+        host=host,
+        log_queries=log_queries,
+        collection=collection,
+        data_dir=data_dir,
+    )

@@ -3,13 +3,26 @@
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from starlette.middleware import Middleware
 
 from surefind.bootstrap import Application
 from surefind.interfaces.http.contracts import add_contracts
 from surefind.interfaces.http.errors import BodyLimit, add_error_handlers
 from surefind.interfaces.http.openapi import openapi_of
 from surefind.interfaces.http.pages import add_pages
+from surefind.interfaces.http.requests import Requests, note_search
 from surefind.interfaces.http.retrieval import add_retrieval
+from surefind.interfaces.http.security import SecurityHeaders
+from surefind.settings import Settings
+
+
+def _layers(settings: Settings) -> list[Middleware]:
+    """From the outside in. Whatever an inner one answers, the outer ones have seen."""
+    return [
+        Middleware(SecurityHeaders),
+        Middleware(Requests, observe=lambda _record: None, log_queries=settings.log_queries),
+        Middleware(BodyLimit),
+    ]
 
 
 def create_app(application: Application) -> FastAPI:
@@ -19,10 +32,11 @@ def create_app(application: Application) -> FastAPI:
         description="Finds the passages an answer needs.",
         docs_url=None,
         redoc_url=None,
+        middleware=_layers(application.settings),
     )
+    application.observers.append(note_search)
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]
     add_error_handlers(app)
-    app.add_middleware(BodyLimit)
 
     add_contracts(app, application)
     add_retrieval(app, application)

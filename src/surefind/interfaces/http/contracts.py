@@ -1,5 +1,8 @@
 """The routes of the published contracts. Each shape is read and written in `surefind.contracts`."""
 
+import logging
+from dataclasses import replace
+
 from fastapi import FastAPI, Response
 
 from surefind.bootstrap import Application
@@ -7,11 +10,13 @@ from surefind.contracts.api import HealthResponse, SearchRequest, SearchResponse
 from surefind.contracts.implementation import SearchQuery, SearchQueryResponse
 from surefind.contracts.implementation_tests import ValidateRequest, ValidateResponse
 from surefind.contracts.testing import QueryRequest, QueryResponse
-from surefind.errors import StoreError, SurefindError, UnknownCollection
+from surefind.errors import NothingIngested, StoreError, SurefindError, UnknownCollection
+from surefind.interfaces.http.errors import public_message
 from surefind.interfaces.http.openapi import ERRORS, Responses
 from surefind.model import Query, SearchResult
-from surefind.services.expectations import check_expectations
+from surefind.services.expectations import Outcome, check_expectations
 
+_log = logging.getLogger(__name__)
 _UNHEALTHY: Responses = {
     503: {"model": HealthResponse, "description": "Degraded, or not to be searched"}
 }
@@ -46,7 +51,8 @@ def add_contracts(app: FastAPI, application: Application) -> None:
         if len(errors) == len(outcomes):  # then it is not the retrieval that was judged
             raise _not_the_clients(errors[0])
         embedder = await application.embedder()
-        return ValidateResponse.of(request, outcomes, embedder.fingerprint.model)
+        told = [_publishable(outcome) for outcome in outcomes]
+        return ValidateResponse.of(request, told, embedder.fingerprint.model)
 
     @app.head("/health", include_in_schema=False)
     @app.head("/api/v1/health", include_in_schema=False)
@@ -69,7 +75,14 @@ async def _search(application: Application, query: Query) -> SearchResult:
 
 def _not_the_clients(error: SurefindError) -> SurefindError:
     """The client named no collection, so it is not the client's mistake that there is none."""
-    return StoreError(str(error)) if isinstance(error, UnknownCollection) else error
+    return NothingIngested(str(error)) if isinstance(error, UnknownCollection) else error
+
+
+def _publishable(outcome: Outcome) -> Outcome:
+    if outcome.error is None or public_message(outcome.error) == str(outcome.error):
+        return outcome
+    _log.warning("a test could not be judged: %s", outcome.error)
+    return replace(outcome, error=type(outcome.error)(public_message(outcome.error)))
 
 
 async def _health(application: Application) -> HealthResponse:

@@ -10,24 +10,42 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surefind.contracts.request import explain
-from surefind.errors import SurefindError
+from surefind.errors import EmbeddingError, NothingIngested, StoreError, SurefindError
 from surefind.interfaces.failures import failure_of
 
 _log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 64 * 1024
 LARGER_BODIES = {"/api/v1/validate": 1024 * 1024}
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
+INTERNAL_ERROR = (500, "internal_error", "Something went wrong; the log says more")
 
 
 def error_response(status: int, name: str, message: str) -> JSONResponse:
     return JSONResponse({"error": name, "message": message}, status_code=status)
 
 
+def public_message(error: SurefindError) -> str:
+    """What a client may read: what stores and services say of themselves may name files and hosts.
+
+    The whole of it is in the log, under the request's id.
+    """
+    if isinstance(error, NothingIngested):
+        return str(error)
+    if isinstance(error, EmbeddingError):
+        return "the embedding service failed; the log says more, try again later"
+    if isinstance(error, StoreError):
+        return "a store failed or is away; the log says more, try again later"
+    return str(error)
+
+
 def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(SurefindError)
     async def _known(_request: Request, error: SurefindError) -> JSONResponse:
         failure = failure_of(error)
-        return error_response(failure.http_status, failure.name, str(error))
+        message = public_message(error)
+        if message != str(error):
+            _log.warning("%s: %s", failure.name, error)
+        return error_response(failure.http_status, failure.name, message)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -42,11 +60,6 @@ def add_error_handlers(app: FastAPI) -> None:
         response = error_response(error.status_code, name, str(error.detail))
         response.headers.update(error.headers or {})
         return response
-
-    @app.exception_handler(Exception)
-    async def _unexpected(request: Request, error: Exception) -> JSONResponse:
-        _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return error_response(500, "internal_error", "Something went wrong; the log says more")
 
 
 def _explain(error: RequestValidationError) -> str:
@@ -79,7 +92,9 @@ class BodyLimit:
             if size > max_bytes:
                 await _refuse(send, max_bytes)
                 return
-            if message["type"] != "http.request" or not message.get("more_body"):
+            if message["type"] == "http.disconnect":
+                return
+            if not message.get("more_body"):
                 break
 
         async def replay() -> Message:

@@ -29,7 +29,9 @@ ERRORS: Responses = {
         "Unexpected server error", "internal_error", "Something went wrong; the log says more"
     ),
     502: _error(
-        "Embedding service failure", "upstream_error", "the embedding model failed: out of memory"
+        "Embedding service failure",
+        "upstream_error",
+        "the embedding service failed; the log says more, try again later",
     ),
     503: _error(
         "Database or vector store unreachable",

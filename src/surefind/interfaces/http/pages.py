@@ -1,9 +1,8 @@
-"""The search page, its parts and the reader, with the headers that keep a browser safe."""
+"""The search page, its parts and the reader."""
 
-from collections.abc import Awaitable, Callable
 from importlib.resources import files
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
@@ -12,30 +11,11 @@ from surefind.errors import SurefindError
 from surefind.interfaces.failures import failure_of
 from surefind.interfaces.http.reader import render_document, render_problem
 
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    ),
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
-
 
 def add_pages(app: FastAPI, application: Application) -> None:
     web = files("surefind.interfaces") / "web"
     app.mount("/static", StaticFiles(directory=str(web / "static")), name="static")
     page = (web / "index.html").read_text("utf-8")
-
-    @app.middleware("http")
-    async def secure(
-        request: Request, call_next: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        response = await call_next(request)
-        response.headers.update(_HEADERS)
-        # A browser asks again each time: an upgrade never mixes an old script and a new page.
-        response.headers.setdefault("Cache-Control", "no-cache")
-        return response
 
     @app.head("/", include_in_schema=False)
     @app.get("/", include_in_schema=False)

@@ -4,6 +4,7 @@ from html import escape
 
 from surefind.bootstrap import Application
 from surefind.errors import StoreError, SurefindError, UnknownCollection, UnknownDocument
+from surefind.interfaces.http.errors import public_message
 from surefind.model import ChunkRecord
 from surefind.text.rejoining import unrepeated
 
@@ -43,7 +44,7 @@ async def render_document(application: Application, collection: str, source_path
 
 def render_problem(error: SurefindError, source_path: str) -> str:
     """For the person who followed a link that leads nowhere any more."""
-    message = f'<p>{escape(str(error))}</p><p><a href="/">Search for it</a></p>'
+    message = f'<p>{escape(public_message(error))}</p><p><a href="/">Search for it</a></p>'
     return _page("Not to be read", source_path, message)
 
 

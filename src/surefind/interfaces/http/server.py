@@ -13,6 +13,7 @@ import uvicorn
 from surefind.bootstrap import Application
 from surefind.errors import AddressInUse, InputError, UnknownCollection
 from surefind.interfaces.http.app import create_app
+from surefind.interfaces.http.logs import log_as_json
 
 GRACE_S = 10
 
@@ -29,12 +30,14 @@ def loop_factory() -> asyncio.AbstractEventLoop:
 async def serve_application(application: Application, notify: Callable[[str], None]) -> None:
     """Until SIGINT or SIGTERM; requests under way are answered first."""
     settings = application.settings
+    log_as_json()
     with application.serving(), _bound(settings.host, settings.port) as listener:
         await application.embedder()  # before anybody asks
         server = _Server(
             uvicorn.Config(
                 create_app(application),
                 loop="asyncio",
+                log_config=None,
                 log_level="warning",
                 access_log=False,
                 server_header=False,

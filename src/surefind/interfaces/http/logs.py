@@ -1,0 +1,32 @@
+"""The server's log: one JSON object a line, each with the id of the request it belongs to."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+from surefind.interfaces.http import requests
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        request = requests.current_request()
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        if request is not None:
+            line["request_id"] = request.id
+        line |= getattr(record, "fields", {})
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def log_as_json() -> None:
+    """From now on, everything that is logged goes to stderr as a line of JSON."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger(requests.__name__).setLevel(logging.INFO)
