@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.generations import Generations
     from surefind.services.inspect import Inspection
+    from surefind.services.keys import Keyring, Keys
     from surefind.services.lexical import TermReader
     from surefind.services.passages import Passages
     from surefind.services.reading import CollectionReader, Readers
@@ -91,6 +92,20 @@ class Application:
         from surefind.services.generations import Generations
 
         return Generations(self.settings.collection, self.index, self.catalogs)
+
+    @cached_property
+    def keys(self) -> Keys:
+        from surefind.adapters.key_file import KeyFile
+        from surefind.services.keys import Keys
+
+        return Keys(KeyFile(self._folder))
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        from surefind.adapters.key_file import KeyFile
+        from surefind.services.keys import Keyring
+
+        return Keyring(KeyFile(self._folder))
 
     def serving(self) -> AbstractContextManager[None]:
         """Hold the data folder's one place for a server; where nobody can write, there is none."""

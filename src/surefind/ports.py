@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from uuid import UUID
 
 from surefind.model import (
+    ApiKey,
     ChunkRecord,
     Condition,
     Document,
@@ -343,4 +344,23 @@ class CatalogStore(Protocol):
 
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         """Hold the one writer's place; StoreBusy, naming the holder, when it is taken."""
+        ...
+
+
+# --- the server -------------------------------------------------------------------------------
+
+
+class KeyStore(Protocol):
+    """The keys of a server. What can't be read is an error, never an empty store."""
+
+    async def read(self) -> Sequence[ApiKey]:
+        """In the order of their making."""
+        ...
+
+    async def change(self, edit: Callable[[Sequence[ApiKey]], Sequence[ApiKey]]) -> None:
+        """Put what `edit` makes of them in their place: one change at a time, all or nothing."""
+        ...
+
+    async def token(self) -> object:
+        """Changes whenever the keys do; cheap enough for every request."""
         ...

@@ -106,6 +106,9 @@ class Settings(BaseSettings):
     rerank_url: str | None = Field(None, description="The address of the reranker")
     host: str = Field("127.0.0.1", description="The address to serve on")
     port: int = Field(8000, ge=0, le=65535, description="The port to serve on; 0 takes a free one")
+    allow_open: bool = Field(
+        default=False, description="Whether other machines may be served without any keys"
+    )
     log_queries: bool = Field(default=False, description="Whether the log tells what was asked")
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")

@@ -2,6 +2,7 @@
 
     DATA/format.json                      the layout's version
     DATA/ingest.lock, serve.lock          held while one runs
+    DATA/keys.json                        the server's keys, as hashes
     DATA/cache/embeddings.sqlite
     DATA/collections/NAME/CURRENT         the pointer: a generation's number
     DATA/collections/NAME/0001/           a generation: index/, catalog.sqlite, manifest.json
@@ -131,10 +132,12 @@ def storing(where: Path) -> Iterator[None]:
         raise StoreError(f"{where}: {advice}") from error
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
     """Readers see the old file or the new one, also after a power cut."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    with scratch.open("w") as stream:
+    scratch.unlink(missing_ok=True)  # a killed process' file may have another mode
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())

@@ -36,6 +36,7 @@ from surefind.model.generations import (
     LexicalSettings,
     Manifest,
 )
+from surefind.model.keys import ApiKey, Scope
 from surefind.model.searching import (
     DEFAULT_COLLECTION,
     Candidate,
@@ -61,6 +62,7 @@ __all__ = [
     "FIELDS",
     "POINT_NAMESPACE",
     "AnyOf",
+    "ApiKey",
     "Attribute",
     "Between",
     "BrokenLink",
@@ -97,6 +99,7 @@ __all__ = [
     "Ranking",
     "Reranking",
     "Scalar",
+    "Scope",
     "SearchResult",
     "SourcePage",
     "Status",

@@ -11,6 +11,7 @@ from surefind.interfaces.cli import (
     generations,
     ingest,
     inspect,
+    keys,
     model,
     query,
     search,
@@ -38,6 +39,7 @@ app.command("query")(query.query)
 app.command("serve")(serve.serve)
 app.add_typer(generations.app, name="generations")
 app.add_typer(chunks.app, name="chunks")
+app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
 app.command("settings")(settings.settings)
 

@@ -15,6 +15,10 @@ def serve(
         int | None, typer.Option(help="The port; else $PORT, else 8000. 0 takes a free one.")
     ] = None,
     host: Annotated[str | None, typer.Option(help="The address. [default: 127.0.0.1]")] = None,
+    allow_open: Annotated[
+        bool | None,
+        typer.Option("--allow-open", help="Serve other machines without any keys."),
+    ] = None,
     log_queries: Annotated[
         bool | None, typer.Option("--log-queries", help="Write what is asked to the log.")
     ] = None,
@@ -40,6 +44,7 @@ def serve(
         loop_factory,
         port=port,
         host=host,
+        allow_open=allow_open,
         log_queries=log_queries,
         collection=collection,
         data_dir=data_dir,

@@ -16,7 +16,7 @@ from surefind.interfaces.failures import failure_of
 _log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 64 * 1024
 LARGER_BODIES = {"/api/v1/validate": 1024 * 1024}
-_NAMES = {404: "not_found", 405: "method_not_allowed"}
+_NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
 INTERNAL_ERROR = (500, "internal_error", "Something went wrong; the log says more")
 
 
@@ -38,14 +38,18 @@ def public_message(error: SurefindError) -> str:
     return str(error)
 
 
+def known_response(error: SurefindError) -> JSONResponse:
+    failure = failure_of(error)
+    message = public_message(error)
+    if message != str(error):
+        _log.warning("%s: %s", failure.name, error)
+    return error_response(failure.http_status, failure.name, message)
+
+
 def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(SurefindError)
     async def _known(_request: Request, error: SurefindError) -> JSONResponse:
-        failure = failure_of(error)
-        message = public_message(error)
-        if message != str(error):
-            _log.warning("%s: %s", failure.name, error)
-        return error_response(failure.http_status, failure.name, message)
+        return known_response(error)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -1,6 +1,7 @@
 """What is known of a request while it is answered: its id, how long it took, what it searched.
 
-It is around all that can fail: whatever happens inside, the answer carries an id that the log has too.
+It is around all that can fail: whatever happens inside, the answer carries an id that the log
+has too.
 """
 
 import logging

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from ipaddress import ip_address
 
 import uvicorn
 
@@ -32,6 +33,7 @@ async def serve_application(application: Application, notify: Callable[[str], No
     settings = application.settings
     log_as_json()
     with application.serving(), _bound(settings.host, settings.port) as listener:
+        await _guard(application, listener)
         await application.embedder()  # before anybody asks
         server = _Server(
             uvicorn.Config(
@@ -92,6 +94,20 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
                 "take another one with --port"
             ) from error
         yield listener
+
+
+async def _guard(application: Application, listener: socket.socket) -> None:
+    """No server is open to other machines by mistake, nor becomes so when its keys are gone."""
+    wanted = await application.keyring.wanted()
+    host = listener.getsockname()[0]
+    if ip_address(host.partition("%")[0]).is_loopback or application.settings.allow_open:
+        return
+    if not wanted:
+        raise InputError(
+            f"{host} can be reached by other machines, and there are no keys: "
+            "`surefind keys create --name NAME` makes one; with --allow-open anybody may ask"
+        )
+    application.keyring.close_for_good()
 
 
 async def _welcome(application: Application, listener: socket.socket) -> str:

@@ -1,0 +1,109 @@
+"""Who may ask: a key for everything but what a browser or a platform must reach without one."""
+
+import base64
+import binascii
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from surefind.errors import StoreError
+from surefind.interfaces.http.errors import error_response, known_response
+from surefind.interfaces.http.requests import current_request
+from surefind.model import ApiKey
+from surefind.model import Scope as KeyScope
+from surefind.services.keys import Keyring
+
+OPEN_PATHS = frozenset(
+    {"/", "/live", "/ready", "/health", "/api/v1/health", "/embed.js", "/favicon.ico"}
+)
+_OPEN_FOLDERS = ("/static/",)
+# Pages that a browser opens by a link. It can send no header of ours there, but it asks for a
+# password, and the key is that. Nowhere else: what a browser sends by itself, other sites can use.
+_BROWSED = ("/read/", "/docs")
+_SEEN = "surefind.key"
+
+
+def is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(_OPEN_FOLDERS)
+
+
+class Access:
+    def __init__(self, app: ASGIApp, keyring: Keyring) -> None:
+        self._app = app
+        self._keyring = keyring
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or is_open(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        try:
+            refusal = await self._refusal(scope)
+        except StoreError as error:
+            await known_response(error)(scope, receive, send)
+            return
+        if refusal is None:
+            await self._app(scope, receive, send)
+            return
+        response = error_response(401, "unauthorized", refusal)
+        browsed = scope["path"].startswith(_BROWSED)
+        challenge = 'Basic realm="surefind", charset="UTF-8"' if browsed else "Bearer"
+        response.headers["WWW-Authenticate"] = challenge
+        await response(scope, receive, send)
+
+    async def _refusal(self, scope: Scope) -> str | None:
+        if not await self._keyring.wanted():
+            return None
+        shown = _shown(scope)
+        if shown is None:
+            return "a key is needed: send Authorization: Bearer KEY, or X-API-Key: KEY"
+        key = await self._keyring.find(shown)
+        if key is None:
+            return "the key is unknown or was revoked"
+        scope[_SEEN] = key
+        record = current_request()
+        if record is not None:
+            record.key_id = key.id
+        return None
+
+
+def key_of(scope: Scope) -> ApiKey | None:
+    """The key that was shown and is known; None on a server that asks for none."""
+    key: ApiKey | None = scope.get(_SEEN)
+    return key
+
+
+def _admin(request: Request) -> None:
+    key = key_of(request.scope)
+    if key is None or key.scope is not KeyScope.ADMIN:
+        raise HTTPException(
+            403,
+            "this needs a key of scope admin; `surefind keys create --scope admin --name NAME` "
+            "makes one",
+        )
+
+
+AdminOnly = Annotated[None, Depends(_admin)]
+
+
+def _shown(scope: Scope) -> str | None:
+    headers = Headers(scope=scope)
+    given = headers.getlist("authorization")
+    if len(given) > 1:
+        return None
+    scheme, _, value = (given[0] if given else "").partition(" ")
+    if scheme.lower() == "bearer" and value.strip():
+        return value.strip()
+    if scheme.lower() == "basic" and scope["path"].startswith(_BROWSED):
+        return _password(value)
+    return headers.get("x-api-key")
+
+
+def _password(value: str) -> str | None:
+    try:
+        _, _, password = base64.b64decode(value, validate=True).decode().partition(":")
+    except (binascii.Error, ValueError):
+        return None
+    return password or None
