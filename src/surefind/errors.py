@@ -10,6 +10,7 @@ SurefindError
 │   └── AddressInUse          the port is taken                    exit 2
 ├── GuardStopped              publishing would lose something      exit 1
 ├── NotComparable             refuses to compare                   exit 3, HTTP 409
+├── Overloaded                too much is asked at once            exit 4, HTTP 503
 ├── EmbeddingError            the embedding model or service failed  exit 4, HTTP 502
 ├── RerankingError            the reranking service failed         exit 4, HTTP 502
 └── StoreError                a store failed or is away            exit 4, HTTP 503
@@ -58,6 +59,10 @@ class GuardStopped(SurefindError):  # noqa: N818
 
 class NotComparable(SurefindError):  # noqa: N818
     """Two runs can't be laid side by side, and the message says why."""
+
+
+class Overloaded(SurefindError):  # noqa: N818
+    pass
 
 
 class EmbeddingError(SurefindError):

@@ -4,16 +4,25 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from ipaddress import ip_network
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from dotenv import dotenv_values
 from platformdirs import user_cache_path
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -43,6 +52,16 @@ class _Environment(EnvSettingsSource):
         if _ADDRESS_OF_KUBERNETES.match(str(values.get("port", ""))):
             del values["port"]
         return values
+
+
+def _listed(value: Any) -> Any:
+    """In the environment a list is written with commas."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 
 
 class Settings(BaseSettings):
@@ -109,6 +128,27 @@ class Settings(BaseSettings):
     allow_open: bool = Field(
         default=False, description="Whether other machines may be served without any keys"
     )
+    rate_limit_per_minute: int | None = Field(
+        None, ge=1, description="How often a key, or an address without one, may ask"
+    )
+    max_concurrency: int = Field(32, ge=1, description="How many searches may run at once")
+    max_queue: int = Field(256, ge=0, description="How many searches may wait for their turn")
+    header_timeout_s: float = Field(10, gt=0, description="How long a request's head may take")
+    body_timeout_s: float = Field(10, gt=0, description="How long a request's body may take")
+    request_timeout_s: float = Field(30, gt=0, description="How long an answer may take")
+    shutdown_timeout_s: int = Field(
+        10, ge=1, description="How long requests under way may take when the server is stopped"
+    )
+    trusted_proxies: Names = Field(
+        (), description="Addresses or networks whose X-Forwarded-For is believed"
+    )
+    cors_origins: Names = Field((), description="Sites whose pages may call the API")
+    cors_origin_regex: str | None = Field(
+        None, description="A regular expression of sites whose pages may call the API"
+    )
+    docs: bool | None = Field(
+        None, description="Whether /docs is served; by default to this machine only"
+    )
     log_queries: bool = Field(default=False, description="Whether the log tells what was asked")
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
@@ -135,6 +175,30 @@ class Settings(BaseSettings):
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("it must begin with http:// or https://")
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            ip_network(name, strict=False)
+        return value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not re.fullmatch(r"https?://[^/\s*]+", name):
+                raise ValueError("each must be an origin like https://docs.example.com, no path")
+        return value
+
+    @field_validator("cors_origin_regex")
+    @classmethod
+    def _is_a_pattern(cls, value: str | None) -> str | None:
+        try:
+            re.compile(value or "")
+        except re.error as error:
+            raise ValueError(f"it is no regular expression: {error}") from error
         return value
 
     @field_validator("overlap_tokens")

@@ -151,6 +151,13 @@ def test_a_key_may_be_given_by_name_in_code_and_in_the_file(tmp_path: Path) -> N
         ("SUREFIND_OVERLAP_TOKENS", "-1", "the setting overlap_tokens"),
         ("SUREFIND_OVERLAP_TOKENS", "201", "overlap_tokens: it must be at most half of max_tokens"),
         ("SUREFIND_PORT", "70000", "the setting port"),
+        ("SUREFIND_TRUSTED_PROXIES", "proxy.internal", "the setting trusted_proxies"),
+        ("SUREFIND_CORS_ORIGINS", "*", "each must be an origin"),
+        ("SUREFIND_CORS_ORIGINS", "https://a.example/path", "each must be an origin"),
+        ("SUREFIND_CORS_ORIGIN_REGEX", "(", "no regular expression"),
+        ("SUREFIND_RATE_LIMIT_PER_MINUTE", "0", "the setting rate_limit_per_minute"),
+        ("SUREFIND_MAX_QUEUE", "-1", "the setting max_queue"),
+        ("SUREFIND_BODY_TIMEOUT_S", "0", "the setting body_timeout_s"),
         ("SUREFIND_BASE_URL", "docs.example.com", "must begin with http"),
         ("SUREFIND_EMBED_URL", "localhost:11434", "embed_url: it must begin with http"),
         ("SUREFIND_EMBEDDER", "magic", "the setting embedder"),
@@ -190,6 +197,17 @@ def test_a_file_that_can_not_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "surefind.toml").mkdir()
     with pytest.raises(InputError, match=r"surefind\.toml can't be read"):
         load()
+
+
+def test_lists_are_written_with_commas_or_as_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "surefind.toml").write_text('cors_origins = ["https://a.example", "http://b:1"]')
+    assert load().cors_origins == ("https://a.example", "http://b:1")
+    monkeypatch.setenv("SUREFIND_CORS_ORIGINS", " https://c.example , ")
+    assert load().cors_origins == ("https://c.example",)
+    monkeypatch.setenv("SUREFIND_TRUSTED_PROXIES", "10.0.0.0/8,::1,192.168.1.7")
+    assert load().trusted_proxies == ("10.0.0.0/8", "::1", "192.168.1.7")
 
 
 def test_settings_do_not_change() -> None:

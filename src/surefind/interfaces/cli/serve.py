@@ -19,6 +19,13 @@ def serve(
         bool | None,
         typer.Option("--allow-open", help="Serve other machines without any keys."),
     ] = None,
+    docs: Annotated[
+        bool | None,
+        typer.Option(
+            "--docs/--no-docs",
+            help="Serve the description of the API at /docs. [default: to this machine only]",
+        ),
+    ] = None,
     log_queries: Annotated[
         bool | None, typer.Option("--log-queries", help="Write what is asked to the log.")
     ] = None,
@@ -45,6 +52,7 @@ def serve(
         port=port,
         host=host,
         allow_open=allow_open,
+        docs=docs,
         log_queries=log_queries,
         collection=collection,
         data_dir=data_dir,

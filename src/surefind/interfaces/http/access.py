@@ -1,7 +1,11 @@
-"""Who may ask: a key for everything but what a browser or a platform must reach without one."""
+"""Who may ask, and how often.
+
+A key is needed for everything but what a browser or a platform must reach without one.
+"""
 
 import base64
 import binascii
+from ipaddress import ip_network
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -15,6 +19,7 @@ from surefind.interfaces.http.requests import current_request
 from surefind.model import ApiKey
 from surefind.model import Scope as KeyScope
 from surefind.services.keys import Keyring
+from surefind.services.rates import Rates
 
 OPEN_PATHS = frozenset(
     {"/", "/live", "/ready", "/health", "/api/v1/health", "/embed.js", "/favicon.ico"}
@@ -31,9 +36,10 @@ def is_open(path: str) -> bool:
 
 
 class Access:
-    def __init__(self, app: ASGIApp, keyring: Keyring) -> None:
+    def __init__(self, app: ASGIApp, keyring: Keyring, rates: Rates) -> None:
         self._app = app
         self._keyring = keyring
+        self._rates = rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or is_open(scope["path"]):
@@ -43,6 +49,12 @@ class Access:
             refusal = await self._refusal(scope)
         except StoreError as error:
             await known_response(error)(scope, receive, send)
+            return
+        wait_s = self._rates.take(_client(scope))
+        if wait_s:
+            message = f"too many requests; ask again in {wait_s} s"
+            headers = {"Retry-After": str(wait_s)}
+            await error_response(429, "rate_limited", message, headers)(scope, receive, send)
             return
         if refusal is None:
             await self._app(scope, receive, send)
@@ -86,6 +98,20 @@ def _admin(request: Request) -> None:
 
 
 AdminOnly = Annotated[None, Depends(_admin)]
+
+
+def _client(scope: Scope) -> str:
+    """The key; without one the address, in IPv6 the network, of which one customer has all."""
+    key = key_of(scope)
+    if key is not None:
+        return key.id
+    host = scope["client"][0] if scope.get("client") else ""
+    if ":" not in host:
+        return host
+    try:
+        return str(ip_network((host.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return host
 
 
 def _shown(scope: Scope) -> str | None:

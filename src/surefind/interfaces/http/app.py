@@ -8,26 +8,36 @@ from starlette.middleware import Middleware
 from surefind.bootstrap import Application
 from surefind.interfaces.http.access import Access
 from surefind.interfaces.http.contracts import add_contracts
-from surefind.interfaces.http.errors import BodyLimit, add_error_handlers
+from surefind.interfaces.http.cors import Cors
+from surefind.interfaces.http.errors import add_error_handlers
+from surefind.interfaces.http.limits import BodyLimit, Deadline
 from surefind.interfaces.http.openapi import openapi_of
 from surefind.interfaces.http.pages import add_pages
+from surefind.interfaces.http.reference import add_reference
 from surefind.interfaces.http.requests import Requests, note_search
 from surefind.interfaces.http.retrieval import add_retrieval
 from surefind.interfaces.http.security import SecurityHeaders
+from surefind.services.rates import Rates
+from surefind.services.turnstile import Turnstile
 
 
 def _layers(application: Application) -> list[Middleware]:
     """From the outside in. Whatever an inner one answers, the outer ones have seen."""
     settings = application.settings
+    rates = Rates(settings.rate_limit_per_minute)
+    turnstile = Turnstile(settings.max_concurrency, settings.max_queue)
     return [
         Middleware(SecurityHeaders),
         Middleware(Requests, observe=lambda _record: None, log_queries=settings.log_queries),
-        Middleware(Access, keyring=application.keyring),
-        Middleware(BodyLimit),
+        Middleware(Cors, settings=settings),
+        Middleware(Access, keyring=application.keyring, rates=rates),
+        Middleware(BodyLimit, timeout_s=settings.body_timeout_s),
+        Middleware(Deadline, turnstile=turnstile, timeout_s=settings.request_timeout_s),
     ]
 
 
-def create_app(application: Application) -> FastAPI:
+def create_app(application: Application, *, public: bool = False) -> FastAPI:
+    """`public`: other machines can reach it."""
     app = FastAPI(
         title="surefind",
         version=version("surefind"),
@@ -44,4 +54,7 @@ def create_app(application: Application) -> FastAPI:
     add_contracts(app, application)
     add_retrieval(app, application)
     add_pages(app, application)
+    wanted = application.settings.docs
+    if wanted or (wanted is None and not public):
+        add_reference(app)
     return app

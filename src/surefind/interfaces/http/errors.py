@@ -1,27 +1,26 @@
 """Every error leaves as `{error, message}`, with the contract's names and statuses."""
 
-import json
 import logging
+from collections.abc import Mapping
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surefind.contracts.request import explain
 from surefind.errors import EmbeddingError, NothingIngested, StoreError, SurefindError
 from surefind.interfaces.failures import failure_of
 
 _log = logging.getLogger(__name__)
-MAX_BODY_BYTES = 64 * 1024
-LARGER_BODIES = {"/api/v1/validate": 1024 * 1024}
 _NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
 INTERNAL_ERROR = (500, "internal_error", "Something went wrong; the log says more")
 
 
-def error_response(status: int, name: str, message: str) -> JSONResponse:
-    return JSONResponse({"error": name, "message": message}, status_code=status)
+def error_response(
+    status: int, name: str, message: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    return JSONResponse({"error": name, "message": message}, status, headers)
 
 
 def public_message(error: SurefindError) -> str:
@@ -71,45 +70,3 @@ def _explain(error: RequestValidationError) -> str:
     if first["type"] == "json_invalid":
         return "The body is not valid JSON"
     return explain(first["loc"], first["msg"])
-
-
-class BodyLimit:
-    """Refuses a body that is too large for its path before it is read into memory."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        max_bytes = LARGER_BODIES.get(scope["path"], MAX_BODY_BYTES)
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > max_bytes:
-            await _refuse(send, max_bytes)
-            return
-        messages, size = [], 0
-        while True:
-            message = await receive()
-            messages.append(message)
-            size += len(message.get("body", b""))
-            if size > max_bytes:
-                await _refuse(send, max_bytes)
-                return
-            if message["type"] == "http.disconnect":
-                return
-            if not message.get("more_body"):
-                break
-
-        async def replay() -> Message:
-            return messages.pop(0) if messages else await receive()
-
-        await self._app(scope, replay, send)
-
-
-async def _refuse(send: Send, max_bytes: int) -> None:
-    message = f"body: it is larger than {max_bytes} bytes"
-    body = json.dumps({"error": "validation_error", "message": message}).encode()
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 400, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

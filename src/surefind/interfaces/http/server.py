@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from ipaddress import ip_address
+from typing import Literal
 
 import uvicorn
 
@@ -15,8 +16,6 @@ from surefind.bootstrap import Application
 from surefind.errors import AddressInUse, InputError, UnknownCollection
 from surefind.interfaces.http.app import create_app
 from surefind.interfaces.http.logs import log_as_json
-
-GRACE_S = 10
 
 
 def loop_factory() -> asyncio.AbstractEventLoop:
@@ -28,22 +27,36 @@ def loop_factory() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
+def _protocol(header_timeout_s: float) -> type[asyncio.Protocol] | Literal["auto"]:
+    if find_spec("httptools") is None:  # pragma: no cover - it is always installed on CPython
+        return "auto"
+    from surefind.interfaces.http.protocol import guarded  # noqa: PLC0415
+
+    return guarded(header_timeout_s)
+
+
 async def serve_application(application: Application, notify: Callable[[str], None]) -> None:
     """Until SIGINT or SIGTERM; requests under way are answered first."""
     settings = application.settings
     log_as_json()
     with application.serving(), _bound(settings.host, settings.port) as listener:
-        await _guard(application, listener)
+        public = _is_public(listener)
+        if public and not settings.allow_open:
+            await _require_keys(application, listener)
         await application.embedder()  # before anybody asks
         server = _Server(
             uvicorn.Config(
-                create_app(application),
+                create_app(application, public=public),
                 loop="asyncio",
                 log_config=None,
                 log_level="warning",
                 access_log=False,
                 server_header=False,
-                timeout_graceful_shutdown=GRACE_S,
+                http=_protocol(settings.header_timeout_s),
+                ws="none",
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=list(settings.trusted_proxies),
+                timeout_graceful_shutdown=settings.shutdown_timeout_s,
             ),
             ready=lambda: notify(welcome),
         )
@@ -96,15 +109,16 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-async def _guard(application: Application, listener: socket.socket) -> None:
+def _is_public(listener: socket.socket) -> bool:
+    host: str = listener.getsockname()[0]
+    return not ip_address(host.partition("%")[0]).is_loopback
+
+
+async def _require_keys(application: Application, listener: socket.socket) -> None:
     """No server is open to other machines by mistake, nor becomes so when its keys are gone."""
-    wanted = await application.keyring.wanted()
-    host = listener.getsockname()[0]
-    if ip_address(host.partition("%")[0]).is_loopback or application.settings.allow_open:
-        return
-    if not wanted:
+    if not await application.keyring.wanted():
         raise InputError(
-            f"{host} can be reached by other machines, and there are no keys: "
+            f"{listener.getsockname()[0]} can be reached by other machines, and there are no keys: "
             "`surefind keys create --name NAME` makes one; with --allow-open anybody may ask"
         )
     application.keyring.close_for_good()

@@ -1,0 +1,46 @@
+"""Rates: a minute's allowance at once, then evenly."""
+
+from surefind.services.rates import Rates
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_minutes_allowance_may_be_used_at_once_and_comes_back_evenly() -> None:
+    clock = Clock()
+    rates = Rates(6, clock)
+    assert [rates.take("a") for _ in range(7)] == [0, 0, 0, 0, 0, 0, 10]
+    clock.now += 4.5
+    assert rates.take("a") == 6
+    clock.now += 5.5
+    assert [rates.take("a"), rates.take("a")] == [0, 10]
+    clock.now += 3600
+    assert [rates.take("a") for _ in range(7)] == [0, 0, 0, 0, 0, 0, 10]
+
+
+def test_clients_do_not_take_from_each_other() -> None:
+    rates = Rates(1, Clock())
+    assert [rates.take("a"), rates.take("b"), rates.take("a"), rates.take("b")] == [0, 0, 60, 60]
+
+
+def test_a_refusal_costs_nothing() -> None:
+    clock = Clock()
+    rates = Rates(60, clock)
+    for _ in range(100):
+        rates.take("a")
+    clock.now += 1
+    assert rates.take("a") == 0
+
+
+def test_without_a_limit_nobody_waits() -> None:
+    assert not any(Rates(None, Clock()).take("a") for _ in range(1000))
+
+
+def test_only_so_many_clients_are_remembered() -> None:
+    rates = Rates(1, Clock(), clients=2)
+    assert [rates.take(who) for who in "abca"] == [0, 0, 0, 0]
+    assert rates.take("c") == 60
