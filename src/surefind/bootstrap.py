@@ -72,9 +72,11 @@ class Application:
 
     @cached_property
     def readers(self) -> Readers:
+        from surefind.services.breaker import Breaker, BreakingIndexStore
         from surefind.services.reading import Readers
 
-        return Readers(self.index, self.catalogs)
+        index = BreakingIndexStore(self.index, lambda ref: Breaker(f"the vector index of {ref}"))
+        return Readers(index, self.catalogs)
 
     @property
     def reader(self) -> CollectionReader:
@@ -256,12 +258,14 @@ class Application:
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
         """The model, loaded once. Only who writes opens the cache on disk."""
         from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+        from surefind.services.breaker import Breaker, BreakingEmbedder
         from surefind.services.embedding import CachedEmbedder
 
         async with self._loading:
             if self._embedder is None:
                 opened = await _open_embedder(self.settings, self._notify)
-                self._embedder = CachedEmbedder(opened, None)
+                breaking = BreakingEmbedder(opened, Breaker("the embedding service"))
+                self._embedder = CachedEmbedder(breaking, None)
             if writing and not self._embedder.has_cache:
                 self._embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self._notify))
         return self._embedder

@@ -22,7 +22,12 @@ The message of each names the thing, the reason and the next step.
 
 
 class SurefindError(Exception):
-    """The root: catching it catches every failure surefind knows about."""
+    """The root: catching it catches every failure surefind knows about.
+
+    `retry_after_s` is set where it is known when another try makes sense.
+    """
+
+    retry_after_s: int | None = None
 
 
 class InputError(SurefindError, ValueError):
@@ -62,7 +67,7 @@ class NotComparable(SurefindError):  # noqa: N818
 
 
 class Overloaded(SurefindError):  # noqa: N818
-    pass
+    retry_after_s = 1
 
 
 class EmbeddingError(SurefindError):

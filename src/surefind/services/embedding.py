@@ -25,6 +25,8 @@ class CachedEmbedder:
         self._writing = asyncio.Lock()
         self._queries: OrderedDict[str, Vector] = OrderedDict()
         self._asked: dict[str, asyncio.Future[Vector]] = {}
+        self.query_hits = 0
+        self.query_misses = 0
         self.embedded = 0
         self.reused = 0
 
@@ -91,11 +93,15 @@ class CachedEmbedder:
         known = self._queries.get(query)
         if known is not None:
             self._queries.move_to_end(query)
+            self.query_hits += 1
             return known
         asked = self._asked.get(query)
         if asked is None:
+            self.query_misses += 1
             asked = self._asked[query] = asyncio.ensure_future(self._embed_query(query))
             asked.add_done_callback(lambda done: self._answered(query, done))
+        else:
+            self.query_hits += 1
         return await asyncio.shield(asked)
 
     async def _embed_query(self, query: str) -> Vector:

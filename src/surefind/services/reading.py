@@ -10,6 +10,7 @@ from uuid import UUID
 from surefind.errors import StoreError, UnknownGeneration
 from surefind.model import ChunkRecord, GenerationRef, Manifest
 from surefind.ports import Catalog, CatalogStore, IndexStore, VectorIndex
+from surefind.services.breaker import Breaker
 from surefind.services.generations import current_number
 
 _log = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ class OpenGeneration:
         self.manifest = manifest
         self.index = index
         self.catalog = catalog
+        self._catalog_breaker = Breaker("the catalog")
         self._readers = 0
         self._retired = False
 
@@ -46,7 +48,8 @@ class OpenGeneration:
         records: dict[UUID, ChunkRecord] = {}
         if self.catalog is not None:
             try:
-                records.update(await self.catalog.by_point(point_ids))
+                with self._catalog_breaker.watching(StoreError):
+                    records.update(await self.catalog.by_point(point_ids))
             except StoreError:
                 records.clear()
         missing = [point_id for point_id in point_ids if point_id not in records]

@@ -11,8 +11,10 @@ from surefind.interfaces.http.contracts import add_contracts
 from surefind.interfaces.http.cors import Cors
 from surefind.interfaces.http.errors import add_error_handlers
 from surefind.interfaces.http.limits import BodyLimit, Deadline
+from surefind.interfaces.http.metrics import Metrics
 from surefind.interfaces.http.openapi import openapi_of
 from surefind.interfaces.http.pages import add_pages
+from surefind.interfaces.http.probes import add_probes
 from surefind.interfaces.http.reference import add_reference
 from surefind.interfaces.http.requests import Requests, note_search
 from surefind.interfaces.http.retrieval import add_retrieval
@@ -21,14 +23,13 @@ from surefind.services.rates import Rates
 from surefind.services.turnstile import Turnstile
 
 
-def _layers(application: Application) -> list[Middleware]:
+def _layers(application: Application, metrics: Metrics, turnstile: Turnstile) -> list[Middleware]:
     """From the outside in. Whatever an inner one answers, the outer ones have seen."""
     settings = application.settings
     rates = Rates(settings.rate_limit_per_minute)
-    turnstile = Turnstile(settings.max_concurrency, settings.max_queue)
     return [
         Middleware(SecurityHeaders),
-        Middleware(Requests, observe=lambda _record: None, log_queries=settings.log_queries),
+        Middleware(Requests, observe=metrics.observe, log_queries=settings.log_queries),
         Middleware(Cors, settings=settings),
         Middleware(Access, keyring=application.keyring, rates=rates),
         Middleware(BodyLimit, timeout_s=settings.body_timeout_s),
@@ -38,6 +39,9 @@ def _layers(application: Application) -> list[Middleware]:
 
 def create_app(application: Application, *, public: bool = False) -> FastAPI:
     """`public`: other machines can reach it."""
+    settings = application.settings
+    metrics = Metrics()
+    turnstile = Turnstile(settings.max_concurrency, settings.max_queue)
     app = FastAPI(
         title="surefind",
         version=version("surefind"),
@@ -45,7 +49,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a redirect would repeat whatever Host the client names
-        middleware=_layers(application),
+        middleware=_layers(application, metrics, turnstile),
     )
     application.observers.append(note_search)
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]
@@ -53,6 +57,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
 
     add_contracts(app, application)
     add_retrieval(app, application)
+    add_probes(app, application, metrics, turnstile)
     add_pages(app, application)
     wanted = application.settings.docs
     if wanted or (wanted is None and not public):

@@ -9,11 +9,12 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from surefind.contracts.request import explain
-from surefind.errors import EmbeddingError, NothingIngested, StoreError, SurefindError
+from surefind.errors import EmbeddingError, NothingIngested, RerankingError, StoreError, SurefindError
 from surefind.interfaces.failures import failure_of
 
 _log = logging.getLogger(__name__)
 _NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
+STOPPING = (503, "service_unavailable", "the server is being stopped; try again later")
 INTERNAL_ERROR = (500, "internal_error", "Something went wrong; the log says more")
 
 
@@ -32,6 +33,8 @@ def public_message(error: SurefindError) -> str:
         return str(error)
     if isinstance(error, EmbeddingError):
         return "the embedding service failed; the log says more, try again later"
+    if isinstance(error, RerankingError):
+        return "the reranking service failed; the log says more, try again later"
     if isinstance(error, StoreError):
         return "a store failed or is away; the log says more, try again later"
     return str(error)
@@ -42,7 +45,9 @@ def known_response(error: SurefindError) -> JSONResponse:
     message = public_message(error)
     if message != str(error):
         _log.warning("%s: %s", failure.name, error)
-    return error_response(failure.http_status, failure.name, message)
+    wait_s = error.retry_after_s
+    headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
+    return error_response(failure.http_status, failure.name, message, headers)
 
 
 def add_error_handlers(app: FastAPI) -> None:

@@ -99,9 +99,7 @@ class Deadline:
                 else:
                     await self._app(scope, receive, answer)
         except Overloaded as error:
-            response = known_response(error)
-            response.headers["Retry-After"] = _SOON_S
-            await response(scope, receive, send)
+            await known_response(error)(scope, receive, send)
         except TimeoutError:
             if started or not limit.expired():
                 raise

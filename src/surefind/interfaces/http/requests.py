@@ -4,6 +4,7 @@ It is around all that can fail: whatever happens inside, the answer carries an i
 has too.
 """
 
+import asyncio
 import logging
 import re
 import time
@@ -16,7 +17,7 @@ from uuid import uuid4
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from surefind.interfaces.http.errors import INTERNAL_ERROR, error_response
+from surefind.interfaces.http.errors import INTERNAL_ERROR, STOPPING, error_response
 from surefind.model import SearchResult
 
 _log = logging.getLogger(__name__)
@@ -81,6 +82,10 @@ class Requests:
 
         try:
             await self._app(scope, receive, answer)
+        except asyncio.CancelledError:  # the server is stopped, and it took too long to finish
+            if started:
+                raise
+            await error_response(*STOPPING)(scope, receive, answer)
         except Exception:
             _log.exception("%s failed", record.method)
             if started:

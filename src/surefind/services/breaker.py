@@ -1,0 +1,176 @@
+"""A circuit breaker: what fails again and again is left alone for a while.
+
+Callers are told at once instead of waiting for one more failure, and what fails gets the time to
+recover. After the pause one call goes through: it decides for all.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from uuid import UUID
+
+from surefind.errors import EmbeddingError, StoreError, SurefindError
+from surefind.model import ChunkRecord, EmbedderFingerprint, GenerationRef, Ranking
+from surefind.ports import (
+    DenseProbe,
+    Embedder,
+    IndexStore,
+    IndexWriter,
+    Matrix,
+    TermProbe,
+    Vector,
+    VectorIndex,
+)
+
+FAILURES = 5
+PAUSE_S = 10.0
+
+
+class Circuit(StrEnum):
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+class Breaker:
+    def __init__(
+        self,
+        what: str,
+        failures: int = FAILURES,
+        pause_s: float = PAUSE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._what = what
+        self._most = failures
+        self._pause_s = pause_s
+        self._clock = clock
+        self._failures = 0
+        self._opened_at = 0.0
+        self._probing = False
+
+    @property
+    def circuit(self) -> Circuit:
+        if self._failures < self._most:
+            return Circuit.CLOSED
+        return Circuit.OPEN if self._left_s > 0 or self._probing else Circuit.HALF_OPEN
+
+    @contextmanager
+    def watching(self, kind: type[SurefindError]) -> Iterator[None]:
+        """Errors of that kind count; while the circuit is open, one is raised at once."""
+        circuit = self.circuit
+        if circuit is Circuit.OPEN:
+            raise self._refusal(kind)
+        probing = circuit is Circuit.HALF_OPEN
+        self._probing = self._probing or probing
+        try:
+            yield
+        except kind:
+            self._failures += 1
+            self._opened_at = self._clock()
+            raise
+        else:
+            self._failures = 0
+        finally:
+            if probing:  # also when it was given up: then the next one decides
+                self._probing = False
+
+    @property
+    def _left_s(self) -> float:
+        return self._opened_at + self._pause_s - self._clock()
+
+    def _refusal(self, kind: type[SurefindError]) -> SurefindError:
+        wait_s = max(1, math.ceil(self._left_s))
+        error = kind(
+            f"{self._what} failed {self._failures} times in a row; it is left alone for {wait_s} s"
+        )
+        error.retry_after_s = wait_s
+        return error
+
+
+class BreakingEmbedder:
+    """An embedder behind a breaker."""
+
+    def __init__(self, embedder: Embedder, breaker: Breaker) -> None:
+        self._embedder = embedder
+        self._breaker = breaker
+
+    @property
+    def fingerprint(self) -> EmbedderFingerprint:
+        return self._embedder.fingerprint
+
+    @property
+    def max_tokens(self) -> int:
+        return self._embedder.max_tokens
+
+    @property
+    def batch_size(self) -> int:
+        return self._embedder.batch_size
+
+    def count_tokens(self, passage: str) -> int:
+        return self._embedder.count_tokens(passage)
+
+    async def embed_passages(self, passages: Sequence[str]) -> Matrix:
+        return await self._embedder.embed_passages(passages)  # an ingest has retries of its own
+
+    async def embed_query(self, query: str) -> Vector:
+        with self._breaker.watching(EmbeddingError):
+            return await self._embedder.embed_query(query)
+
+    async def close(self) -> None:
+        await self._embedder.close()
+
+
+class BreakingIndex:
+    """An index that is open for reading, behind a breaker."""
+
+    def __init__(self, index: VectorIndex, breaker: Breaker) -> None:
+        self._index = index
+        self._breaker = breaker
+
+    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
+        with self._breaker.watching(StoreError):
+            return await self._index.probe(probes)
+
+    async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
+        with self._breaker.watching(StoreError):
+            return await self._index.payloads(point_ids)
+
+    async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
+        with self._breaker.watching(StoreError):
+            return await self._index.vectors(point_ids)
+
+    async def count(self) -> int:
+        with self._breaker.watching(StoreError):
+            return await self._index.count()
+
+    async def close(self) -> None:
+        await self._index.close()
+
+
+class BreakingIndexStore:
+    """Each generation has a breaker of its own: a broken one does not keep the next one away."""
+
+    def __init__(self, store: IndexStore, breaker: Callable[[GenerationRef], Breaker]) -> None:
+        self._store = store
+        self._breaker = breaker
+        self._latest: tuple[GenerationRef, Breaker] | None = None
+
+    async def open(self, ref: GenerationRef) -> VectorIndex:
+        if self._latest is None or self._latest[0] != ref:
+            self._latest = (ref, self._breaker(ref))
+        breaker = self._latest[1]
+        with breaker.watching(StoreError):
+            return BreakingIndex(await self._store.open(ref), breaker)
+
+    async def require_room(self, points: int, dimensions: int) -> None:
+        await self._store.require_room(points, dimensions)
+
+    async def create(
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+    ) -> IndexWriter:
+        return await self._store.create(ref, dimensions, copy_of)
+
+    async def drop(self, ref: GenerationRef) -> None:
+        await self._store.drop(ref)
