@@ -13,6 +13,7 @@ keyed by an integer, and only those that are returned become objects.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from uuid import UUID
 
 from surefind.model import Candidate, LegScore, Ranking
@@ -136,10 +137,10 @@ def fuse(found: Sequence[Found]) -> Pool:
     owners, dense, dense_ranks = _merged((one, one.dense) for one in found)
     others, lexical, lexical_ranks = _merged((one, one.lexical) for one in found)
     owners.update(others)
-    tiers = {key: _tier(dense_ranks.get(key), lexical_ranks.get(key)) for key in owners}
     _complete(dense, owners, ((one, one.other_dense) for one in found))
     _complete(lexical, owners, ((one, one.other_lexical) for one in found))
-    first = [key for key, tier in tiers.items() if tier == 0]
+    tiers = _tiers(owners, dense_ranks, lexical_ranks, max(one.deepest for one in found))
+    first = [key for key in owners if not tiers.get(key)] if tiers else list(owners)
     one_scale = _scale(dense[key] for key in first)
     own_scales = [
         _scale(lexical[key] for key in first if key >> _POINT_BITS == number)
@@ -147,16 +148,36 @@ def fuse(found: Sequence[Found]) -> Pool:
     ]
     dense_leg = Leg(dense, dense_ranks, [one_scale] * len(found), DENSE_WEIGHT)
     lexical_leg = Leg(lexical, lexical_ranks, own_scales, 1 - DENSE_WEIGHT)
-    ordered = sorted(
-        (tier, -dense_leg.share(key) - lexical_leg.share(key), key) for key, tier in tiers.items()
-    )
-    return Pool(
-        [key for _, _, key in ordered],
-        _never_rising(-score for _, score, _ in ordered),
-        dense_leg,
-        lexical_leg,
-        owners,
-    )
+    fused = {key: dense_leg.share(key) + lexical_leg.share(key) for key in tiers}
+    fused.update(_fused(first, dense_leg, lexical_leg))
+    keys = sorted(owners, key=lambda key: (tiers.get(key, 0), -fused[key], key))
+    return Pool(keys, _never_rising(fused[key] for key in keys), dense_leg, lexical_leg, owners)
+
+
+def _fused(keys: Sequence[int], dense: Leg, lexical: Leg) -> Scores:
+    """The sum of both shares, for those that the scales were made of: none lies outside of them."""
+    dense_low, dense_width = dense.scales[0]
+    dense_factor = dense.weight / dense_width
+    factors = [(low, lexical.weight / width) for low, width in lexical.scales]
+    dense_scores, lexical_scores = dense.scores, lexical.scores
+    if len(factors) == 1:
+        [(low, factor)] = factors
+        return {
+            key: (dense_scores[key] - dense_low) * dense_factor
+            + (lexical_scores[key] - low) * factor
+            for key in keys
+        }
+    return {key: dense.share(key) + lexical.share(key) for key in keys}
+
+
+def _tiers(
+    keys: Iterable[int], dense: dict[int, int], lexical: dict[int, int], deepest: int
+) -> dict[int, int]:
+    """Which look brought a candidate in; nothing where there was only one."""
+    if deepest <= DEPTH:
+        return {}
+    found = ((key, _tier(dense.get(key), lexical.get(key))) for key in keys)
+    return {key: tier for key, tier in found if tier}
 
 
 def _merged(
@@ -170,11 +191,11 @@ def _merged(
         if ranking is None:
             continue
         offset = number << _POINT_BITS
-        for rank, point in enumerate(ranking.points, start=1):
-            key = point.int + offset
-            owners[key] = (found.collection, point)
-            scores[key] = ranking.scores[rank - 1]
-            ranks[key] = rank
+        collection = found.collection
+        keys = [point.int + offset for point in ranking.points]
+        scores.update(zip(keys, ranking.scores, strict=True))
+        ranks.update(zip(keys, range(1, len(keys) + 1), strict=True))
+        owners.update(zip(keys, ((collection, point) for point in ranking.points), strict=True))
     return owners, scores, ranks
 
 
@@ -207,11 +228,7 @@ def _tier(*ranks: int | None) -> int:
 
 def _never_rising(scores: Iterable[float]) -> list[float]:
     """What was appended never outranks what came first, nor does its score."""
-    last, flat = 1.0, []
-    for score in scores:
-        last = min(last, score)
-        flat.append(last)
-    return flat
+    return list(accumulate(scores, min, initial=1.0))[1:]
 
 
 def _clamped(score: float) -> float:

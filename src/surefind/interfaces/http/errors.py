@@ -9,7 +9,13 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from surefind.contracts.request import explain
-from surefind.errors import EmbeddingError, NothingIngested, RerankingError, StoreError, SurefindError
+from surefind.errors import (
+    EmbeddingError,
+    NothingIngested,
+    RerankingError,
+    StoreError,
+    SurefindError,
+)
 from surefind.interfaces.failures import failure_of
 
 _log = logging.getLogger(__name__)
