@@ -1,14 +1,22 @@
 """Fixtures that every suite may use."""
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import locate
 from surefind.settings import load
+
+# CI tries the same examples every time: what is red there is red everywhere. At home each run looks
+# at new ones.
+hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+if os.environ.get("CI"):
+    hypothesis_settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Building the index of the next generation from its catalog, and proving that it is whole."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from surefind.model import (
     ChunkRecord,
     Cost,
     GenerationRef,
+    Terms,
     point_id,
 )
 from surefind.ports import (
@@ -76,14 +78,16 @@ async def fill(
     report(Progress("embedding", 0, total))
     async for batch in batches:
         vectors = await tools.embedder.embed_passages([record.chunk.passage for record in batch])
-        await writer.upsert(
-            [
-                IndexEntry(record, vector, tools.terms.passage(record.chunk.passage, mean_terms))
-                for record, vector in zip(batch, vectors, strict=True)
-            ]
-        )
+        terms = await asyncio.to_thread(_terms, batch, mean_terms, tools.terms)
+        entries = map(IndexEntry, batch, vectors, terms)
+        await writer.upsert(list(entries))
         done += len(batch)
         report(Progress("embedding", done, total))
+
+
+def _terms(batch: Sequence[ChunkRecord], mean_terms: float, terms: TermReader) -> list[Terms]:
+    """Words are counted by us, in time that a loop would feel."""
+    return [terms.passage(record.chunk.passage, mean_terms) for record in batch]
 
 
 async def unpaid_tokens(batches: AsyncIterator[Sequence[ChunkRecord]], tools: IngestTools) -> int:
