@@ -276,7 +276,7 @@ async def test_what_can_not_pass_is_not_tried_again(
     embedder: RemoteEmbedder, service: Service, status: int
 ) -> None:
     service.always = Trouble(status)
-    with pytest.raises(EmbeddingError, match=f"refuses the request .{status}"):
+    with pytest.raises(EmbeddingError, match=f"refuses the request: {status}"):
         await embedder.embed_query("tea")
     assert len(service.requests) == 1
 

@@ -203,7 +203,7 @@ def explained(failure: AttemptFailed, service: str, key_setting: str) -> str:
             f"{service} failed {times}, the last time with: {failure.reason}. "
             "Try again later; what was embedded before is kept"
         )
-    return f"{service} refuses the request ({failure.status}): {failure.reason}"
+    return f"{service} refuses the request: {failure.reason}"
 
 
 def checked_size(rows: object, service: str) -> int:
