@@ -1,4 +1,7 @@
-"""An embedding service on loopback: Cohere's v2 and OpenAI's wire, and every way to misbehave."""
+"""An embedding service on loopback that can misbehave in every way.
+
+It speaks Cohere's v2, OpenAI's wire, and that of the example in the documentation.
+"""
 
 import json
 import socket
@@ -51,7 +54,7 @@ class Request:
 
 
 class Service:
-    """`troubles` are met by the next requests, one each; `answer_alike` gives all the same one."""
+    """`troubles` are met by the next requests, one each; `always` by all that come after."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -90,6 +93,8 @@ class Service:
                 "response_type": "embeddings_by_type",
             }
         rows = self._rows(request.texts, request.body.get("dimensions", OPENAI_SIZE), trouble)
+        if request.path == "/embed":
+            return {"vectors": rows}
         if not isinstance(rows, list):
             return {"data": rows}
         data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]

@@ -17,6 +17,8 @@ from surefind.interfaces.cli.console import (
 )
 from surefind.interfaces.failures import FAILED
 
+_LEAST_SHOWN = 0.0001
+
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import IngestReport
@@ -153,8 +155,9 @@ def _cost(report: "IngestReport") -> list[str]:
     cost = report.cost
     if cost is None:
         return []
+    amount = f"about {cost.amount:.4f}" if cost.amount >= _LEAST_SHOWN else "less than 0.0001"
     price = f"{cost.price_per_million_tokens:g} per million"
-    return [f"  cost     about {cost.amount:.4f}, for about {cost.tokens} tokens at {price}"]
+    return [f"  cost     {amount}, for about {cost.tokens} tokens at {price}"]
 
 
 def _counts(report: "IngestReport") -> str:
