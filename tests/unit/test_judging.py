@@ -18,7 +18,7 @@ from surefind.evaluation.expectations import (
 from surefind.evaluation.golden import GoldenTest
 from surefind.evaluation.judging import Meaning, judge
 from surefind.evaluation.metrics import Measure
-from surefind.evaluation.resolution import Resolver
+from surefind.evaluation.resolution import Resolver, quoted_on
 from surefind.model import ChunkRecord
 
 MEASURES = [Measure.parse(name) for name in ("R@5", "MRR", "P@2", "judged@5")]
@@ -103,8 +103,9 @@ def resolved(*expectations: Expectation) -> Meaning:
     resolver = Resolver(expectations)
     for one in RECORDS:
         resolver.show(one)
+    unmet = resolver.unmet_quotations
     for text, records in PAGES:
-        resolver.show_page(text, records)
+        resolver.show_page(quoted_on(text, unmet), text, records)
     return resolver.meaning
 
 

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 
 from surefind.errors import InputError
 from surefind.evaluation.expectations import ByName
-from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind, decoded, limited
+from surefind.evaluation.golden import (
+    GoldenSet,
+    GoldenTest,
+    SuccessCriteria,
+    TestKind,
+    decoded,
+    limited,
+)
 from surefind.evaluation.located import read_json_lines
 from surefind.evaluation.metrics import MAX_GRADE
 
@@ -106,4 +113,6 @@ def _test(query: str, text: str, grades: Mapping[str, int]) -> GoldenTest:
     expected = tuple(ByName(document, grade) for document, grade in grades.items() if grade > 0)
     wrong = tuple(ByName(document, 0) for document, grade in grades.items() if grade == 0)
     kind = TestKind.POSITIVE if expected else TestKind.QUERY
-    return GoldenTest(query, text, kind, expected, known_wrong=wrong)
+    # All that is relevant may be more than is looked at; one of it is an answer.
+    criteria = SuccessCriteria(1 / len(expected)) if expected else SuccessCriteria()
+    return GoldenTest(query, text, kind, expected, criteria, known_wrong=wrong)

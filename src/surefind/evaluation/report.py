@@ -245,7 +245,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`interrupted` says why a run ended early, `reasons` why the verdict is not pass."""
+    """`interrupted` says why a run ended early, `reasons` why the verdict is not pass.
+
+    `store_away` is set where it ended since a store or a service did not answer any more.
+    """
 
     __pydantic_config__ = _STRICT
 
@@ -267,5 +270,6 @@ class Report:
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
     interrupted: str = ""
+    store_away: bool = False
     comparison: Comparison | None = None
     schema: Literal["surefind.validation/1"] = SCHEMA

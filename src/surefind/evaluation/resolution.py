@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from surefind.evaluation.expectations import (
@@ -59,17 +60,24 @@ class Resolver:
                 if words in text:
                     self._meant[expectation].add(record.chunk.id)
 
-    def show_page(self, text: str, chunks: Sequence[ChunkRecord]) -> None:
+    def show_page(
+        self, quotations: Sequence[ByText], text: str, chunks: Sequence[ChunkRecord]
+    ) -> None:
         """A quotation that a border between chunks cuts in two means both of them."""
-        for expectation in self.unmet_quotations:
-            for match in _pattern(expectation.text).finditer(text):
-                self._meant[expectation].update(
+        for quotation in quotations:
+            for match in _pattern(quotation.text).finditer(text):
+                self._meant[quotation].update(
                     record.chunk.id
                     for record in chunks
                     if record.chunk.start < match.end() and match.start() < record.chunk.end
                 )
 
 
+def quoted_on(text: str, quotations: Sequence[ByText]) -> list[ByText]:
+    return [one for one in quotations if _pattern(one.text).search(text)]
+
+
+@lru_cache(maxsize=1024)
 def _pattern(quotation: str) -> re.Pattern[str]:
     return re.compile(r"\s+".join(map(re.escape, quotation.split())))
 

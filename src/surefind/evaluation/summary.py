@@ -39,6 +39,7 @@ class Run:
     concurrency: int
     integrity: Integrity
     interrupted: str = ""
+    store_away: bool = False
 
 
 def summarise(
@@ -71,6 +72,7 @@ def summarise(
         reasons=(),
         warnings=_warnings(gates),
         interrupted=run.interrupted,
+        store_away=run.store_away,
     )
     failures = tuple(_failures(report, decided_by_gates=_has_fail_gates(golden)))
     doubts = tuple(_doubts(report))

@@ -109,19 +109,32 @@ class _Chooser:
 
     def _alike(self, one: ChunkRecord, other: ChunkRecord) -> float:
         """The share of three-word runs that both have."""
-        ours, theirs = self._runs(one), self._runs(other)
-        union = len(ours | theirs)
-        return len(ours & theirs) / union if union else 0.0
+        return _shared(self._runs(one), self._runs(other))
 
     def _runs(self, record: ChunkRecord) -> frozenset[str]:
         text = record.chunk.text
         runs = self._shingles.get(text)
         if runs is None:
-            words = _WORD.findall(text.lower())
-            last = max(1, len(words) - _SHINGLE + 1)
-            runs = frozenset(" ".join(words[at : at + _SHINGLE]) for at in range(last))
-            self._shingles[text] = runs
+            runs = self._shingles[text] = _word_runs(text)
         return runs
+
+
+def is_near_copy(one: ChunkRecord, other: ChunkRecord) -> bool:
+    """As `Collapse.NEAR` sees it."""
+    if one.chunk.content_hash == other.chunk.content_hash:
+        return True
+    return _shared(_word_runs(one.chunk.text), _word_runs(other.chunk.text)) >= _NEAR
+
+
+def _word_runs(text: str) -> frozenset[str]:
+    words = _WORD.findall(text.lower())
+    last = max(1, len(words) - _SHINGLE + 1)
+    return frozenset(" ".join(words[at : at + _SHINGLE]) for at in range(last))
+
+
+def _shared(ours: frozenset[str], theirs: frozenset[str]) -> float:
+    union = len(ours | theirs)
+    return len(ours & theirs) / union if union else 0.0
 
 
 def _far(one: Candidate, other: Candidate) -> bool:

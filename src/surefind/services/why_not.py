@@ -1,18 +1,17 @@
 """Why a passage is not among the hits: one cause, and the numbers that show it."""
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
 from surefind.errors import InputError, StoreError
-from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult
+from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult, point_id
 from surefind.ports import Catalog, DenseProbe, TermProbe, VectorIndex
 from surefind.services.candidates import Place, Question, find
 from surefind.services.filtering import checked, describe, failing
 from surefind.services.fusion import Pool, depth_for
-from surefind.services.reading import Readers
+from surefind.services.reading import OpenGeneration, Readers
 from surefind.services.search import Searcher, check_query
 
 _SHOWN = 3
@@ -67,27 +66,48 @@ class Explainer:
     async def why_not(self, query: Query, wanted: str) -> WhyNot:
         """`wanted` is a chunk's id, a page's address with or without a heading, or its path."""
         check_query(query)
-        async with AsyncExitStack() as stack:
-            lease = self._readers.of(query.collection).lease()
-            generation = await stack.enter_async_context(lease)
-            if generation.catalog is None:
-                raise StoreError("the catalog is away, and only it knows what is there")
-            chunks = await meant(wanted, generation.catalog)
+        async with self._readers.of(query.collection).lease() as generation:
+            chunks = await meant(wanted, _catalog(generation))
             if not chunks:
                 return WhyNot(wanted, Cause.ABSENT, f"no chunk, page or address is {wanted!r}")
-            result = await self._searcher.search(query)
-            shown = _shown(wanted, chunks, result)
-            if shown is not None:
-                return shown
-            where = checked(query.where, generation.manifest.fields)
-            kept = [record for record in chunks if not failing(record, where)]
-            if not kept:
-                return _filtered(wanted, chunks[0], where)
-            question = await self._searcher.question(query, {query.collection: generation})
-            place = Place(query.collection, generation.index, where)
-            pool = await find(question, [place], depth_for(query.top_k))
-            standing = await _best(question, kept, pool, generation.index)
-            return await _cause(wanted, query, question, standing, pool, place, result)
+            return await self._explain(query, wanted, chunks, generation)
+
+    async def why_none_of(self, query: Query, wanted: str, chunk_ids: Collection[str]) -> WhyNot:
+        """The same for chunks that are known already, whatever they are called together."""
+        check_query(query)
+        points = [point_id(chunk_id) for chunk_id in chunk_ids]
+        async with self._readers.of(query.collection).lease() as generation:
+            records = await _catalog(generation).by_point(points)
+            if not records:
+                return WhyNot(wanted, Cause.ABSENT, f"the collection no longer holds {wanted}")
+            return await self._explain(query, wanted, list(records.values()), generation)
+
+    async def _explain(
+        self,
+        query: Query,
+        wanted: str,
+        chunks: Sequence[ChunkRecord],
+        generation: OpenGeneration,
+    ) -> WhyNot:
+        result = await self._searcher.search(query)
+        shown = _shown(wanted, chunks, result)
+        if shown is not None:
+            return shown
+        where = checked(query.where, generation.manifest.fields)
+        kept = [record for record in chunks if not failing(record, where)]
+        if not kept:
+            return _filtered(wanted, chunks[0], where)
+        question = await self._searcher.question(query, {query.collection: generation})
+        place = Place(query.collection, generation.index, where)
+        pool = await find(question, [place], depth_for(query.top_k))
+        standing = await _best(question, kept, pool, generation.index)
+        return await _cause(wanted, query, question, standing, pool, place, result)
+
+
+def _catalog(generation: OpenGeneration) -> Catalog:
+    if generation.catalog is None:
+        raise StoreError("the catalog is away, and only it knows what is there")
+    return generation.catalog
 
 
 async def meant(wanted: str, catalog: Catalog) -> list[ChunkRecord]:

@@ -1,0 +1,65 @@
+"""A validation's report in the published shape, and its tests as published."""
+
+from __future__ import annotations
+
+from surefind.contracts.validation import ValidationReport
+from surefind.evaluation.report import Outcome, Report
+from surefind.evaluation.statistics import Verdict
+
+_BAD = {Outcome.FAILED, Outcome.STALE, Outcome.INVALID}
+_SHORTEST_S = 1e-6
+_MOST_LINES = 50
+
+
+def validation_report_of(report: Report) -> ValidationReport:
+    """Queries succeed when they are answered. What the answers are worth is told among the errors:
+
+    where the verdict is no pass, the summary must not say that all is well.
+    """
+    failed = [test for test in report.tests if test.latency_ms is None]
+    times = [test.latency_ms / 1000 for test in report.tests if test.latency_ms is not None]
+    hits, total = report.integrity.hits, report.totals.total
+    elapsed_s = (report.completed_at - report.started_at).total_seconds()
+    seconds = sum(times) / len(times) if times else elapsed_s / (total or 1)
+    subject = report.subject
+    return ValidationReport(
+        run_id=report.run_id,
+        total_queries=total,
+        successful_queries=total - len(failed),
+        failed_queries=len(failed),
+        avg_similarity_score=report.integrity.mean_similarity,
+        avg_query_time=max(seconds, _SHORTEST_S) if total else 0.0,
+        metadata_completeness=report.integrity.complete / hits if hits else 1.0,
+        total_results_retrieved=hits,
+        connection_status="failed" if report.store_away else "connected",
+        collection_stats={
+            "collection_name": subject.collection,
+            "vector_count": subject.chunks,
+            "vector_dim": subject.dimensions,
+            "distance": "COSINE",
+            "indexed": subject.chunks > 0,
+            "collection_exists": True,
+        },
+        errors=_errors(report),
+        started_at=report.started_at,
+        completed_at=report.completed_at,
+    )
+
+
+def _errors(report: Report) -> list[str]:
+    lines = [
+        f"Query '{test.query_text}' failed: {test.message or 'it was not asked'}"
+        for test in report.tests
+        if test.latency_ms is None
+    ]
+    if report.verdict is not Verdict.PASS:
+        lines += [
+            f"Test '{test.test_id}' {test.outcome.value}: {test.message}"
+            for test in report.tests
+            if test.outcome in _BAD and test.latency_ms is not None
+        ]
+    if len(lines) > _MOST_LINES:
+        lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more"]
+    if report.verdict is not Verdict.PASS:
+        lines += [f"{report.verdict.value}: {reason}" for reason in report.reasons]
+    return lines

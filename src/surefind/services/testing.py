@@ -1,0 +1,256 @@
+"""One golden test: asked, judged, and explained where it did not pass."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from surefind.errors import EmbeddingError, StoreError, SurefindError
+from surefind.evaluation.golden import GoldenTest, TestKind
+from surefind.evaluation.judging import Judged, Meaning, judge
+from surefind.evaluation.metrics import Measure
+from surefind.evaluation.report import Found, Integrity, Outcome, Sought, Subject, TestOutcome
+from surefind.model import ChunkRecord, Evidence, Hit, Query, SearchResult
+from surefind.services.filtering import read_expressions
+from surefind.services.search import Searcher
+from surefind.services.selection import is_near_copy
+from surefind.services.why_not import Cause, Explainer, WhyNot
+
+_EXPLAINED = 5
+_EQUAL = 1e-9
+_DUPLICATE = "duplicate"
+_OUTSHONE = {Cause.OUTRANKED, Cause.LOST, Cause.BELOW_THRESHOLD}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A test's outcome, which generation gave it, and whether a store or service was away."""
+
+    outcome: TestOutcome
+    generation: int | None = None
+    is_away: bool = False
+
+
+class Tester:
+    """Runs tests against one generation, and counts what their hits are like."""
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        explainer: Explainer,
+        subject: Subject,
+        meaning: Meaning,
+        measures: Sequence[Measure],
+    ) -> None:
+        self.subject = subject
+        self._searcher = searcher
+        self._explainer = explainer
+        self._meaning = meaning
+        self._measures = measures
+        self._hits = _HitCounts()
+
+    @property
+    def integrity(self) -> Integrity:
+        return self._hits.integrity
+
+    async def run(self, test: GoldenTest) -> Answered:
+        if test.kind is TestKind.POSITIVE and not test.expected:
+            message = "it expects nothing; name expected_results, or say expect: none"
+            return Answered(self.unasked(test, Outcome.INVALID, "empty_expectation", message))
+        executed_at = datetime.now(UTC)
+        begun = time.perf_counter()
+        try:
+            query = self._query(test)
+            result = await self._searcher.search(query)
+        except SurefindError as error:
+            failed = self.unasked(test, Outcome.ERROR, "error", str(error))
+            is_away = isinstance(error, StoreError | EmbeddingError)
+            return Answered(replace(failed, executed_at=executed_at), is_away=is_away)
+        latency_ms = (time.perf_counter() - begun) * 1000
+        self._hits.count(result)
+        judged = self._judge(test, result.hits)
+        told = replace(
+            self.unasked(test, Outcome.PASSED),
+            accuracy=judged.accuracy,
+            sought=judged.sought,
+            found=_found(result.hits, judged),
+            measures=judged.measures,
+            latency_ms=latency_ms,
+            best_similarity=result.best_similarity,
+            executed_at=executed_at,
+        )
+        if test.kind is TestKind.NEGATIVE:
+            return Answered(_refused(test, told, result), result.generation)
+        if test.kind is TestKind.POSITIVE:
+            told = await self._decided(test, told, query, result.hits)
+        return Answered(told, result.generation)
+
+    def unasked(
+        self, test: GoldenTest, outcome: Outcome, cause: str = "", message: str = ""
+    ) -> TestOutcome:
+        """A test without an answer: with zeros, unless it was never its turn."""
+        judged = self._judge(test, ())
+        failed = outcome is Outcome.ERROR
+        return TestOutcome(
+            test_id=test.test_id,
+            query_text=test.query_text,
+            kind=test.kind,
+            category=test.category,
+            outcome=outcome,
+            min_accuracy=test.criteria.min_accuracy,
+            min_similarity_score=test.criteria.min_similarity_score,
+            accuracy=judged.accuracy if failed else None,
+            cause=cause,
+            message=message,
+            sought=judged.sought,
+            known_wrong=judged.known_wrong,
+            measures=judged.measures if failed else {},
+        )
+
+    def _judge(self, test: GoldenTest, hits: Sequence[Hit]) -> Judged:
+        chunk_ids = [hit.record.chunk.id for hit in hits]
+        return judge(test, self._meaning, chunk_ids, self._measures)
+
+    def _query(self, test: GoldenTest) -> Query:
+        return Query(
+            text=test.query_text,
+            top_k=self.subject.top_k,
+            threshold=test.criteria.min_similarity_score or 0.0,
+            mode=self.subject.mode,
+            collection=self.subject.collection,
+            where=read_expressions(test.where),
+        )
+
+    async def _decided(
+        self, test: GoldenTest, told: TestOutcome, query: Query, hits: Sequence[Hit]
+    ) -> TestOutcome:
+        """What is still there decides first: a stale label must not hide a failure."""
+        enough = told.accuracy is not None and (
+            told.accuracy >= test.criteria.min_accuracy - _EQUAL
+        )
+        stale = next((one for one in told.sought if one.stale), None)
+        if told.accuracy is None or (enough and stale is not None):
+            message = f"nothing in the collection is {stale.expectation if stale else ''}"
+            return replace(told, outcome=Outcome.STALE, cause="stale_label", message=message)
+        if enough:
+            return told
+        sought = await self._explained(test, told.sought, query, hits)
+        first = next(one for one in sought if one.rank is None and not one.stale)
+        message = f"{first.expectation}: {first.message}"
+        return replace(
+            told, outcome=Outcome.FAILED, sought=sought, cause=first.cause, message=message
+        )
+
+    async def _explained(
+        self, test: GoldenTest, sought: Sequence[Sought], query: Query, hits: Sequence[Hit]
+    ) -> tuple[Sought, ...]:
+        """Why the first few of those that are missing are."""
+        explained: list[Sought] = []
+        left = _EXPLAINED
+        for one, expectation in zip(sought, test.expected, strict=True):
+            if one.rank is None and not one.stale and left:
+                left -= 1
+                explained.append(await self._why(one, self._meaning[expectation], query, hits))
+            else:
+                explained.append(one)
+        return tuple(explained)
+
+    async def _why(
+        self, sought: Sought, chunk_ids: frozenset[str], query: Query, hits: Sequence[Hit]
+    ) -> Sought:
+        try:
+            answer = await self._explainer.why_none_of(query, sought.expectation, chunk_ids)
+        except SurefindError as error:
+            return replace(sought, cause="error", message=f"it could not be explained: {error}")
+        copy = _copy_of(answer, hits)
+        if copy is not None:
+            return replace(
+                sought,
+                cause=_DUPLICATE,
+                message=f"hit {copy.rank}, {copy.record.chunk.id}, says nearly the same",
+                ahead=(copy.record.chunk.id,),
+            )
+        ahead = tuple(hit.record.chunk.id for hit in answer.ahead)
+        return replace(sought, cause=answer.cause.value, message=answer.message, ahead=ahead)
+
+
+def _copy_of(answer: WhyNot, hits: Sequence[Hit]) -> Hit | None:
+    wanted = answer.record
+    if wanted is None or answer.cause not in _OUTSHONE:
+        return None
+    return next((hit for hit in hits if is_near_copy(hit.record, wanted)), None)
+
+
+def _refused(test: GoldenTest, told: TestOutcome, result: SearchResult) -> TestOutcome:
+    """A question that nothing answers: no hit may reach the threshold that the test sets.
+
+    Where it sets none, the collection's own calibration says whether there is an answer.
+    """
+    if test.criteria.min_similarity_score is not None:
+        if not result.hits:
+            return told
+        best = result.hits[0]
+        message = (
+            f"{best.record.chunk.id} is given as an answer, "
+            f"with a similarity of {best.similarity or 0.0:.3f}"
+        )
+        return replace(told, outcome=Outcome.FAILED, cause="answered", message=message)
+    if result.confidence is None:
+        message = "nothing says when a passage is no answer; set min_similarity_score"
+        return replace(told, outcome=Outcome.INVALID, cause="no_threshold", message=message)
+    if result.confidence.evidence is Evidence.THIN or not result.hits:
+        return told
+    message = (
+        f"the evidence for an answer is {result.confidence.evidence.value} "
+        f"({result.confidence.value:.2f})"
+    )
+    return replace(told, outcome=Outcome.FAILED, cause="answered", message=message)
+
+
+def _found(hits: Sequence[Hit], judged: Judged) -> tuple[Found, ...]:
+    return tuple(
+        Found(
+            rank=hit.rank,
+            chunk_id=hit.record.chunk.id,
+            labels=labels,
+            url=hit.record.link,
+            section=hit.record.section,
+            score=hit.score,
+            similarity=hit.similarity,
+        )
+        for hit, labels in zip(hits, judged.labels, strict=True)
+    )
+
+
+class _HitCounts:
+    """What the hits of a whole run are like; each chunk's hash is checked once."""
+
+    def __init__(self) -> None:
+        self._hits = 0
+        self._complete = 0
+        self._similarity = 0.0
+        self._is_whole: dict[str, bool] = {}
+
+    def count(self, result: SearchResult) -> None:
+        for hit in result.hits:
+            record = hit.record
+            self._hits += 1
+            self._complete += bool(record.chunk.text and record.url and record.title)
+            self._similarity += hit.score if hit.similarity is None else hit.similarity
+            if record.chunk.id not in self._is_whole:
+                self._is_whole[record.chunk.id] = _matches_its_hash(record)
+
+    @property
+    def integrity(self) -> Integrity:
+        return Integrity(
+            hits=self._hits,
+            complete=self._complete,
+            mean_similarity=min(1.0, self._similarity / self._hits) if self._hits else 0.0,
+            tampered=tuple(sorted(name for name, whole in self._is_whole.items() if not whole)),
+        )
+
+
+def _matches_its_hash(record: ChunkRecord) -> bool:
+    digest = hashlib.sha256(record.chunk.text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest == record.chunk.content_hash

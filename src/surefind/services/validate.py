@@ -1,0 +1,198 @@
+"""Validation: golden tests or plain questions are asked, and one report says how it went.
+
+A question that fails never stops the others. A store that is away does, as nothing more could be
+measured; what was measured until then is reported.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from surefind.errors import InputError, StoreError
+from surefind.evaluation.golden import GoldenSet, GoldenTest
+from surefind.evaluation.judging import Meaning
+from surefind.evaluation.metrics import Kind, Measure
+from surefind.evaluation.report import Outcome, Report, Subject, TestOutcome
+from surefind.evaluation.resolution import Resolver, quoted_on
+from surefind.evaluation.summary import Run, summarise
+from surefind.model import DEFAULT_COLLECTION, Manifest, Mode
+from surefind.ports import Catalog
+from surefind.services.reading import OpenGeneration, Readers
+from surefind.services.search import MAX_TOP_K, Searcher
+from surefind.services.testing import Answered, Tester
+from surefind.services.why_not import Explainer
+
+DEFAULT_TOP_K = 5
+MAX_CONCURRENCY = 64
+_AWAY_AFTER = 3
+"""So many answers in a row that a store or a service is away, and the run ends."""
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many tests are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateOptions:
+    """What is None is as the golden set says, or else as usual."""
+
+    collection: str = DEFAULT_COLLECTION
+    top_k: int | None = None
+    mode: Mode | None = None
+    concurrency: int = 4
+
+
+class Validator:
+    def __init__(self, readers: Readers, searcher: Searcher, version: str) -> None:
+        self._readers = readers
+        self._searcher = searcher
+        self._version = version
+
+    async def run(
+        self,
+        golden: GoldenSet,
+        options: ValidateOptions | None = None,
+        progress: Progress = lambda _done, _total: None,
+    ) -> Report:
+        """StoreError where the collection can't even be opened."""
+        wanted = _settled(options or ValidateOptions(), golden)
+        measures = measures_for(golden, wanted.top_k or DEFAULT_TOP_K)
+        async with self._readers.of(wanted.collection).lease() as generation:
+            subject = _subject(generation.manifest, wanted, self._version)
+            meaning = await _resolve(golden, generation)
+            explainer = Explainer(self._readers, self._searcher)
+            tester = Tester(self._searcher, explainer, subject, meaning, measures)
+            session = _Session(golden.tests, tester, progress)
+            await session.work(wanted.concurrency)
+        run = Run(
+            run_id=str(uuid.uuid4()),
+            subject=subject,
+            started_at=session.started_at,
+            completed_at=datetime.now(UTC),
+            concurrency=wanted.concurrency,
+            integrity=tester.integrity,
+            interrupted=session.interrupted,
+            store_away=session.store_away,
+        )
+        return summarise(golden, measures, session.outcomes, run)
+
+
+def measures_for(golden: GoldenSet, top_k: int) -> tuple[Measure, ...]:
+    """Those that the golden set names, or the usual ones, and those that its gates speak of."""
+    usual = (
+        Measure(Kind.NDCG, top_k),
+        Measure(Kind.RECALL, top_k),
+        Measure(Kind.PRECISION, top_k),
+        Measure(Kind.HIT, top_k),
+        Measure(Kind.RECIPROCAL_RANK),
+        Measure(Kind.AVERAGE_PRECISION),
+    )
+    gated = (gate.measure for gate in golden.gates)
+    named = (*(golden.measures or usual), *(one for one in gated if one is not None))
+    for measure in named:
+        if measure.cutoff is not None and measure.cutoff > top_k:
+            raise InputError(
+                f"{measure} looks at {measure.cutoff} results, and only {top_k} are asked for; "
+                f"set top_k to {measure.cutoff}"
+            )
+    return tuple(dict.fromkeys(named))
+
+
+def _settled(options: ValidateOptions, golden: GoldenSet) -> ValidateOptions:
+    top_k = golden.top_k if options.top_k is None else options.top_k
+    top_k = DEFAULT_TOP_K if top_k is None else top_k
+    if not 1 <= top_k <= MAX_TOP_K:
+        raise InputError(f"top_k: it is {top_k}, it must be a whole number from 1 to {MAX_TOP_K}")
+    if not 1 <= options.concurrency <= MAX_CONCURRENCY:
+        raise InputError(
+            f"concurrency: it is {options.concurrency}, it must be from 1 to {MAX_CONCURRENCY}"
+        )
+    return replace(options, top_k=top_k, mode=options.mode or golden.mode or Mode.HYBRID)
+
+
+def _subject(manifest: Manifest, options: ValidateOptions, version: str) -> Subject:
+    return Subject(
+        collection=manifest.collection,
+        generation=manifest.number,
+        chunks=manifest.chunks,
+        dimensions=manifest.embedder.dimensions,
+        embedder=str(manifest.embedder),
+        mode=options.mode or Mode.HYBRID,
+        top_k=options.top_k or DEFAULT_TOP_K,
+        surefind_version=version,
+    )
+
+
+async def _resolve(golden: GoldenSet, generation: OpenGeneration) -> Meaning:
+    """Which chunks are meant today: a quotation also where a border between chunks cuts it."""
+    resolver = Resolver(one for test in golden.tests for one in (*test.expected, *test.known_wrong))
+    if not resolver.meaning:
+        return resolver.meaning
+    if generation.catalog is None:
+        raise StoreError("the catalog is away, and only it knows what the tests expect")
+    catalog: Catalog = generation.catalog
+    async for record in catalog.chunks():
+        resolver.show(record)
+    unmet = resolver.unmet_quotations
+    for document in await catalog.documents() if unmet else ():
+        text = await catalog.document_text(document.source_path)
+        if quoted := quoted_on(text, unmet):
+            chunks = await catalog.document_chunks(document.source_path)
+            resolver.show_page(quoted, text, chunks)
+    return resolver.meaning
+
+
+class _Session:
+    """The tests of one run, several at a time, in whatever order they end."""
+
+    def __init__(self, tests: Sequence[GoldenTest], tester: Tester, progress: Progress) -> None:
+        self.started_at = datetime.now(UTC)
+        self.interrupted = ""
+        self.store_away = False
+        self._tester = tester
+        self._progress = progress
+        self._tests = tests
+        self._outcomes: dict[int, TestOutcome] = {}
+        self._waiting: Iterator[tuple[int, GoldenTest]] = iter(enumerate(tests))
+        self._away_in_a_row = 0
+
+    @property
+    def outcomes(self) -> tuple[TestOutcome, ...]:
+        """In the order of the tests; what was not run says so."""
+        return tuple(
+            self._outcomes.get(number) or self._tester.unasked(test, Outcome.NOT_RUN)
+            for number, test in enumerate(self._tests)
+        )
+
+    async def work(self, concurrency: int) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(concurrency, len(self._tests))):
+                    group.create_task(self._work())
+        except asyncio.CancelledError:
+            # Whoever stops a run wants to see what it found; a second time stops for good.
+            task = asyncio.current_task()
+            if task is None or task.uncancel():
+                raise
+            self.interrupted = "it was stopped"
+
+    async def _work(self) -> None:
+        for number, test in self._waiting:
+            answered = await self._tester.run(test)
+            self._outcomes[number] = answered.outcome
+            self._progress(len(self._outcomes), len(self._tests))
+            self._look_at(answered)
+            if self.interrupted:
+                return
+
+    def _look_at(self, answered: Answered) -> None:
+        self._away_in_a_row = self._away_in_a_row + 1 if answered.is_away else 0
+        if self._away_in_a_row >= min(_AWAY_AFTER, len(self._tests)):
+            self.interrupted = answered.outcome.message
+            self.store_away = True
+        current = self._tester.subject.generation
+        if answered.generation not in {None, current}:
+            self.interrupted = (
+                f"generation {answered.generation} took the place of {current} while it ran"
+            )
