@@ -80,4 +80,5 @@ def _explain(error: RequestValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return "The body is not valid JSON"
-    return explain(first["loc"], first["msg"])
+    _, *place = first["loc"]  # the body, the address or its query: the field says enough
+    return explain(tuple(place), first["msg"])

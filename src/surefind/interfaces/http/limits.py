@@ -9,7 +9,7 @@ from surefind.interfaces.http.errors import error_response, known_response
 from surefind.services.turnstile import Turnstile
 
 MAX_BODY_BYTES = 64 * 1024
-LARGER_BODIES = {"/api/v1/validate": 1024 * 1024}
+LARGER_BODIES = {"/api/v1/validate": 1024 * 1024, "/retrieve/batch": 1024 * 1024}
 _CLOSING = {"Connection": "close"}  # the rest of the body would be taken for another request
 _SOON_S = "1"
 

@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from surefind.contracts.api import ErrorResponse
+from surefind.interfaces.http.access import is_open
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -50,14 +51,56 @@ NOT_FOUND: Responses = {
 }
 
 
+FORBIDDEN: Responses = {
+    403: _error("The key's scope is too small", "forbidden", "this needs a key of scope admin")
+}
+_GUARDED: Responses = {
+    401: _error(
+        "No key, or none that is known", "unauthorized", "the key is unknown or was revoked"
+    ),
+    429: _error("Too many requests", "rate_limited", "too many requests; ask again in 12 s"),
+    503: ERRORS[503],
+}
+_SLOW: Responses = {
+    408: _error("Too slow", "request_timeout", "body: it did not arrive within 10 s")
+}
+_KEYS = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+}
+
+
+def _add_guards(path: str, operation: dict[str, Any]) -> None:
+    """What the layers around the routes may answer, which FastAPI knows nothing of."""
+    more = {} if is_open(path) else dict(_GUARDED)
+    if "requestBody" in operation:
+        more |= _SLOW
+    for status, answer in more.items():
+        operation["responses"].setdefault(
+            str(status),
+            {
+                "description": answer["description"],
+                "content": {
+                    "application/json": {
+                        "schema": {"$ref": "#/components/schemas/ErrorResponse"},
+                        **answer["content"]["application/json"],
+                    }
+                },
+            },
+        )
+    operation["security"] = [] if is_open(path) else [{}, {"bearer": []}, {"header": []}]
+
+
 def openapi_of(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        for operations in schema["paths"].values():
+        for path, operations in schema["paths"].items():
             for operation in operations.values():
                 operation["responses"].pop("422", None)
+                _add_guards(path, operation)
+        schema["components"]["securitySchemes"] = _KEYS
         for name in ("HTTPValidationError", "ValidationError"):
             schema["components"]["schemas"].pop(name, None)
         app.openapi_schema = schema

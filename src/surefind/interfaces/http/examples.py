@@ -1,0 +1,68 @@
+"""Answers as OpenAPI shows them."""
+
+from surefind.interfaces.native import Json
+
+_HASH = "f613f151b0ec34fca52f600ac39e2d8c818f262cca6024f6368d6025e9d4b29e"
+_MADE = "2026-11-15T22:24:47.057013+00:00"
+
+CHUNK: Json = {
+    "chunk_id": "install-first-start-irl42352eb-0",
+    "text": "## First start\n\nPress the button for five seconds until the light turns blue.",
+    "url": "https://docs.example.com/install#first-start",
+    "title": "Installing",
+    "section": "First start",
+    "breadcrumb": "Installing > First start",
+    "source_path": "handbook/install.md",
+    "slug": "install",
+    "version": "",
+    "locale": "",
+    "front_matter": {},
+    "anchor": "first-start",
+    "position": 1,
+    "start": 115,
+    "end": 192,
+    "tokens": 17,
+    "has_code": False,
+    "content_type": "text",
+    "content_hash": _HASH,
+    "created_at": _MADE,
+}
+CHUNKS: Json = {"chunks": [CHUNK]}
+DOCUMENTS: Json = {
+    "total": 1,
+    "offset": 0,
+    "limit": 100,
+    "documents": [
+        {
+            "source_path": "handbook/install.md",
+            "url": "https://docs.example.com/install",
+            "slug": "install",
+            "title": "Installing",
+            "chunks": 2,
+            "content_hash": _HASH,
+        }
+    ],
+}
+COLLECTIONS: Json = {
+    "collections": [
+        {
+            "name": "docs",
+            "served": True,
+            "generation": 3,
+            "documents": 1,
+            "chunks": 2,
+            "created_at": _MADE,
+        }
+    ]
+}
+GENERATION: Json = {
+    "collection": "docs",
+    "generation": 3,
+    "current": True,
+    "created_at": _MADE,
+    "documents": 1,
+    "chunks": 2,
+    "based_on": 2,
+    "sources": ["handbook"],
+}
+GENERATIONS: Json = {"generations": [GENERATION]}
