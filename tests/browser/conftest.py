@@ -31,6 +31,10 @@ FLAGS = (
 )
 ZONES = "\n".join(f"zone_{number} = {number} degrees" for number in range(150))
 PAGES = {
+    **dict.fromkeys(
+        ("pantry/honey.md", "pantry/old/honey.md"),
+        "# Storing honey\n\nHoney keeps for years in a closed jar, in the dark.\n",
+    ),
     "garden/tomatoes.md": """\
 # Growing tomatoes
 

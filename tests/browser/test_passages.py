@@ -96,3 +96,18 @@ def test_the_policy_keeps_inline_scripts_from_running(page: Page) -> None:
     )
     assert page.run("return window.pwned") is None
     assert any("Content Security Policy" in complaint for complaint in page.complaints())
+
+
+def test_equal_passages_are_shown_once_with_the_way_to_the_others(page: Page) -> None:
+    page.open("/?q=how+long+does+honey+keep")
+    page.wait_for_answer("how long does honey keep")
+    assert page.headings.count("Storing honey") == 1
+    same = page.find(".hit .also")
+    assert same.text.startswith("The same in ")
+    assert "honey.md" in same.find_element("tag name", "a").get_attribute("href")
+
+
+def test_thin_evidence_is_said(page: Page) -> None:
+    page.open("/?q=quarterly+tax+return+of+a+limited+company")
+    page.wait_for_answer("quarterly tax return of a limited company")
+    assert "The evidence is thin" in page.find("#notice").text

@@ -154,6 +154,9 @@ function showAnswer(answer) {
   const told = answer.status === "partial"
     ? [element("p", {}, "The catalog is away: the passages are the index’s own copies, and whole pages can’t be opened here.")]
     : [];
+  if (answer.confidence?.evidence === "thin") {
+    told.push(element("p", {}, "The evidence is thin: this may not be in the documentation at all. These are the nearest passages."));
+  }
   const sought = stemsOf(answer.query);
   const passages = answer.hits.map((hit) => showHit(hit, sought));
   show(`${counted(passages.length, "passage")} for “${answer.query}”`, told, passages);
@@ -208,8 +211,19 @@ function showHit(hit, sought) {
     element("h2", {}, link),
     passage,
     more,
+    ...others(hit),
     element("p", { className: "score" }, bar, explain(hit)),
   );
+}
+
+/** The same passage elsewhere: in another version, another language, another place. */
+function others({ also, version }) {
+  if (!also.length) return [];
+  const links = also.flatMap((same, number) => [
+    number ? ", " : "",
+    element("a", { href: same.url }, [same.version, same.locale].filter(Boolean).join(" ") || same.url),
+  ]);
+  return [element("p", { className: "also" }, version ? `${version}; the same in ` : "The same in ", ...links)];
 }
 
 function explain({ score, legs: { dense, lexical } }) {
