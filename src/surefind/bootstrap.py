@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefind.adapters.remote_embedding import ModelWish
+    from surefind.evaluation.golden import GoldenSet
+    from surefind.evaluation.report import Report as ValidationReport
     from surefind.model import IngestReport, Query, SearchResult
     from surefind.ports import CatalogStore, Embedder, IndexStore, Reranker, Source
     from surefind.services.building import Report
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from surefind.services.passages import Passages
     from surefind.services.reading import CollectionReader, Readers
     from surefind.services.search import Searcher
+    from surefind.services.validate import Progress as Validated
+    from surefind.services.validate import ValidateOptions
     from surefind.services.vector_search import VectorSearcher
     from surefind.services.why_not import WhyNot
     from surefind.settings import Settings
@@ -158,6 +162,27 @@ class Application:
         from surefind.services.why_not import Explainer
 
         return await Explainer(self.readers, await self.searcher()).why_not(query, wanted)
+
+    async def golden(self, path: Path | None, qrels: Path | None = None) -> GoldenSet:
+        """The tests of a file; without one, those that the collection's own headings make."""
+        from surefind.adapters.golden_files import read_golden
+        from surefind.errors import StoreError
+        from surefind.services.starter import starter_set
+
+        if path is not None:
+            return await asyncio.to_thread(read_golden, path, qrels)
+        async with self.reader.lease() as generation:
+            if generation.catalog is None:
+                raise StoreError("the catalog is away; name a file of tests, or try again later")
+            return await starter_set(generation.catalog)
+
+    async def validate(
+        self, golden: GoldenSet, options: ValidateOptions, progress: Validated
+    ) -> ValidationReport:
+        from surefind.services.validate import Validator
+
+        validator = Validator(self.readers, await self.searcher(), version("surefind"))
+        return await validator.run(golden, options, progress)
 
     @cached_property
     def passages(self) -> Passages:

@@ -17,6 +17,7 @@ from surefind.interfaces.cli import (
     search,
     serve,
     settings,
+    validate,
 )
 from surefind.interfaces.cli.console import note, silence_stdout, steady_streams
 from surefind.interfaces.failures import AWAY, failure_of
@@ -36,6 +37,7 @@ app.command("ingest")(ingest.ingest)
 app.command("inspect")(inspect.inspect)
 app.command("search")(search.search)
 app.command("query")(query.query)
+app.command("validate")(validate.validate)
 app.command("serve")(serve.serve)
 app.add_typer(generations.app, name="generations")
 app.add_typer(chunks.app, name="chunks")

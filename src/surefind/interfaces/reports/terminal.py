@@ -1,0 +1,129 @@
+"""A report for the terminal: the published summary, and below it what surefind knows beyond it."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from surefind.contracts.validation_run import validation_report_of
+from surefind.evaluation.report import Comparison, Outcome, Report, TestOutcome
+
+_SHOWN = 20
+_TITLES = {"pass": "PASSED", "fail": "FAILED", "inconclusive": "INCONCLUSIVE"}
+
+
+def terminal(report: Report) -> str:
+    parts = [
+        validation_report_of(report).to_summary(),
+        *_numbers(report),
+        *_categories(report),
+        *_comparison(report.comparison),
+        *_tests(report.tests),
+        "\n".join(_verdict(report)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _numbers(report: Report) -> Iterable[str]:
+    means, latency, negatives = report.means, report.latency, report.negatives
+    if means.judged:
+        rows = [(name, f"{value:.4f}") for name, value in means.values.items()]
+        yield _table(("measure", "mean"), rows)
+        lines = [f"over {means.judged} judged queries"]
+        if means.failed:
+            lines.append(f"{len(means.failed)} of them failed and count as zero")
+        if means.without_relevant:
+            lines.append(f"{len(means.without_relevant)} of them have nothing relevant")
+        if means.unjudged:
+            lines.append(f"{means.unjudged} without judgements are left out")
+        yield "; ".join(lines)
+    if negatives.total:
+        yield f"negatives: {negatives.accepted} of {negatives.total} were given an answer"
+    if latency.searches:
+        times = {"p50": latency.p50_ms, "p95": latency.p95_ms, "p99": latency.p99_ms}
+        told = ", ".join(f"{name} {value:.1f} ms" for name, value in times.items())
+        yield f"latency: {told} ({latency.concurrency} at a time)"
+
+
+def _categories(report: Report) -> Iterable[str]:
+    if report.categories:
+        names = list(report.means.values)
+        yield _table(
+            ("category", "passed", *names),
+            [
+                (
+                    category.name,
+                    f"{category.totals.passed}/{category.totals.total}",
+                    *(f"{category.means[name]:.3f}" if category.means else "" for name in names),
+                )
+                for category in report.categories
+            ],
+        )
+
+
+def _comparison(comparison: Comparison | None) -> Iterable[str]:
+    if comparison is None:
+        return
+    rows = [
+        (
+            change.measure,
+            f"{change.difference.before:.4f}",
+            f"{change.difference.after:.4f}",
+            f"{change.difference.mean:+.4f}",
+            f"{change.difference.low:+.4f} to {change.difference.high:+.4f}",
+            f"{change.p:.3f}",
+            f"{change.difference.detectable:.4f}",
+            change.verdict.value,
+        )
+        for change in comparison.changes
+    ]
+    head = ("measure", "before", "after", "change", "95 % interval", "p", "detectable", "verdict")
+    yield _table(head, rows)
+    better, worse = len(comparison.better), len(comparison.worse)
+    counts = f"{better} better, {worse} worse, {comparison.same} the same"
+    yield f"against the baseline, by {comparison.measure}: {counts}"
+    yield "\n".join(
+        f"  worse: {one.test_id}: {one.query_text} ({one.before.value} -> {one.after.value})"
+        for one in comparison.worse[:_SHOWN]
+    )
+
+
+def _tests(tests: Sequence[TestOutcome]) -> Iterable[str]:
+    bad = [test for test in tests if test.outcome not in {Outcome.PASSED, Outcome.NOT_RUN}]
+    if not bad:
+        return
+    rows = [
+        (
+            test.test_id,
+            test.query_text,
+            test.outcome.value,
+            test.cause.replace("_", " "),
+            test.message,
+        )
+        for test in bad[:_SHOWN]
+    ]
+    yield _table(("test", "query", "outcome", "cause", "why"), rows)
+    if len(bad) > _SHOWN:
+        yield f"and {len(bad) - _SHOWN} more; --json has them all"
+
+
+def _verdict(report: Report) -> Iterable[str]:
+    totals = report.totals
+    title = _TITLES[report.verdict.value]
+    yield f"{title}: {totals.passed} of {totals.total} passed ({report.golden})"
+    yield from (f"  {reason}" for reason in report.reasons)
+    yield from (f"  warning: {warning}" for warning in report.warnings)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    with console.capture() as captured:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")
