@@ -1,6 +1,7 @@
 """`surefind validate` as a user runs it: reports, files and exit codes."""
 
 import json
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -10,9 +11,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from commands import start, surefind
+from surefind.evaluation.golden import read_golden_yaml
 from surefind.evaluation.metrics import Measure
 from unit.trec_oracle import trec_eval
 
+DOCS = Path(__file__).parents[2] / "docs"
 GOLDEN = """\
 top_k: 3
 tests:
@@ -42,6 +45,28 @@ def golden(home: Path) -> Path:
     path = home / "golden.yaml"
     path.write_text(GOLDEN)
     return path
+
+
+def test_the_documented_example_gives_the_documented_report(tmp_path: Path) -> None:
+    """The pages are the tutorial's, the tests those of Validation, the report that of validate."""
+    tutorial = (DOCS / "tutorial.md").read_text("utf-8")
+    pages = dict(re.findall(r"cat > (\S+) <<'END'\n(.*?)\nEND\n", tutorial, re.DOTALL))
+    for path, text in pages.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert surefind("ingest", "handbook", cwd=tmp_path).returncode == 0
+    golden, gated = re.findall(
+        r"```yaml\n(.*?)```", (DOCS / "validation.md").read_text("utf-8"), re.DOTALL
+    )
+    assert read_golden_yaml("gated", gated.encode()).gates
+    (tmp_path / "golden.yaml").write_text(golden)
+    done = surefind("validate", "golden.yaml", cwd=tmp_path)
+    page = (DOCS / "commands" / "validate.md").read_text("utf-8")
+    shown = page[page.index(" measure   mean") : page.index("\n```\n\nIt begins")]
+    expected = [line for line in shown.splitlines() if not line.startswith("latency: ")]
+    assert (done.returncode, done.stderr) == (1, "")
+    printed = done.stdout.splitlines()
+    assert [line for line in expected if line not in printed] == []
 
 
 def test_golden_tests_that_pass(home: Path, golden: Path) -> None:

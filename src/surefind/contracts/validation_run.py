@@ -1,4 +1,4 @@
-"""A validation's report in the published shape, and its tests as published."""
+"""A validation's report in the published shape."""
 
 from __future__ import annotations
 

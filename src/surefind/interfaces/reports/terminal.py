@@ -31,13 +31,13 @@ def _numbers(report: Report) -> Iterable[str]:
     if means.judged:
         rows = [(name, f"{value:.4f}") for name, value in means.values.items()]
         yield _table(("measure", "mean"), rows)
-        lines = [f"over {means.judged} judged queries"]
-        if means.failed:
-            lines.append(f"{len(means.failed)} of them failed and count as zero")
-        if means.without_relevant:
-            lines.append(f"{len(means.without_relevant)} of them have nothing relevant")
-        if means.unjudged:
-            lines.append(f"{means.unjudged} without judgements are left out")
+        counts = {
+            "judged queries": means.judged,
+            "failed, counted as zero": len(means.failed),
+            "with nothing relevant": len(means.without_relevant),
+            "left out, as nothing is judged": means.unjudged,
+        }
+        lines = [f"{name}: {count}" for name, count in counts.items() if count]
         yield "; ".join(lines)
     if negatives.total:
         yield f"negatives: {negatives.accepted} of {negatives.total} were given an answer"
