@@ -12,7 +12,10 @@ _AT_ONCE = 16
 
 
 async def search_all(queries: Sequence[Query], searcher: Searcher) -> list[SearchResult]:
-    """One result each, in order. All are checked before the first is asked."""
+    """One result each, in order. All are checked before the first is asked.
+
+    The first failure is the failure of all, as itself: callers know our errors, and no groups.
+    """
     if len(queries) > MAX_BATCH:
         raise InputError(
             f"queries: there are {len(queries)}, at most {MAX_BATCH} are taken at once"
@@ -25,6 +28,10 @@ async def search_all(queries: Sequence[Query], searcher: Searcher) -> list[Searc
         async with gate:
             return await searcher.search(query)
 
-    async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(ask(query)) for query in queries]
-    return [task.result() for task in asked]
+    asked = [asyncio.create_task(ask(query)) for query in queries]
+    try:
+        return await asyncio.gather(*asked)
+    finally:
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
