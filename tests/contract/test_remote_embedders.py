@@ -145,6 +145,15 @@ async def test_a_question_that_is_refused_does_not_spoil_the_others(
     assert [len(request.texts) for request in service.requests] == [2, 1, 1]
 
 
+async def test_a_fault_that_nobody_foresaw_is_heard_by_whoever_asked(
+    service: Service, heard: Heard
+) -> None:
+    embedder = await cohere(service, heard)
+    await embedder.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await embedder.embed_query("tea")
+
+
 async def test_whoever_stops_waiting_takes_nobody_along(
     embedder: RemoteEmbedder, service: Service
 ) -> None:

@@ -1,6 +1,7 @@
 """Embedding and reranking services, as a user of the command line meets them."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ import pytest
 
 from commands import surefind
 from embedding_service import KEY, TOO_MANY, Service, Trouble, serve
+from surefind.bootstrap import Application
+from surefind.errors import InputError
+from surefind.settings import load
 
 WRONG_KEY = "wrong-secret-key"
 PAGES = 120  # one passage each: more than one batch of 96
@@ -95,6 +99,17 @@ def test_without_a_key_nothing_is_tried(home: Path, service: Service) -> None:
     assert done.returncode == 2
     assert "COHERE_API_KEY is not set" in done.stderr
     assert service.requests == []
+
+
+async def test_without_the_extra_it_is_said_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "cohere", None)
+    for choice in ({"embedder": "cohere"}, {"reranker": "cohere"}):
+        application = Application(load(cohere_api_key=KEY, **choice))
+        with pytest.raises(InputError, match=r"pip install 'surefind\[cohere\]'"):
+            await (application.embedder() if "embedder" in choice else application.searcher())
+        await application.close()
 
 
 def test_a_key_that_nothing_uses_is_told(home: Path) -> None:

@@ -137,12 +137,8 @@ class RemoteEmbedder:
     ) -> None:
         try:
             rows = await self._embed(self._queries, queries, "query")
-        except EmbeddingError as error:
-            cause = error.__cause__
-            one_of_them = isinstance(cause, AttemptFailed) and not (
-                cause.may_pass or cause.is_about_the_key
-            )
-            if one_of_them and len(queries) > 1:  # which is not the fault of the others
+        except Exception as error:  # noqa: BLE001 - of any kind: whoever asked is to hear of it
+            if len(queries) > 1 and _may_be_of_one(error):  # which is not the fault of the others
                 await asyncio.gather(*(self._answer([query], waiting) for query in queries))
                 return
             for query in queries:
@@ -180,6 +176,11 @@ class RemoteEmbedder:
                 f"{self.fingerprint.model} reads: its end is not embedded (said once)"
             )
         return whole if self._model.cuts else token_estimate.cut(whole, self.max_tokens)
+
+
+def _may_be_of_one(error: Exception) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, AttemptFailed) and not (cause.may_pass or cause.is_about_the_key)
 
 
 def sendable_key(key: str, setting: str) -> str:
