@@ -101,7 +101,7 @@ def _run(
     mode: Mode | None,
     concurrency: int,
     collection: str | None,
-    data_dir: Path | None,
+    data_dir: str | None,
 ) -> "Report":
     from surefind.services.building import Progress
     from surefind.services.validate import ValidateOptions
