@@ -8,7 +8,7 @@ import pytest
 from fakes import WordEmbedder
 from surefind.errors import EmbeddingError, StoreError
 from surefind.model import GenerationRef
-from surefind.ports import Vector
+from surefind.ports import DenseProbe, Vector
 from surefind.services.breaker import Breaker, BreakingEmbedder, BreakingIndexStore, Circuit
 from surefind.services.embedding import CachedEmbedder
 from unit.installation import Installation
@@ -154,4 +154,22 @@ async def test_a_broken_generation_does_not_keep_the_next_one_away(
     index = await store.open(there)
     assert await index.count() == 1
     await index.close()
+    await installation.close()
+
+
+async def test_everything_else_a_store_does_goes_through(tmp_path: Path, clock: Clock) -> None:
+    installation = Installation(tmp_path / "data")
+    store = BreakingIndexStore(installation.index, lambda _: Breaker("it", 2, 10, clock))
+    installation.index = store
+    await store.require_room(points=0, dimensions=0)
+    for number in range(3):
+        pages = {"a.md": f"# A\n\nsome words {number}", "b.md": "# B\n\nother words"}
+        await installation.ingest(pages, keep_generations=1)
+    index = await store.open(GenerationRef("docs", 3))
+    [ranking] = await index.probe([DenseProbe(await WordEmbedder().embed_query("words"), 5)])
+    assert (await index.vectors(ranking.points)).shape == (2, 32)
+    assert set(await index.payloads(ranking.points)) == set(ranking.points)
+    await index.close()
+    with pytest.raises(StoreError):
+        await store.open(GenerationRef("docs", 1))
     await installation.close()
