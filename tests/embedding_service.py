@@ -4,6 +4,7 @@ It speaks Cohere's v2, OpenAI's wire, and that of the example in the documentati
 """
 
 import json
+import os
 import socket
 import struct
 import threading
@@ -14,6 +15,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
 from fakes import WORDS, WordEmbedder
+
+# The real service, for the contract suites; taken out, since surefind refuses unknown variables.
+REAL_COHERE_URL = os.environ.pop("SUREFIND_TEST_COHERE_URL", None)
+REAL_COHERE_KEY = os.environ.pop("SUREFIND_TEST_COHERE_KEY", None)
 
 KEY = "a-secret-key-that-nobody-may-see"
 _COHERE_SIZES = {
@@ -56,8 +61,9 @@ class Request:
 class Service:
     """`troubles` are met by the next requests, one each; `always` by all that come after."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, key: str) -> None:
         self.url = url
+        self.key = key
         self.requests: list[Request] = []
         self.answered: list[str] = []
         self.troubles: list[Trouble] = []
@@ -141,7 +147,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._hang_up()
             elif trouble.status != 200:
                 self._send(trouble.status, {"message": f"no, {key}"}, trouble)
-            elif key != KEY:  # as rude as can be: a key is repeated to whoever sent it
+            elif (
+                key != server.service.key
+            ):  # as rude as can be: a key is repeated to whoever sent it
                 self._send(401, {"message": f"invalid api token {key}"}, trouble)
             else:
                 self._send(200, server.service.answer(request, trouble), trouble)
@@ -166,10 +174,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve() -> Iterator[Service]:
+def serve(key: str = KEY) -> Iterator[Service]:
     server = _Server(("127.0.0.1", 0), _Handler)
     server.closing = threading.Event()
-    server.service = Service(f"http://127.0.0.1:{server.server_address[1]}")
+    server.service = Service(f"http://127.0.0.1:{server.server_address[1]}", key)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -76,7 +76,7 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
         env_file_encoding="utf-8-sig",
         env_ignore_empty=True,
-        validate_by_name=True,  # a key may also be given as cohere_api_key, in code or in the file
+        validate_by_name=True,  # in code, a key is given as cohere_api_key
         validate_by_alias=True,
     )
 
@@ -318,7 +318,7 @@ def _check_names(given: Iterable[str]) -> None:
         if field.validation_alias
     }
     known = Settings.model_fields.keys() - services.keys()
-    wrong = [(name, name) for name in given if name not in known]
+    wrong = [(name, name) for name in given if name not in Settings.model_fields]
     wrong += [
         (name, f"{name} in {TOML}") for name in _toml() if name not in {*known, *services.values()}
     ]

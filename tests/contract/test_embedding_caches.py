@@ -130,3 +130,13 @@ class TestSqliteCache(EmbeddingCacheContract):
         with pytest.raises(StoreError, match="embedding cache"):
             await cache.read(MODEL, "passage", ["text"])
         await cache.close()
+
+
+async def test_a_cache_that_is_only_looked_into_is_never_made(tmp_path: Path) -> None:
+    path = tmp_path / "embeddings.sqlite"
+    with pytest.raises(StoreError):
+        SqliteEmbeddingCache(path, print, read_only=True)
+    assert list(tmp_path.iterdir()) == []
+    path.write_bytes(b"")
+    with pytest.raises(StoreError):
+        SqliteEmbeddingCache(path, print, read_only=True)

@@ -5,7 +5,6 @@ and reranker is held against the real service instead of the stand-in.
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -13,9 +12,20 @@ import numpy as np
 import pytest
 
 from contract.test_embedders import EmbedderContract
-from embedding_service import BROKEN, CUT, KEY, OPENAI_SIZE, TOO_MANY, Service, Trouble, serve
+from embedding_service import (
+    BROKEN,
+    CUT,
+    KEY,
+    OPENAI_SIZE,
+    REAL_COHERE_KEY,
+    REAL_COHERE_URL,
+    TOO_MANY,
+    Service,
+    Trouble,
+    serve,
+)
 from surefind.adapters.cohere import MODELS, cohere_embedder
-from surefind.adapters.openai_compatible import Prefixes, openai_compatible_embedder
+from surefind.adapters.openai_compatible import Prefixes, embeddings_url, openai_compatible_embedder
 from surefind.adapters.remote_embedding import ModelWish, RemoteEmbedder
 from surefind.adapters.retrying import Conduct, Patience
 from surefind.errors import EmbeddingError, InputError
@@ -72,8 +82,7 @@ class TestCohere(EmbedderContract):
 
     @pytest.fixture
     async def embedder(self, service: Service, heard: Heard) -> AsyncIterator[Embedder]:
-        url = os.environ.get("SUREFIND_TEST_COHERE_URL", service.url)
-        key = os.environ.get("SUREFIND_TEST_COHERE_KEY", KEY)
+        url, key = REAL_COHERE_URL or service.url, REAL_COHERE_KEY or KEY
         embedder = cohere_embedder(key, ModelWish(), Conduct(heard.notes.append), url)
         yield embedder
         await embedder.close()
@@ -258,6 +267,14 @@ async def test_what_may_pass_is_tried_again(
     assert (len(service.requests), service.answered) == (2, ["tea"])
 
 
+async def test_a_refusal_that_is_no_json_is_told_as_it_came(
+    embedder: RemoteEmbedder, service: Service
+) -> None:
+    service.always = Trouble(413, body="<html>too large</html>")
+    with pytest.raises(EmbeddingError, match="refuses the request: 413 <html>too large"):
+        await embedder.embed_query("tea")
+
+
 async def test_an_answer_that_is_no_json_is_an_embedding_error(
     embedder: RemoteEmbedder, service: Service
 ) -> None:
@@ -342,10 +359,26 @@ async def test_vectors_are_made_unit_vectors(embedder: RemoteEmbedder, service: 
 async def test_a_service_that_is_away_is_an_embedding_error(heard: Heard) -> None:
     with serve() as gone:
         pass
-    embedder = await cohere(gone, heard)
-    with pytest.raises(EmbeddingError, match="the connection failed"):
-        await embedder.embed_query("tea")
-    await embedder.close()
+    for open_ in (cohere, openai):
+        embedder = await open_(gone, heard)
+        with pytest.raises(EmbeddingError, match="the connection failed"):
+            await embedder.embed_query("tea")
+        await embedder.close()
+
+
+async def test_openai_needs_no_key_where_the_service_wants_none(heard: Heard) -> None:
+    with serve(key="") as service:
+        wish = ModelWish("all-minilm")
+        embedder = await openai_compatible_embedder(service.url, wish, heard.conduct)
+        assert (await embedder.embed_query("tea")).shape == (OPENAI_SIZE,)
+        assert service.requests[0].authorization == ""
+        await embedder.close()
+
+
+async def test_the_address_may_end_where_one_has_it() -> None:
+    for url in ("http://h", "http://h/", "http://h/v1", "http://h/v1/", "http://h/v1/embeddings"):
+        assert embeddings_url(url) == "http://h/v1/embeddings"
+    assert embeddings_url("https://h/openai/v1") == "https://h/openai/v1/embeddings"
 
 
 async def test_a_key_that_can_not_be_sent_is_refused(heard: Heard) -> None:

@@ -1,11 +1,19 @@
 """What every reranker promises, and what Cohere's does when the service can't."""
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
-from embedding_service import BROKEN, CUT, KEY, Service, Trouble, serve
+from embedding_service import (
+    BROKEN,
+    CUT,
+    KEY,
+    REAL_COHERE_KEY,
+    REAL_COHERE_URL,
+    Service,
+    Trouble,
+    serve,
+)
 from surefind.adapters.cohere_rerank import CohereReranker
 from surefind.adapters.retrying import Conduct, Patience
 from surefind.errors import RerankingError
@@ -49,8 +57,7 @@ def service() -> Iterator[Service]:
 class TestCohereReranker(RerankerContract):
     @pytest.fixture
     async def reranker(self, service: Service) -> AsyncIterator[Reranker]:
-        url = os.environ.get("SUREFIND_TEST_COHERE_URL", service.url)
-        key = os.environ.get("SUREFIND_TEST_COHERE_KEY", KEY)
+        url, key = REAL_COHERE_URL or service.url, REAL_COHERE_KEY or KEY
         reranker = CohereReranker(key, Conduct(print), url=url)
         yield reranker
         await reranker.close()

@@ -113,8 +113,6 @@ def test_the_overlap_of_chunks_is_at_most_half_of_them() -> None:
 def test_a_misspelt_name_in_code_is_an_error_too() -> None:
     with pytest.raises(InputError, match="datadir is no setting"):
         load(datadir="x")
-    with pytest.raises(InputError, match="the name is DATABASE_URL"):
-        load(database_url="postgresql://h/d")
     with pytest.raises(InputError, match="data_dir: it is empty"):
         load(data_dir="")
 
@@ -129,9 +127,9 @@ def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(reranker="cohere").idle_keys == load(embedder="cohere").idle_keys == []
 
 
-def test_a_key_may_be_given_by_name_in_code_and_in_the_file(tmp_path: Path) -> None:
+def test_a_key_may_be_given_in_code_and_in_the_file(tmp_path: Path) -> None:
     given = load(cohere_api_key="very-secret").cohere_api_key
-    (tmp_path / "surefind.toml").write_text('openai_api_key = "very-secret"')
+    (tmp_path / "surefind.toml").write_text('OPENAI_API_KEY = "very-secret"')
     written = load().openai_api_key
     assert given == written
     assert given is not None
