@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
@@ -26,6 +26,7 @@ SIMULATIONS = 400
 TENTHS = st.integers(-10, 10).map(lambda value: value / 10)
 
 
+@example([0.1, 0.2, 0.3, -0.6])  # sums that should be zero and are not quite
 @given(st.lists(TENTHS, max_size=9))
 def test_few_queries_are_tested_exactly(differences: list[float]) -> None:
     """By the definition: of all the ways to set the signs, how many give as large a sum."""

@@ -35,6 +35,7 @@ from surefind.services.reading import Readers
 from surefind.services.search import Searcher
 from surefind.services.starter import MAX_STARTERS, starter_set
 from surefind.services.validate import ValidateOptions, Validator
+from surefind.services.why_not import Cause, Explainer
 from unit.installation import Installation
 
 PAGES = {
@@ -186,6 +187,8 @@ async def test_a_negative_passes_when_nothing_reaches_its_threshold(home: Instal
 async def test_a_negative_without_a_threshold_goes_by_the_calibration(home: Installation) -> None:
     told = await outcome_of(home, refuses(FISH))
     assert (told.outcome, told.cause) == (Outcome.FAILED, "answered")
+    thin = await outcome_of(home, refuses("zebra quantum lasagne"))
+    assert (thin.outcome, thin.cause) == (Outcome.PASSED, "")
     lexical = await outcome_of(home, refuses(FISH), mode=Mode.LEXICAL)
     assert (lexical.outcome, lexical.cause) == (Outcome.INVALID, "no_threshold")
 
@@ -379,6 +382,41 @@ async def test_without_a_catalog_nobody_knows_what_is_expected(tmp_path: Path) -
         await validate(home, wants(FISH, FOOD))
     plain = await validate(home, GoldenTest("q", FISH, TestKind.QUERY))
     assert plain.verdict is Verdict.PASS
+
+
+async def test_a_chunk_that_has_left_meanwhile_is_absent(home: Installation) -> None:
+    explainer = Explainer(home.readers, home.searcher)
+    answer = await explainer.why_none_of(Query(FISH), "chunk gone", {"gone"})
+    assert (answer.cause, answer.message) == (
+        Cause.ABSENT,
+        "the collection no longer holds chunk gone",
+    )
+
+
+async def test_a_second_stop_is_final(home: Installation) -> None:
+    waits = asyncio.Event()
+
+    class Stuck(Searcher):
+        def __init__(self, inner: Searcher) -> None:
+            self.__dict__.update(inner.__dict__)
+
+        async def search(self, query: Query) -> SearchResult:
+            waits.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    run = asyncio.create_task(validate(home, wants(FISH, FOOD), searcher=Stuck(home.searcher)))
+    await waits.wait()
+    run.cancel()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+
+
+async def test_the_published_report_names_the_first_fifty_errors(home: Installation) -> None:
+    tests = [wants("x" * (3000 + number), FOOD) for number in range(60)]
+    lines = validation_report_of(await validate(home, *tests)).errors
+    assert lines[50:] == ["and 10 more", "fail: 60 queries could not be answered"]
 
 
 # --- the run ----------------------------------------------------------------------------------

@@ -199,11 +199,11 @@ def _listed(values: Mapping[str, Located], key: str) -> Sequence[Located]:
 
 
 def _measure(item: Located) -> Measure:
+    name = item.text("measures")
     try:
-        return Measure.parse(item.text("measures"))
+        return Measure.parse(name)
     except InputError as error:
-        _again(item, error)
-        raise
+        item.refuse(str(error))
 
 
 def _gate(severity: Severity, item: Located) -> Gate:
@@ -211,14 +211,7 @@ def _gate(severity: Severity, item: Located) -> Gate:
     try:
         return Gate.parse(severity, rule)
     except InputError as error:
-        _again(item, error, f"{severity.value}: ")
-        raise
-
-
-def _again(item: Located, error: InputError, prefix: str = "") -> None:
-    """The same error with the line, unless it has it already."""
-    if not str(error).startswith(item.source):
-        item.refuse(f"{prefix}{error}")
+        item.refuse(f"{severity.value}: {error}")
 
 
 def _mode(item: Located) -> Mode:

@@ -124,7 +124,8 @@ def permutation_test(differences: Sequence[float], resamples: int = _RESAMPLES) 
     values = np.array([value for value in differences if value], dtype=np.float64)
     if not len(values):
         return 1.0
-    least = abs(float(values.sum())) * (1 - 1e-12)
+    # What rounding may take from a sum grows with what was summed, not with what is left of it.
+    least = abs(float(values.sum())) - 1e-9 * float(np.abs(values).sum())
     if len(values) <= _EXACT:
         patterns = np.arange(2 ** len(values))[:, None] >> np.arange(len(values)) & 1
         sums = np.abs((1.0 - 2.0 * patterns) @ values)
