@@ -47,7 +47,7 @@ def words(data: Path) -> str:
     import surefind as library
 
     with library.open(data_dir=data / ".surefind") as docs:
-        found = docs.search("zebra", top_k=1000, mode="dense")
+        found = docs.search("zebra", top_k=1000, mode="dense", collapse="off")
     assert len(found.hits) == found.chunks
     return "\n".join(hit.record.chunk.text for hit in found.hits)
 

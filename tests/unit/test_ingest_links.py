@@ -1,11 +1,15 @@
 """What an ingest says of links and addresses."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from surefind.model import BrokenLink
+from fakes import PageSource, WordEmbedder
+from surefind.errors import EmbeddingError
+from surefind.model import BrokenLink, Left, PageFailure, PageUnchanged, Place, SourcePage
+from surefind.text.docusaurus import DocusaurusSite
+from surefind.text.sites import PlainSite
 from unit.installation import Installation
 
 PAGES = {
@@ -58,3 +62,60 @@ async def test_two_pages_of_one_address_are_named_every_time(home: Installation)
         [warning] = report.warnings
         assert warning.source_path == "docs/guide.md"
         assert "https://x.example/guide is also that of docs/guide/index.md" in warning.reason
+
+
+async def test_a_page_that_is_left_out_may_be_linked_to(home: Installation) -> None:
+    config = "export default {url: 'https://x.example', baseUrl: '/', presets: [['classic', {}]]}"
+    site = DocusaurusSite.from_config(config)
+    pages = {"docs/a.md": "# A\n\n[draft](b.md)", "docs/b.md": "---\ndraft: true\n---\n# B"}
+    report = await home.ingest_from(PageSource(pages, site=site), check_links=True)
+    assert ([left.source_path for left in report.left_out], report.broken_links) == (
+        ["docs/docs/b.md"],
+        (),
+    )
+
+
+async def test_a_page_that_can_no_longer_be_looked_at_is_not_judged(home: Installation) -> None:
+    """Unchanged, and read well the last time: now its site stumbles over it, or leaves it out."""
+
+    class Changing(PlainSite):
+        answer: Place | Left | None = None
+
+        def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:  # type: ignore[override]
+            if site_path == "index.md" and isinstance(self.answer, Left):
+                return self.answer
+            if site_path == "index.md" and self.answer is not None:
+                raise RuntimeError("a fault of our own")
+            return super().place(site_path, front_matter)
+
+    site = Changing("https://x.example")
+    await home.ingest_from(PageSource(PAGES, site=site))
+    for answer in (Left("no longer"), Place("https://x.example/")):
+        site.answer = answer
+        report = await home.ingest_from(PageSource(PAGES, site=site), check_links=True)
+        assert (report.unchanged, report.broken_links) == (3, ())
+
+
+async def test_a_page_that_only_its_source_knows_is_taken_at_its_word(home: Installation) -> None:
+    class Sure(PageSource):
+        async def pages(
+            self, known: Mapping[str, str] | None = None
+        ) -> AsyncIterator[SourcePage | PageFailure | PageUnchanged]:
+            async for page in super().pages(known):
+                yield page
+            yield PageUnchanged("docs/never-seen.md")
+
+    report = await home.ingest_from(Sure(PAGES))
+    assert (report.added, report.unchanged) == (3, 1)
+
+
+async def test_an_embedder_that_can_not_count_stops_the_run_and_is_no_fault_of_a_page(
+    home: Installation,
+) -> None:
+    class Uncounting(WordEmbedder):
+        def count_tokens(self, passage: str) -> int:
+            raise EmbeddingError("the tokenizer is gone")
+
+    home.embedder = Uncounting()
+    with pytest.raises(EmbeddingError, match="the tokenizer is gone"):
+        await home.ingest(PAGES)

@@ -156,6 +156,15 @@ def test_of_docusaurus_only_the_same_version_is_judged() -> None:
     assert broken(source, "/docs/1.0/gone") == []
 
 
+def test_of_docusaurus_what_is_in_no_version_is_not_judged() -> None:
+    config = DOCUSAURUS.replace("{}]]", "{docs: {includeCurrentVersion: false}}]]")
+    site = DocusaurusSite.from_config(config, '["2.0", "1.0"]')
+    assert site.addresses("/docs/gone", "https://d.example/base/docs/1.0/a") == ()
+    only = config.replace("false}", "false, lastVersion: '3.0'}")
+    nowhere = DocusaurusSite.from_config(only, '["2.0", "1.0"]')
+    assert nowhere.addresses("/docs/gone", "https://d.example/base/docs/1.0/a") == ()
+
+
 def test_a_translated_page_links_within_its_language() -> None:
     home = of(DocusaurusSite.from_config(DOCUSAURUS), name="site")
     folder = "i18n/fr/docusaurus-plugin-content-docs/current"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from surefind.errors import InputError
+from surefind.errors import InputError, SurefindError
 from surefind.model import (
     Chunk,
     ChunkRecord,
@@ -155,6 +155,8 @@ class Survey:
         except InputError as error:
             self._fail(PageFailure(page.source_path, str(error)))
             return
+        except SurefindError:  # of the embedder that counts tokens: not of the page
+            raise
         except Exception as error:  # noqa: BLE001 - of any kind: the page is from outside
             _log.debug("%s can't be read", page.source_path, exc_info=True)
             reason = f"surefind can't read it ({type(error).__name__}: {error}); please report it"

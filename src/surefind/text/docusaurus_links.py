@@ -54,10 +54,8 @@ def _area(
         return None
     plugin, route = docs_last[-1]
     rest = below[len(route) :].strip("/")
-    paths = sorted(versions[plugin.id].items(), key=lambda item: -len(item[1]))
-    for version, path in paths:
-        folder = path.strip("/")
-        if not folder or f"{rest}/".startswith(f"{folder}/"):
-            inner = rest[len(folder) :].strip("/")
-            return None if _MADE_BY_THE_SITE.match(inner) else (plugin.id, version)
-    return None
+    folders = [(path.strip("/"), version) for version, path in versions[plugin.id].items()]
+    within = [one for one in folders if not one[0] or f"{rest}/".startswith(f"{one[0]}/")]
+    folder, version = max(within, key=lambda one: len(one[0]), default=("", None))
+    made = _MADE_BY_THE_SITE.match(rest[len(folder) :].strip("/"))
+    return None if version is None or made else (plugin.id, version)
