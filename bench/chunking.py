@@ -54,7 +54,7 @@ from surefind.text.documents import read_document
 from surefind.text.markdown import Outline
 from surefind.text.sites import ReaderSite
 
-DATA = Path(os.environ.get("CORPORA_DIR", "../shared/data"))
+DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
 DEPTH = 10
 BUDGET_CHARS = 4000
 Span = tuple[str, int, int]
@@ -273,7 +273,7 @@ def _judgements(path: Path) -> dict[str, dict[str, float]]:
 
 def _lines(path: Path) -> list[dict[str, str]]:
     if not path.exists():
-        sys.exit(f"{path} is missing: set CORPORA_DIR to the folder that holds it")
+        sys.exit(f"{path} is missing: set SUREFIND_DATA to the folder that holds it")
     with path.open() as stream:
         return [json.loads(line) for line in stream]
 

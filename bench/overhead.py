@@ -42,7 +42,7 @@ from surefind.services.reading import Readers
 from surefind.services.search import Searcher
 from surefind.settings import load
 
-DATA = Path(os.environ.get("CORPORA_DIR", "../shared/data"))
+DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
 
 
 class Bench:
@@ -227,7 +227,7 @@ def _timed(command: list[str]) -> float:
 def _lines(name: str) -> list[dict[str, str]]:
     path = DATA / "squad-dev-even" / name
     if not path.exists():
-        sys.exit(f"{path} is missing: set CORPORA_DIR to the folder that holds squad-dev-even/")
+        sys.exit(f"{path} is missing: set SUREFIND_DATA to the folder that holds squad-dev-even/")
     with path.open() as stream:
         return [json.loads(line) for line in stream]
 

@@ -5,12 +5,12 @@ import shutil
 import sys
 from pathlib import Path
 
-DATA = Path(os.environ.get("CORPORA_DIR", "../shared/data")) / "docs-sample"
+DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data")) / "docs-sample"
 
 
 def plant(tree: Path, copies: int) -> None:
     """Below `tree`: `copy-1`, `copy-2` …, each with every page and the site's configuration."""
     if not DATA.exists():
-        sys.exit(f"{DATA} is missing: set CORPORA_DIR to the folder that holds docs-sample/")
+        sys.exit(f"{DATA} is missing: set SUREFIND_DATA to the folder that holds docs-sample/")
     for number in range(copies):
         shutil.copytree(DATA, tree / f"copy-{number + 1}")

@@ -31,7 +31,7 @@ from surefind.model import Collapse, Mode, Query
 from surefind.ports import DenseProbe, TermProbe
 from surefind.settings import load
 
-DATA = Path(os.environ.get("CORPORA_DIR", "../shared/data"))
+DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 PEERS = HERE.parent / ".venv-bench" / "bin" / "python"
@@ -55,7 +55,7 @@ class Judged:
 def read(name: str, limit: int | None) -> Judged:
     folder = DATA / name
     if not folder.is_dir():
-        sys.exit(f"{folder} is missing: set CORPORA_DIR to the folder that holds {name}/")
+        sys.exit(f"{folder} is missing: set SUREFIND_DATA to the folder that holds {name}/")
     documents = {
         line["_id"]: (line["title"], line["text"]) for line in _lines(folder / "corpus.jsonl")
     }

@@ -16,9 +16,9 @@ from typing import Any, cast
 
 from fakes import WORDS, WordEmbedder
 
-# The real service, for the contract suites; taken out, since surefind refuses unknown variables.
-REAL_COHERE_URL = os.environ.pop("SUREFIND_TEST_COHERE_URL", None)
-REAL_COHERE_KEY = os.environ.pop("SUREFIND_TEST_COHERE_KEY", None)
+# The real service, for the contract suites.
+REAL_COHERE_URL = os.environ.get("SUREFIND_TEST_COHERE_URL")
+REAL_COHERE_KEY = os.environ.get("SUREFIND_TEST_COHERE_KEY")
 
 KEY = "a-secret-key-that-nobody-may-see"
 _COHERE_SIZES = {

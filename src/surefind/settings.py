@@ -37,9 +37,11 @@ _PREFIX = "SUREFIND_"
 
 
 # Kubernetes tells every container of a Service named `surefind` where it is, in names like ours.
-_OF_KUBERNETES = re.compile(
+# And who works on surefind says in such names where the corpora and the services for tests are.
+_OTHERS = re.compile(
     r"SUREFIND_SERVICE_(?:HOST|PORT(?:_\w+)?)"
     r"|SUREFIND_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?"
+    r"|SUREFIND_DATA|SUREFIND_TEST_\w+"
 )
 _ADDRESS_OF_KUBERNETES = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
 
@@ -324,7 +326,7 @@ def _check_names(given: Iterable[str]) -> None:
     ]
     for variable in (*os.environ, *_dotenv()):
         name = variable.removeprefix(_PREFIX).lower()
-        ours = variable.startswith(_PREFIX) and not _OF_KUBERNETES.fullmatch(variable)
+        ours = variable.startswith(_PREFIX) and not _OTHERS.fullmatch(variable)
         if ours and name not in known:
             wrong.append((name, variable))
     for name, spelled in wrong:

@@ -10,10 +10,10 @@ PROJECT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    folder = Path(os.environ.get("CORPORA_DIR", PROJECT / ".." / "shared" / "data")).resolve()
+    folder = Path(os.environ.get("SUREFIND_DATA", PROJECT / ".." / "shared" / "data")).resolve()
     if not folder.is_dir():
         pytest.fail(
-            f"the corpora are not at {folder}: set CORPORA_DIR to the folder that holds "
+            f"the corpora are not at {folder}: set SUREFIND_DATA to the folder that holds "
             "docs-sample/ and squad-dev-even/"
         )
     return folder

@@ -66,6 +66,14 @@ def test_a_port_of_the_platform_that_is_none_stops_only_servers(
     check_platform_port(None)
 
 
+def test_where_developers_keep_corpora_and_services_is_not_for_us(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("SUREFIND_DATA", "SUREFIND_TEST_QDRANT_URL", "SUREFIND_TEST_DATABASE_URL"):
+        monkeypatch.setenv(name, "somewhere")
+    assert load().port == 8000
+
+
 def test_what_kubernetes_says_of_a_service_named_surefind_is_not_for_us(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
