@@ -40,7 +40,7 @@ model: $(VENV)/installed  ## Fetch and verify the embedding model
 
 test: $(VENV)/dev model  ## Run the test suite: no root, no browser, no server needed
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest
+	@$(BIN)/coverage run -m pytest -n auto --dist loadfile
 	@$(BIN)/coverage combine --quiet
 
 lint: $(VENV)/dev  ## Lint, formatting and architecture
