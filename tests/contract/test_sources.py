@@ -165,6 +165,23 @@ class TestFolderSource(SourceContract):
         assert "rename it" in failure.reason
         assert failure.source_path == r"docs/\xff.md"
 
+    async def test_a_pattern_stands_for_the_pages_that_match_it(self, tmp_path: Path) -> None:
+        for name in ("a.md", "b.txt", "deep/er/c.md", "d[1].md", "picture.png"):
+            path = tmp_path / "docs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("words")
+        for pattern, wanted in {
+            "*.md": ["docs/a.md", "docs/d[1].md"],
+            "**/*.md": ["docs/a.md", "docs/d[1].md", "docs/deep/er/c.md"],
+            "d[1].md": ["docs/d[1].md"],  # it is there: no pattern
+            "*": ["docs/a.md", "docs/b.txt", "docs/d[1].md"],
+        }.items():
+            given = f"{tmp_path}/docs/{pattern}"
+            [source] = sources_of([given, given], "docs", None)
+            assert [page.source_path for page in await collect(source)] == wanted
+        with pytest.raises(InputError, match="matches no page"):
+            sources_of([f"{tmp_path}/docs/*.rst"], "docs", None)
+
     def test_what_is_no_source_is_said(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -1,9 +1,10 @@
 """Folders and files of documentation as sources."""
 
 import asyncio
+import glob
 import os
 import stat
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -22,21 +23,46 @@ _NO_PAGES = frozenset(
 
 
 def sources_of(
-    paths: Iterable[str | PathLike[str]], collection: str, base_url: str | None
+    paths: Sequence[str | PathLike[str]], collection: str, base_url: str | None
 ) -> list["FolderSource"]:
-    """One source per folder given, and one per folder that files were given of."""
+    """One source per folder given, and one per folder that files were given of.
+
+    A pattern, `docs/**/*.md`, stands for the pages that match it below its fixed part, `docs`.
+    """
     files: dict[Path, list[Path]] = {}
     sources = []
-    for path in dict.fromkeys(map(_checked, paths)):
+    patterns = [os.fspath(path) for path in paths if _is_pattern(path)]
+    for pattern in dict.fromkeys(patterns):
+        root, matching = _matching(pattern)
+        files.setdefault(root, []).extend(matching)
+    for path in dict.fromkeys(_checked(path) for path in paths if not _is_pattern(path)):
         resolved = path.resolve()
         if path.is_dir():
             sources.append(FolderSource(resolved, find_site(resolved, collection, base_url)))
         else:
             files.setdefault(resolved.parent, []).append(resolved)
     return sources + [
-        FolderSource(root, find_site(root, collection, base_url), chosen)
+        FolderSource(root, find_site(root, collection, base_url), list(dict.fromkeys(chosen)))
         for root, chosen in files.items()
     ]
+
+
+def _is_pattern(given: str | PathLike[str]) -> bool:
+    """A name may hold these signs itself: what exists is no pattern."""
+    return glob.has_magic(os.fspath(given)) and not os.path.lexists(given)
+
+
+def _matching(pattern: str) -> tuple[Path, list[Path]]:
+    """(the folder that the pattern begins with, the pages below it that match)."""
+    steps = Path(pattern).parts
+    fixed = next(at for at, step in enumerate(steps) if glob.has_magic(step))
+    root = Path(*steps[:fixed])
+    found = sorted(root.glob("/".join(steps[fixed:])))
+    pages = [path.resolve() for path in found if path.suffix.lower() in SUFFIXES]
+    pages = [path for path in pages if path.is_file() and path.name.lower() not in _NO_PAGES]
+    if not pages:
+        raise InputError(f"{pattern} matches no page; name a folder of documentation, or a page")
+    return root.resolve(), pages
 
 
 def page_of(
