@@ -15,12 +15,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefind.bootstrap.models import Notify, open_embedder, price_of_tokens, reranker_of
+
 if TYPE_CHECKING:
-    from surefind.adapters.remote_embedding import ModelWish
     from surefind.evaluation.golden import GoldenSet
     from surefind.evaluation.report import Report as ValidationReport
     from surefind.model import IngestReport, Query, SearchResult
-    from surefind.ports import CatalogStore, Embedder, IndexStore, Reranker, Source
+    from surefind.ports import CatalogStore, IndexStore, Reranker, Source
     from surefind.services.building import Report
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.generations import Generations
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from surefind.services.vector_search import VectorSearcher
     from surefind.services.why_not import WhyNot
     from surefind.settings import Settings
-
-Notify = Callable[[str], None]
 
 
 def silent(_message: str) -> None:
@@ -124,6 +123,10 @@ class Application:
         from surefind.services.search import Searcher
 
         if self._searcher is None:
+            if find_spec("opentelemetry") is not None:
+                from surefind.adapters.opentelemetry import write_spans
+
+                self.observers.append(write_spans)
             local = self.settings.embedder == "local"
             embedder = LazyEmbedder(FINGERPRINT, self.embedder) if local else await self.embedder()
             self._searcher = Searcher(
@@ -137,21 +140,10 @@ class Application:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        return _reranker(self.settings, self._notify)
+        return reranker_of(self.settings, self._notify)
 
     async def search(self, query: Query) -> SearchResult:
-        result = await (await self.searcher()).search(query)
-        self.trace(result)
-        return result
-
-    @cached_property
-    def trace(self) -> Callable[[SearchResult], None]:
-        """Writes a search's spans where OpenTelemetry is installed; elsewhere it does nothing."""
-        if find_spec("opentelemetry") is None:
-            return lambda _result: None
-        from surefind.adapters.opentelemetry import write_spans
-
-        return write_spans
+        return await (await self.searcher()).search(query)
 
     async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
         from surefind.services.batch import search_all
@@ -225,7 +217,7 @@ class Application:
             catalogs=self.catalogs,
             chunker=self.settings.chunker,
             version=version("surefind"),
-            price_per_million_tokens=_price(self.settings),
+            price_per_million_tokens=price_of_tokens(self.settings),
         )
         options = IngestOptions(
             collection=self.settings.collection,
@@ -288,7 +280,7 @@ class Application:
 
         async with self._loading:
             if self._embedder is None:
-                opened = await _open_embedder(self.settings, self._notify)
+                opened = await open_embedder(self.settings, self._notify)
                 breaking = BreakingEmbedder(opened, Breaker("the embedding service"))
                 self._embedder = CachedEmbedder(breaking, None)
             if writing and not self._embedder.has_cache:
@@ -301,7 +293,7 @@ class Application:
         from surefind.errors import StoreError
 
         embedder = await self.embedder()
-        if _price(self.settings) and not embedder.has_cache:
+        if price_of_tokens(self.settings) and not embedder.has_cache:
             with suppress(StoreError):  # there is none yet
                 cache = SqliteEmbeddingCache(self._cache_path, self._notify, read_only=True)
                 embedder.keep_in(cache)
@@ -319,103 +311,6 @@ class Application:
         reranker = self.__dict__.get("reranker")
         if reranker is not None:
             await reranker.close()
-
-
-# --- who embeds, and who reranks --------------------------------------------------------------
-
-
-async def _open_embedder(settings: Settings, notify: Notify) -> Embedder:
-    if settings.embedder == "cohere":
-        return _cohere_embedder(settings, notify)
-    if settings.embedder == "openai":
-        return await _openai_embedder(settings, notify)
-    return await asyncio.to_thread(_local_embedder, settings, notify)
-
-
-def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
-    from surefind.adapters.bge_small import BgeSmallEmbedder
-    from surefind.adapters.model_files import locate
-
-    files = locate(settings.model_dir, settings.cache_dir, notify)
-    return BgeSmallEmbedder(files, settings.threads)
-
-
-def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
-    key = _cohere_key(settings, "embedder")
-    from surefind.adapters.cohere import cohere_embedder
-    from surefind.adapters.retrying import Conduct
-
-    return cohere_embedder(key, _wish(settings), Conduct(notify), settings.embed_url)
-
-
-async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
-    from surefind.adapters.openai_compatible import Prefixes, openai_compatible_embedder
-    from surefind.adapters.retrying import Conduct
-    from surefind.errors import InputError
-
-    if settings.embed_url is None:
-        raise InputError(
-            "embedder is openai, but embed_url is not set: give the service's address, such as "
-            "http://localhost:11434/v1"
-        )
-    key = settings.openai_api_key
-    return await openai_compatible_embedder(
-        settings.embed_url,
-        _wish(settings),
-        Conduct(notify),
-        key.get_secret_value() if key else None,
-        Prefixes(settings.embed_passage_prefix, settings.embed_query_prefix),
-    )
-
-
-def _reranker(settings: Settings, notify: Notify) -> Reranker | None:
-    if settings.reranker == "none":
-        return None
-    key = _cohere_key(settings, "reranker")
-    from surefind.adapters.cohere_rerank import CohereReranker
-    from surefind.adapters.retrying import Conduct
-
-    return CohereReranker(key, Conduct(notify), settings.rerank_model, settings.rerank_url)
-
-
-def _cohere_key(settings: Settings, part: str) -> str:
-    """InputError where the key, or the package that comes with the extra, is missing."""
-    from importlib.util import find_spec
-
-    from surefind.errors import InputError
-
-    if settings.cohere_api_key is None:
-        raise InputError(
-            f"{part} is cohere, but COHERE_API_KEY is not set: put it into the environment or "
-            "into .env"
-        )
-    if find_spec("cohere") is None:
-        raise InputError(
-            f"{part} is cohere, but Cohere's package is not installed: "
-            "pip install 'surefind[cohere]'"
-        )
-    return settings.cohere_api_key.get_secret_value()
-
-
-def _wish(settings: Settings) -> ModelWish:
-    from surefind.adapters.remote_embedding import ModelWish
-
-    return ModelWish(settings.embed_model, settings.embed_dimensions, settings.embed_max_tokens)
-
-
-def _price(settings: Settings) -> float | None:
-    """For a million tokens; None where nobody knows."""
-    if settings.embed_price_per_million_tokens is not None:
-        return settings.embed_price_per_million_tokens
-    if settings.embedder == "cohere":
-        from surefind.adapters.cohere import price_of
-
-        return price_of(settings.embed_model)
-    if settings.embedder == "openai":
-        from surefind.adapters.openai_compatible import price_of
-
-        return price_of(settings.embed_model)
-    return 0.0
 
 
 def fetch_model(settings: Settings, notify: Notify) -> Path:

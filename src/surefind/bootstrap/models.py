@@ -1,0 +1,107 @@
+"""Who embeds, who reranks, and what it costs, as the settings say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from surefind.adapters.remote_embedding import ModelWish
+    from surefind.ports import Embedder, Reranker
+    from surefind.settings import Settings
+
+Notify = Callable[[str], None]
+
+
+async def open_embedder(settings: Settings, notify: Notify) -> Embedder:
+    if settings.embedder == "cohere":
+        return _cohere_embedder(settings, notify)
+    if settings.embedder == "openai":
+        return await _openai_embedder(settings, notify)
+    return await asyncio.to_thread(_local_embedder, settings, notify)
+
+
+def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
+    from surefind.adapters.bge_small import BgeSmallEmbedder
+    from surefind.adapters.model_files import locate
+
+    files = locate(settings.model_dir, settings.cache_dir, notify)
+    return BgeSmallEmbedder(files, settings.threads)
+
+
+def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
+    key = _cohere_key(settings, "embedder")
+    from surefind.adapters.cohere import cohere_embedder
+    from surefind.adapters.retrying import Conduct
+
+    return cohere_embedder(key, _wish(settings), Conduct(notify), settings.embed_url)
+
+
+async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
+    from surefind.adapters.openai_compatible import Prefixes, openai_compatible_embedder
+    from surefind.adapters.retrying import Conduct
+    from surefind.errors import InputError
+
+    if settings.embed_url is None:
+        raise InputError(
+            "embedder is openai, but embed_url is not set: give the service's address, such as "
+            "http://localhost:11434/v1"
+        )
+    key = settings.openai_api_key
+    return await openai_compatible_embedder(
+        settings.embed_url,
+        _wish(settings),
+        Conduct(notify),
+        key.get_secret_value() if key else None,
+        Prefixes(settings.embed_passage_prefix, settings.embed_query_prefix),
+    )
+
+
+def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
+    if settings.reranker == "none":
+        return None
+    key = _cohere_key(settings, "reranker")
+    from surefind.adapters.cohere_rerank import CohereReranker
+    from surefind.adapters.retrying import Conduct
+
+    return CohereReranker(key, Conduct(notify), settings.rerank_model, settings.rerank_url)
+
+
+def _cohere_key(settings: Settings, part: str) -> str:
+    """InputError where the key, or the package that comes with the extra, is missing."""
+    from surefind.errors import InputError
+
+    if settings.cohere_api_key is None:
+        raise InputError(
+            f"{part} is cohere, but COHERE_API_KEY is not set: put it into the environment or "
+            "into .env"
+        )
+    if find_spec("cohere") is None:
+        raise InputError(
+            f"{part} is cohere, but Cohere's package is not installed: "
+            "pip install 'surefind[cohere]'"
+        )
+    return settings.cohere_api_key.get_secret_value()
+
+
+def _wish(settings: Settings) -> ModelWish:
+    from surefind.adapters.remote_embedding import ModelWish
+
+    return ModelWish(settings.embed_model, settings.embed_dimensions, settings.embed_max_tokens)
+
+
+def price_of_tokens(settings: Settings) -> float | None:
+    """For a million tokens; None where nobody knows."""
+    if settings.embed_price_per_million_tokens is not None:
+        return settings.embed_price_per_million_tokens
+    if settings.embedder == "cohere":
+        from surefind.adapters.cohere import price_of
+
+        return price_of(settings.embed_model)
+    if settings.embedder == "openai":
+        from surefind.adapters.openai_compatible import price_of
+
+        return price_of(settings.embed_model)
+    return 0.0
