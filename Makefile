@@ -89,7 +89,7 @@ bench-memory: $(VENV)/dev model  ## Memory of an ingest, for a source and ten ti
 
 lock:  ## Recompile requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
-	@for part in base:pyproject.toml "build:--group build" "cohere:pyproject.toml --extra cohere -c requirements/base.txt" "dev:--group dev -c requirements/base.txt"; do \
+	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt"; do \
 	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	    $${part#*:} -o requirements/$${part%%:*}.txt; done
 

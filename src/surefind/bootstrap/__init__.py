@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefind.bootstrap.models import Notify, open_embedder, price_of_tokens, reranker_of
+from surefind.bootstrap.stores import catalog_store, index_store
 
 if TYPE_CHECKING:
     from surefind.evaluation.golden import GoldenSet
@@ -63,15 +64,11 @@ class Application:
 
     @cached_property
     def index(self) -> IndexStore:
-        from surefind.adapters.qdrant_edge import EdgeIndexStore
-
-        return EdgeIndexStore(self._folder)
+        return index_store(self.settings, self._folder)
 
     @cached_property
     def catalogs(self) -> CatalogStore:
-        from surefind.adapters.sqlite import SqliteCatalogStore
-
-        return SqliteCatalogStore(self._folder)
+        return catalog_store(self.settings, self._folder)
 
     @cached_property
     def readers(self) -> Readers:
