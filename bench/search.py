@@ -49,7 +49,7 @@ from surefind.services.embedding import CachedEmbedder
 from surefind.services.fusion import DEPTH
 from surefind.services.lexical import TermReader
 from surefind.services.reading import Readers
-from surefind.services.search import Searcher
+from surefind.services.search import SHALLOW, Searcher
 from surefind.settings import load
 
 DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
@@ -162,8 +162,9 @@ async def build(folder: DataFolder, count: int, made_by: EmbedderFingerprint) ->
 
 def bare(index: EdgeIndex, vector: Vector, terms: Terms, mode: Mode) -> None:
     query = index._shard.query  # noqa: SLF001 - the engine itself is the measure
-    dense = [] if mode is Mode.LEXICAL else query(_request(DenseProbe(vector, DEPTH)))
-    lexical = [] if mode is Mode.DENSE else query(_request(TermProbe(terms, DEPTH)))
+    depth = DEPTH if mode is Mode.HYBRID else SHALLOW
+    dense = [] if mode is Mode.LEXICAL else query(_request(DenseProbe(vector, depth)))
+    lexical = [] if mode is Mode.DENSE else query(_request(TermProbe(terms, depth)))
     if mode is Mode.HYBRID:
         one, other = {_uuid(p.id) for p in dense}, {_uuid(p.id) for p in lexical}
         only_lexical, only_dense = frozenset(other - one), frozenset(one - other)

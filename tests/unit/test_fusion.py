@@ -123,6 +123,21 @@ def test_the_same_chunk_in_two_collections_is_two_candidates() -> None:
     assert all(c.dense is not None and c.dense.rank in (1, 2) for c in pool.candidates())
 
 
+def test_a_deeper_look_finds_no_more_above_a_similarity_that_this_one_went_below() -> None:
+    pool = fused({1: 0.9, 2: 0.6}, {3: 5.0}, other_dense={3: 0.1})
+    assert pool.has_all_above(0.7)
+    assert not pool.has_all_above(0.6), "another one may have .6 as well"
+    assert not pool.has_all_above(0.0)
+    assert not lexical_pool([Found("docs", None, legs({1: 7.0}))]).has_all_above(0.5)
+
+
+def test_one_leg_is_certain_of_those_that_are_better_than_its_last() -> None:
+    pool = dense_pool([Found("docs", legs({1: 0.9, 2: 0.5, 3: 0.5}), None)])
+    assert pool.is_certain_of(1)
+    assert not pool.is_certain_of(2)
+    assert fused({1: 0.9, 2: 0.5}, {}).is_certain_of(2)
+
+
 @pytest.mark.parametrize(
     ("wanted", "depth"), [(1, 100), (100, 100), (101, 200), (200, 200), (201, 400), (1000, 1600)]
 )

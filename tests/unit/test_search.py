@@ -59,6 +59,22 @@ async def test_asking_for_more_only_appends(home: Installation) -> None:
         assert many.hits[:3] == few.hits
 
 
+@pytest.mark.parametrize("mode", [Mode.DENSE, Mode.LEXICAL])
+async def test_asking_for_more_only_appends_also_where_many_are_equally_good(
+    tmp_path: Path, mode: Mode
+) -> None:
+    """Seventy passages tie: who comes first among them must not depend on how many were asked."""
+    home = Installation(tmp_path / "data")
+    await home.ingest({f"{n}.md": "# Cats\n\ncats sleep all day" for n in range(70)})
+    few = await home.search("cats sleep", mode=mode, top_k=3)
+    many = await home.search("cats sleep", mode=mode, top_k=70)
+    points = [hit.record.chunk.point_id.int for hit in many.hits]
+    assert len(points) == 70
+    assert points == sorted(points)
+    assert many.hits[:3] == few.hits
+    await home.close()
+
+
 async def test_dense_order_is_the_cosine(home: Installation) -> None:
     result = await home.search("run the installer on linux", mode=Mode.DENSE)
     assert all(hit.score == hit.similarity for hit in result.hits)

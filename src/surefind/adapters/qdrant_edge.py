@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 import numpy as np
@@ -253,7 +254,8 @@ def _range(condition: Between) -> edge.RangeFloat | edge.RangeDateTime:
 
 def _ranking(points: Sequence[edge.ScoredPoint]) -> Ranking:
     """The engine's own order, but for ties, which it leaves to chance."""
-    ids, scores = [_uuid(point.id) for point in points], [point.score for point in points]
+    ids = cast("list[UUID]", [point.id for point in points])  # a build writes no others
+    scores = [point.score for point in points]
     if len(set(scores)) < len(scores):
         pairs = sorted(zip(scores, ids, strict=True), key=lambda pair: (-pair[0], pair[1].int))
         scores, ids = [score for score, _ in pairs], [point for _, point in pairs]

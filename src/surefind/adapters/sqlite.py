@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +33,7 @@ T = TypeVar("T")
 _FILE, _MANIFEST, _POINTER = "catalog.sqlite", "manifest.json", "CURRENT"
 _MANIFESTS: TypeAdapter[Manifest] = TypeAdapter(Manifest)
 _PAGE_ROWS = 256
+_MAPPED_BYTES = 2**30
 
 _RECORD = """
     SELECT c.chunk_id, c.source_path, c.position, c.text, c.start_offset, c.end_offset,
@@ -50,6 +52,7 @@ _DOCUMENT = """
 class SqliteCatalogStore:
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
+        self._pointers: dict[str, str] = {}
 
     async def collections(self) -> list[str]:
         root = self._folder.root / "collections"
@@ -69,8 +72,12 @@ class SqliteCatalogStore:
 
     async def token(self, collection: str) -> object:
         """Microseconds, so that every search may ask."""
+        pointer = self._pointers.get(collection)
+        if pointer is None:
+            pointer = str(self._folder.collection(collection) / _POINTER)
+            self._pointers[collection] = pointer
         try:
-            found = (self._folder.collection(collection) / _POINTER).stat()
+            found = os.stat(pointer)  # noqa: PTH116 - a Path would cost more than the look
         except OSError:
             return None
         return (found.st_ino, found.st_mtime_ns)
@@ -168,6 +175,7 @@ class SqliteCatalog:
         address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False)
         connection.execute("SELECT count(*) FROM document WHERE source_path = ''")
+        connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         return connection
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
@@ -333,34 +341,45 @@ def _row(record: ChunkRecord) -> tuple[object, ...]:
 
 
 def _record(row: Sequence[Any]) -> ChunkRecord:
+    """By place, not by name: every hit of every search passes here."""
     (chunk_id, source_path, position, text, start, end, heading_path, *rest) = row
     (context, anchor, tokens, content_hash, has_code, content_type, *shown) = rest
     (url, slug, title, version, locale, attributes, created_at, term_count, _point_id) = shown
     return ChunkRecord(
-        chunk=Chunk(
-            id=chunk_id,
-            source_path=source_path,
-            position=position,
-            text=text,
-            start=start,
-            end=end,
-            heading_path=tuple(json.loads(heading_path)),
-            context=context,
-            anchor=anchor,
-            tokens=tokens,
-            content_hash=content_hash,
-            has_code=bool(has_code),
-            content_type=content_type,
+        Chunk(
+            chunk_id,
+            source_path,
+            position,
+            text,
+            start,
+            end,
+            _heading_path(heading_path),
+            context,
+            anchor,
+            tokens,
+            content_hash,
+            bool(has_code),
+            content_type,
         ),
-        url=url,
-        slug=slug,
-        title=title,
-        version=version,
-        locale=locale,
-        attributes=_attributes(attributes),
-        created_at=datetime.fromisoformat(created_at),
-        term_count=term_count,
+        url,
+        slug,
+        title,
+        _moment(created_at),
+        version,
+        locale,
+        _attributes(attributes),
+        term_count,
     )
+
+
+@lru_cache(maxsize=4096)
+def _heading_path(stored: str) -> tuple[str, ...]:
+    return tuple(json.loads(stored))
+
+
+@lru_cache(maxsize=1024)
+def _moment(stored: str) -> datetime:
+    return datetime.fromisoformat(stored)
 
 
 def _document(row: Sequence[Any]) -> DocumentRecord:

@@ -147,6 +147,8 @@ def _aware(moment: datetime) -> datetime:
 
 def checked(where: Sequence[Condition], fields: Iterable[Field]) -> tuple[Condition, ...]:
     """The same conditions, of the types that the fields have. An unknown key is an error."""
+    if not where:
+        return ()
     if len(where) > MAX_CONDITIONS:
         raise InputError(
             f"where: it has {len(where)} conditions, at most {MAX_CONDITIONS} are taken"

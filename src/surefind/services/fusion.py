@@ -7,12 +7,12 @@ The scale is that of the first hundred of each leg. Who asks for more gets the n
 next two hundred and so on appended, on the same scale: asking for more never reorders what came
 first.
 
-A search looks at some two hundred candidates and returns five. So candidates are columns here,
-keyed by an integer, and only those that are returned become objects.
+A search looks at some two hundred candidates and returns five. So candidates are rows of columns
+here, and only those that are returned become objects.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from uuid import UUID
 
@@ -23,8 +23,10 @@ DENSE_WEIGHT = 0.6
 
 DEPTH = 100
 _POINT_BITS = 128
+_POINT = (1 << _POINT_BITS) - 1
 
-Scores = dict[int, float]
+Scale = tuple[float, float]
+"""Where a leg's share begins to grow, and how far it is from there to the full share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,63 +39,95 @@ class Found:
     other_dense: Ranking | None = None
     other_lexical: Ranking | None = None
 
-    @property
-    def deepest(self) -> int:
-        return max(len(leg.points) for leg in (self.dense, self.lexical) if leg is not None)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Leg:
-    """One leg's scores and ranks, and for each collection the scale on which they are fused."""
+    """One leg: every row's score, and the keys that it found itself in each collection."""
 
-    scores: Scores
-    ranks: dict[int, int]
-    scales: Sequence[tuple[float, float]]
+    scores: list[float] = field(default_factory=list)
+    found: list[list[int]] = field(default_factory=list)
+    scales: list[Scale] = field(default_factory=list)
     weight: float = 1.0
+    _ranks: dict[int, int] = field(default_factory=dict)
 
-    def share(self, key: int) -> float:
-        return self.worth(self.scores[key], key >> _POINT_BITS)
+    @property
+    def ranks(self) -> dict[int, int]:
+        """By key, for those that it found itself; made when they are first asked for."""
+        if not self._ranks:
+            for keys in self.found:
+                self._ranks.update(zip(keys, range(1, len(keys) + 1), strict=True))
+        return self._ranks
 
     def worth(self, score: float, collection: int = 0) -> float:
         """A raw score's part of the fused one. Below the scale's low end there is nothing."""
         low, width = self.scales[collection]
         return self.weight * min(1.0, max(0.0, (score - low) / width))
 
-    def of(self, key: int) -> LegScore:
-        return LegScore(self.scores[key], self.ranks.get(key), self.share(key))
+    def of(self, row: int, key: int) -> LegScore:
+        score = self.scores[row]
+        return LegScore(score, self.ranks.get(key), self.worth(score, key >> _POINT_BITS))
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Candidates in their order: keys and scores, what each leg says, whose each key is."""
+    """Candidates: `rows` are their order, with `scores` beside them; `keys` and legs go by row.
 
-    keys: list[int]
-    scores: list[float]
+    A key is a point's number; that of a further collection has the collection's number above it:
+    the same chunk in two collections is two candidates.
+    """
+
+    rows: Sequence[int]
+    scores: Sequence[float]
+    keys: Sequence[int]
+    collections: Sequence[str]
     dense: Leg | None
     lexical: Leg | None
-    owners: dict[int, tuple[str, UUID]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     @property
     def best_similarity(self) -> float | None:
         """None where nothing was embedded, or nothing found."""
-        return _clamped(max(self.dense.scores.values())) if self.dense and self.keys else None
+        return _clamped(max(self.dense.scores)) if self.dense and self.rows else None
 
     def candidates(self, threshold: float = 0.0) -> Iterator[Candidate]:
         """Those whose similarity reaches the threshold, in their order."""
         cosines = self.dense.scores if self.dense is not None and threshold > 0 else None
-        for key, score in zip(self.keys, self.scores, strict=True):
-            if cosines is None or cosines[key] >= threshold:
-                yield self.candidate(key, score)
+        for row, score in zip(self.rows, self.scores, strict=True):
+            if cosines is None or cosines[row] >= threshold:
+                key = self.keys[row]
+                yield Candidate(
+                    self.collections[key >> _POINT_BITS],
+                    UUID(int=key & _POINT),
+                    score,
+                    None if self.dense is None else self.dense.of(row, key),
+                    None if self.lexical is None else self.lexical.of(row, key),
+                )
 
-    def candidate(self, key: int, score: float) -> Candidate:
-        collection, point = self.owners[key]
-        return Candidate(
-            collection,
-            point,
-            score,
-            None if self.dense is None else self.dense.of(key),
-            None if self.lexical is None else self.lexical.of(key),
-        )
+    def has_all_above(self, threshold: float) -> bool:
+        """Whether the dense leg went down to similarities below it: a deeper look finds no more."""
+        if self.dense is None or threshold <= 0:
+            return False
+        cosines = dict(zip(self.keys, self.dense.scores, strict=True))
+        return all(cosines[found[-1]] < threshold for found in self.dense.found if found)
+
+    def is_certain_of(self, count: int) -> bool:
+        """Whether a deeper look would leave the first so many as they are.
+
+        Two legs are fused on the scale of the first look, which stays. One leg alone may have ties
+        that reach beyond its end, and who comes first among them is only known once all are seen.
+        """
+        if self.dense is not None and self.lexical is not None:
+            return True
+        return len(self) <= count or self.scores[count - 1] > self.scores[-1]
+
+    def place(self, point: UUID) -> int | None:
+        """Where a point of the first collection stands, from 1; None where it is no candidate."""
+        for place, row in enumerate(self.rows, start=1):
+            if self.keys[row] == point.int:
+                return place
+        return None
 
     def score_of(self, dense: float | None, lexical: float | None) -> float:
         """The fused score that a candidate with these raw scores would have."""
@@ -114,19 +148,31 @@ def depth_for(wanted: int) -> int:
 
 def dense_pool(found: Sequence[Found]) -> Pool:
     """Dense alone: the order is the cosine's, and so is the score."""
-    owners, scores, ranks = _merged((one, one.dense) for one in found)
-    keys = sorted(scores, key=lambda key: (-scores[key], key))
-    leg = Leg(scores, ranks, [(0.0, 1.0)] * len(found))
-    return Pool(keys, [_clamped(scores[key]) for key in keys], leg, None, owners)
+    leg, keys = Leg(scales=[(0.0, 1.0)] * len(found)), []
+    for number, one in enumerate(found):
+        keys += _add(leg, number, one.dense)
+    rows = _best_first(leg.scores, keys)
+    scores = [_clamped(leg.scores[row]) for row in rows]
+    return Pool(rows, scores, keys, _names(found), leg, None)
 
 
 def lexical_pool(found: Sequence[Found]) -> Pool:
     """Lexical alone: BM25 has no upper end, so the best of the answer is the measure."""
-    owners, scores, ranks = _merged((one, one.lexical) for one in found)
-    best = [max(one.lexical.scores, default=1.0) if one.lexical else 1.0 for one in found]
-    leg = Leg(scores, ranks, [(0.0, high) for high in best])
-    keys = sorted(scores, key=lambda key: (-leg.share(key), key))
-    return Pool(keys, [leg.share(key) for key in keys], None, leg, owners)
+    leg, keys, shares = Leg(), [], []
+    for number, one in enumerate(found):
+        keys += _add(leg, number, one.lexical)
+        own = one.lexical.scores if one.lexical else []
+        leg.scales.append((0.0, max(own, default=1.0)))
+        shares += [leg.worth(score, number) for score in own]
+    rows = _best_first(shares, keys)
+    return Pool(rows, [shares[row] for row in rows], keys, _names(found), None, leg)
+
+
+def _add(leg: Leg, number: int, ranking: Ranking | None) -> list[int]:
+    keys = [] if ranking is None else _keys(number, ranking)
+    leg.found.append(keys)
+    leg.scores += [] if ranking is None else ranking.scores
+    return keys
 
 
 def fuse(found: Sequence[Found]) -> Pool:
@@ -134,91 +180,72 @@ def fuse(found: Sequence[Found]) -> Pool:
 
     So the dense leg has one scale for all, and the lexical leg one for each collection.
     """
-    owners, dense, dense_ranks = _merged((one, one.dense) for one in found)
-    others, lexical, lexical_ranks = _merged((one, one.lexical) for one in found)
-    owners.update(others)
-    _complete(dense, owners, ((one, one.other_dense) for one in found))
-    _complete(lexical, owners, ((one, one.other_lexical) for one in found))
-    tiers = _tiers(owners, dense_ranks, lexical_ranks, max(one.deepest for one in found))
-    first = [key for key in owners if not tiers.get(key)] if tiers else list(owners)
-    one_scale = _scale(dense[key] for key in first)
-    own_scales = [
-        _scale(lexical[key] for key in first if key >> _POINT_BITS == number)
-        for number in range(len(found))
+    dense, lexical = Leg(weight=DENSE_WEIGHT), Leg(weight=1 - DENSE_WEIGHT)
+    keys: list[int] = []
+    spans: list[slice] = []
+    for number, one in enumerate(found):
+        spans.append(_add_union(keys, dense, lexical, number, one))
+    late = _late(keys, dense, lexical)
+    dense.scales = [_scale(_without(dense.scores, late))] * len(found)
+    fused: list[float] = []
+    for number, span in enumerate(spans):
+        held = {row - span.start: tier for row, tier in late.items()} if late else late
+        lexical.scales.append(_scale(_without(lexical.scores[span], held)))
+        fused += _shares(dense, lexical, number, span)
+    for row in late:
+        number = keys[row] >> _POINT_BITS
+        fused[row] = dense.worth(dense.scores[row], number)
+        fused[row] += lexical.worth(lexical.scores[row], number)
+    rows = _best_first(fused, keys)
+    scores = [fused[row] for row in rows]
+    if late:  # what was appended never outranks what came first, nor does its score
+        rows.sort(key=lambda row: late.get(row, 0))
+        scores = list(accumulate((fused[row] for row in rows), min))
+    return Pool(rows, scores, keys, _names(found), dense, lexical)
+
+
+def _add_union(keys: list[int], dense: Leg, lexical: Leg, number: int, found: Found) -> slice:
+    """One collection's rows: what either leg found, each with its score in both."""
+    by_dense = _scores_of(dense, number, found.dense, found.other_dense)
+    by_lexical = _scores_of(lexical, number, found.lexical, found.other_lexical)
+    for key in by_lexical.keys() - by_dense.keys():
+        by_dense[key] = 0.0
+    start = len(keys)
+    keys += by_dense
+    dense.scores += by_dense.values()
+    # One that shares no word with the query has none of the words.
+    lexical.scores += [by_lexical.get(key, 0.0) for key in by_dense]
+    return slice(start, len(keys))
+
+
+def _scores_of(
+    leg: Leg, number: int, own: Ranking | None, other: Ranking | None
+) -> dict[int, float]:
+    keys = [] if own is None else _keys(number, own)
+    leg.found.append(keys)
+    scores = {} if own is None else dict(zip(keys, own.scores, strict=True))
+    if other is not None:
+        scores.update(zip(_keys(number, other), other.scores, strict=True))
+    return scores
+
+
+def _shares(dense: Leg, lexical: Leg, number: int, span: slice) -> list[float]:
+    """The sum of both shares, for rows that the scales were made of: none lies outside of them."""
+    (dense_low, dense_width), (low, width) = dense.scales[number], lexical.scales[number]
+    dense_factor, factor = dense.weight / dense_width, lexical.weight / width
+    return [
+        (cosine - dense_low) * dense_factor + (weight - low) * factor
+        for cosine, weight in zip(dense.scores[span], lexical.scores[span], strict=True)
     ]
-    dense_leg = Leg(dense, dense_ranks, [one_scale] * len(found), DENSE_WEIGHT)
-    lexical_leg = Leg(lexical, lexical_ranks, own_scales, 1 - DENSE_WEIGHT)
-    fused = {key: dense_leg.share(key) + lexical_leg.share(key) for key in tiers}
-    fused.update(_fused(first, dense_leg, lexical_leg))
-    keys = sorted(owners, key=lambda key: (tiers.get(key, 0), -fused[key], key))
-    return Pool(keys, _never_rising(fused[key] for key in keys), dense_leg, lexical_leg, owners)
 
 
-def _fused(keys: Sequence[int], dense: Leg, lexical: Leg) -> Scores:
-    """The sum of both shares, for those that the scales were made of: none lies outside of them."""
-    dense_low, dense_width = dense.scales[0]
-    dense_factor = dense.weight / dense_width
-    factors = [(low, lexical.weight / width) for low, width in lexical.scales]
-    dense_scores, lexical_scores = dense.scores, lexical.scores
-    if len(factors) == 1:
-        [(low, factor)] = factors
-        return {
-            key: (dense_scores[key] - dense_low) * dense_factor
-            + (lexical_scores[key] - low) * factor
-            for key in keys
-        }
-    return {key: dense.share(key) + lexical.share(key) for key in keys}
-
-
-def _tiers(
-    keys: Iterable[int], dense: dict[int, int], lexical: dict[int, int], deepest: int
-) -> dict[int, int]:
-    """Which look brought a candidate in; nothing where there was only one."""
-    if deepest <= DEPTH:
+def _late(keys: Sequence[int], dense: Leg, lexical: Leg) -> dict[int, int]:
+    """The rows that only a deeper look brought in, and which; with one look there are none."""
+    if max(len(found) for leg in (dense, lexical) for found in leg.found) <= DEPTH:
         return {}
-    found = ((key, _tier(dense.get(key), lexical.get(key))) for key in keys)
-    return {key: tier for key, tier in found if tier}
-
-
-def _merged(
-    legs: Iterable[tuple[Found, Ranking | None]],
-) -> tuple[dict[int, tuple[str, UUID]], Scores, dict[int, int]]:
-    """The same chunk in two collections is two candidates: the collection's number tells them."""
-    owners: dict[int, tuple[str, UUID]] = {}
-    scores: Scores = {}
-    ranks: dict[int, int] = {}
-    for number, (found, ranking) in enumerate(legs):
-        if ranking is None:
-            continue
-        offset = number << _POINT_BITS
-        collection = found.collection
-        keys = [point.int + offset for point in ranking.points]
-        scores.update(zip(keys, ranking.scores, strict=True))
-        ranks.update(zip(keys, range(1, len(keys) + 1), strict=True))
-        owners.update(zip(keys, ((collection, point) for point in ranking.points), strict=True))
-    return owners, scores, ranks
-
-
-def _complete(
-    scores: Scores, keys: Iterable[int], others: Iterable[tuple[Found, Ranking | None]]
-) -> None:
-    """A score for every candidate; one that shares no word with the query has none of the words."""
-    for number, (_, ranking) in enumerate(others):
-        if ranking is not None:
-            offset = number << _POINT_BITS
-            for point, score in zip(ranking.points, ranking.scores, strict=True):
-                scores[point.int + offset] = score
-    for key in keys:
-        scores.setdefault(key, 0.0)
-
-
-def _scale(scores: Iterable[float]) -> tuple[float, float]:
-    """(low, width). Where all are alike they count full, unless all are nothing."""
-    held = list(scores)
-    low, high = min(held, default=0.0), max(held, default=0.0)
-    if high > low:
-        return low, high - low
-    return (0.0, high) if high > 0 else (low, 1.0)
+    ranks = ((row, dense.ranks.get(key), lexical.ranks.get(key)) for row, key in enumerate(keys))
+    tiers = ((row, _tier(one, other)) for row, one, other in ranks)
+    return {row: tier for row, tier in tiers if tier}
 
 
 def _tier(*ranks: int | None) -> int:
@@ -226,9 +253,37 @@ def _tier(*ranks: int | None) -> int:
     return 0 if best <= DEPTH else ((best - 1) // DEPTH).bit_length()
 
 
-def _never_rising(scores: Iterable[float]) -> list[float]:
-    """What was appended never outranks what came first, nor does its score."""
-    return list(accumulate(scores, min, initial=1.0))[1:]
+def _without(scores: Sequence[float], late: dict[int, int]) -> Sequence[float]:
+    if not late:
+        return scores
+    return [score for row, score in enumerate(scores) if row not in late]
+
+
+def _scale(scores: Sequence[float]) -> Scale:
+    """Where all are alike they count full, unless all are nothing."""
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    if high > low:
+        return low, high - low
+    return (0.0, high) if high > 0 else (low, 1.0)
+
+
+def _best_first(scores: Sequence[float], keys: Sequence[int]) -> list[int]:
+    """Rows in their order, ties by key: there are hardly any, so they are looked for first."""
+    rows = sorted(range(len(keys)), key=scores.__getitem__, reverse=True)
+    if len(set(scores)) < len(rows):
+        rows.sort(key=lambda row: (-scores[row], keys[row]))
+    return rows
+
+
+def _keys(number: int, ranking: Ranking) -> list[int]:
+    if not number:
+        return [point.int for point in ranking.points]
+    offset = number << _POINT_BITS
+    return [point.int + offset for point in ranking.points]
+
+
+def _names(found: Sequence[Found]) -> list[str]:
+    return [one.collection for one in found]
 
 
 def _clamped(score: float) -> float:

@@ -34,14 +34,12 @@ class OpenGeneration:
         self._retired = True
         await self._close_if_unused()
 
-    @asynccontextmanager
-    async def reading(self) -> AsyncIterator["OpenGeneration"]:
+    def enter(self) -> None:
         self._readers += 1
-        try:
-            yield self
-        finally:
-            self._readers -= 1
-            await self._close_if_unused()
+
+    async def leave(self) -> None:
+        self._readers -= 1
+        await self._close_if_unused()
 
     async def records(self, point_ids: Sequence[UUID]) -> tuple[Mapping[UUID, ChunkRecord], bool]:
         """From the catalog; what it can't give, the index's own payloads stand in for."""
@@ -86,9 +84,17 @@ class CollectionReader:
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[OpenGeneration]:
-        generation = await self._current()
-        async with generation.reading():
+        generation = await self.enter()
+        try:
             yield generation
+        finally:
+            await generation.leave()
+
+    async def enter(self) -> OpenGeneration:
+        """The current one, which stays open until who entered it leaves."""
+        generation = await self._current()
+        generation.enter()
+        return generation
 
     async def close(self) -> None:
         if self._open is not None:
@@ -164,6 +170,27 @@ def _check_whole(manifest: Manifest, points: int) -> None:
         )
 
 
+class Leases:
+    """Several collections' generations, entered together. A class, since every search has one."""
+
+    def __init__(self, readers: Sequence[tuple[str, CollectionReader]]) -> None:
+        self._readers = readers
+        self._held: dict[str, OpenGeneration] = {}
+
+    async def __aenter__(self) -> Mapping[str, OpenGeneration]:
+        try:
+            for name, reader in self._readers:
+                self._held[name] = await reader.enter()
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self._held
+
+    async def __aexit__(self, *_error: object) -> None:
+        for generation in self._held.values():
+            await generation.leave()
+
+
 class Readers:
     """The doors of all collections, each opened when it is first asked for."""
 
@@ -176,6 +203,9 @@ class Readers:
         if collection not in self._readers:
             self._readers[collection] = CollectionReader(collection, self._index, self._catalogs)
         return self._readers[collection]
+
+    def lease(self, collections: Sequence[str]) -> Leases:
+        return Leases([(name, self.of(name)) for name in collections])
 
     async def close(self) -> None:
         for reader in self._readers.values():

@@ -3,8 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +36,7 @@ MAX_QUERY_LENGTH = 2000
 MAX_TOP_K = 1000
 MAX_NEIGHBOURS = 20
 MAX_COLLECTIONS = 16
+SHALLOW = 20
 _DEEPEST = 1600
 _RERANKED = 50
 _STAGES = ("received", "embedded", "searched", "filtered", "formatted", "returned")
@@ -50,8 +50,10 @@ def check_query(query: Query) -> None:
         raise InputError(
             f"query: it has {len(query.text)} characters, at most {MAX_QUERY_LENGTH} are allowed"
         )
-    if any("\ud800" <= character <= "\udfff" for character in query.text):
-        raise InputError("query: it holds bytes that are no text; write it in UTF-8")
+    try:
+        query.text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError("query: it holds bytes that are no text; write it in UTF-8") from error
     _check_count("top_k", query.top_k, MAX_TOP_K)
     _check_share("threshold", query.threshold)
     _check_share("diversity", query.diversity)
@@ -106,14 +108,12 @@ class Searcher:
         check_query(query)
         if query.rerank and self._reranker is None:
             raise InputError("rerank: no reranker is configured; see the settings")
-        run = Run(query)
-        async with AsyncExitStack() as stack:
-            for name in query.collections:
-                lease = self._readers.of(name).lease()
-                run.generations[name] = await stack.enter_async_context(lease)
-            run.clock.mark("received")
+        clock = Clock()
+        async with self._readers.lease(query.collections) as generations:
+            run = Run(query, generations, clock)
+            clock.mark("received")
             question = await self.question(query, run.generations)
-            run.clock.mark("embedded")
+            clock.mark("embedded")
             result = await self._answer(question, run)
         self._observe(result)
         return result
@@ -138,19 +138,21 @@ class Searcher:
         if query.rerank:
             hits = await self._reranked(query, hits)
         hits, over_budget = within_budget(await self._expanded(hits, run), query.max_tokens)
-        hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
+        if over_budget:
+            hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
         if query.highlight:
             hits = [self._highlighted(hit, query) for hit in hits]
         run.clock.mark("formatted")
         manifest = run.generations[query.collection].manifest
-        confidence = judge(manifest.calibration, pool.best_similarity)
+        best_similarity = pool.best_similarity
+        confidence = judge(manifest.calibration, best_similarity)
         chunks = sum(generation.manifest.chunks for generation in run.generations.values())
         run.clock.mark("returned")
         return SearchResult(
             query,
             tuple(hits),
             _status(hits, whole=run.whole),
-            pool.best_similarity,
+            best_similarity,
             manifest.number,
             chunks,
             run.clock.timings(),
@@ -164,8 +166,8 @@ class Searcher:
         """Deeper and deeper, while grouping or folding leaves too few."""
         query = run.query
         wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
-        widened = replace(query, top_k=wanted)
-        depth = depth_for(wanted)
+        widened = query if wanted == query.top_k else replace(query, top_k=wanted)
+        depth = _first_depth(query, wanted)
         while True:
             pool = await find(question, places, depth)
             run.clock.mark("searched")
@@ -174,8 +176,9 @@ class Searcher:
                 candidates = await diversified(candidates, widened, run.vectors)
             chosen = await choose(candidates, widened, run.records)
             folds = query.group_by is not None or query.collapse is not Collapse.OFF
-            enough = len(chosen) == wanted or len(pool.keys) < depth or not folds
-            if enough or depth >= _DEEPEST:
+            enough = len(chosen) == wanted or not folds or pool.has_all_above(query.threshold)
+            settled = enough and pool.is_certain_of(wanted)
+            if settled or len(pool) < depth or depth >= _DEEPEST:
                 return chosen, pool
             depth *= 2
 
@@ -223,6 +226,13 @@ class Searcher:
             )
 
 
+def _first_depth(query: Query, wanted: int) -> int:
+    """One leg alone has its order from the start; two need the same depth for the same scale."""
+    if query.mode is Mode.HYBRID or query.diversity:
+        return depth_for(wanted)
+    return max(SHALLOW, 2 * wanted)
+
+
 def places_of(query: Query, generations: Mapping[str, OpenGeneration]) -> list[Place]:
     return [
         Place(name, generation.index, checked(query.where, generation.manifest.fields))
@@ -254,9 +264,9 @@ class Run:
     """One search under way: the generations it reads, and what it has met so far."""
 
     query: Query
-    generations: dict[str, OpenGeneration] = field(default_factory=dict)
+    generations: Mapping[str, OpenGeneration]
+    clock: Clock
     whole: bool = True
-    clock: Clock = field(default_factory=Clock)
 
     async def records(self, candidates: Sequence[Candidate]) -> dict[Key, ChunkRecord]:
         records: dict[Key, ChunkRecord] = {}

@@ -186,11 +186,11 @@ async def _best(
 def _standing(
     record: ChunkRecord, dense: float | None, lexical: float | None, pool: Pool
 ) -> _Standing:
+    place = pool.place(record.chunk.point_id)
+    if place is not None:
+        return _Standing(record, dense, lexical, pool.scores[place - 1], place)
     score = pool.score_of(dense, lexical)
     ahead = sum(other > score for other in pool.scores)
-    for place, key in enumerate(pool.keys, start=1):
-        if pool.owners[key][1] == record.chunk.point_id:
-            return _Standing(record, dense, lexical, pool.scores[place - 1], place)
     return _Standing(record, dense, lexical, score, ahead + 1)
 
 
@@ -234,7 +234,7 @@ async def _cause(
 async def _is_lost(question: Question, standing: _Standing, pool: Pool, place: Place) -> bool:
     """An exact search of the same depth has it, and the approximate one does not."""
     point = standing.record.chunk.point_id
-    if question.vector is None or any(owner[1] == point for owner in pool.owners.values()):
+    if question.vector is None or pool.place(point) is not None:
         return False
     depth = depth_for(1)
     [exact] = await place.index.probe(
