@@ -1,0 +1,119 @@
+"""Sends questions to a server over a number of connections, and says how it went, as JSON.
+
+A process of its own, so that it competes with the server as a client does and not for its lock.
+Every connection has one question under way: the next one leaves when the answer has come.
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+WAIT_S = 60.0
+
+
+@dataclass
+class Tally:
+    times_ms: list[float] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def report(self, seconds: float) -> dict[str, object]:
+        times = self.times_ms or [float("nan")]
+        return {
+            "answered": len(self.times_ms),
+            "failures": dict(self.failures),
+            "rate": len(self.times_ms) / seconds,
+            "p50_ms": float(np.percentile(times, 50)),
+            "p99_ms": float(np.percentile(times, 99)),
+            "max_ms": max(times),
+        }
+
+
+def requests(options: argparse.Namespace) -> Iterator[bytes]:
+    """Without end: the questions of the file, over and over."""
+    body = json.loads(options.body)
+    host, path = options.address, options.path
+    made = []
+    for text in json.loads(options.questions.read_text()):
+        content = json.dumps({**body, options.field: [text] if options.list else text}).encode()
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(content)}\r\n\r\n"
+        )
+        made.append(head.encode() + content)
+    return itertools.cycle(made)
+
+
+async def answer(reader: asyncio.StreamReader) -> int:
+    """The status, once the whole answer has been read."""
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    status = int(head.split(b" ", 2)[1])
+    if b"transfer-encoding: chunked" in head:
+        while size := int(await reader.readline(), 16):
+            await reader.readexactly(size + 2)
+        await reader.readline()
+    else:
+        length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
+        await reader.readexactly(int(length))
+    return status
+
+
+async def connection(
+    host: str, port: int, waiting: Iterator[bytes], until: float, tally: Tally
+) -> None:
+    reader, writer = await asyncio.open_connection(host, port)
+    while time.perf_counter() < until:
+        began = time.perf_counter()
+        writer.write(next(waiting))
+        try:
+            async with asyncio.timeout(WAIT_S):
+                status = await answer(reader)
+        except (OSError, EOFError, TimeoutError) as error:
+            tally.failures[type(error).__name__] += 1
+            writer.close()
+            reader, writer = await asyncio.open_connection(host, port)
+            continue
+        if status == 200:
+            tally.times_ms.append((time.perf_counter() - began) * 1000)
+        else:
+            tally.failures[str(status)] += 1
+    writer.close()
+
+
+async def load(options: argparse.Namespace) -> dict[str, object]:
+    host, _, port = options.address.rpartition(":")
+    waiting, tally = requests(options), Tally()
+    began = time.perf_counter()
+    until = began + options.seconds
+    async with asyncio.TaskGroup() as group:
+        for _ in range(options.connections):
+            group.create_task(connection(host, int(port), waiting, until, tally))
+    return tally.report(time.perf_counter() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--address", required=True, help="HOST:PORT, on this machine")
+    parser.add_argument("--path", default="/retrieve")
+    parser.add_argument("--field", default="query", help="the body's key for the question")
+    parser.add_argument("--list", action="store_true", help="the key takes a list of questions")
+    parser.add_argument("--body", default="{}", help="the rest of the body, as JSON")
+    parser.add_argument("--questions", type=Path, required=True, help="a JSON list of texts")
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=10)
+    options = parser.parse_args()
+    if options.address.rpartition(":")[0] not in {"127.0.0.1", "localhost"}:
+        sys.exit("load is sent to this machine only")
+    print(json.dumps(asyncio.run(load(options))))
+
+
+if __name__ == "__main__":
+    main()
