@@ -256,8 +256,13 @@ class Catalog(Protocol):
 
     async def document(self, source_path: str) -> DocumentRecord | None: ...
 
-    async def documents(self) -> list[DocumentRecord]:
-        """In the order of their source paths."""
+    async def documents(
+        self, after: str | None = None, limit: int | None = None
+    ) -> list[DocumentRecord]:
+        """In the order of their source paths, by code points, whatever the machine's language.
+
+        Only those whose path comes after that one, and at most so many; both without reading more.
+        """
         ...
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:

@@ -97,6 +97,26 @@ class CatalogContract:
         )
         assert await catalog.document("docs/none.md") is None
 
+    async def test_documents_are_listed_in_parts(self, store: CatalogStore) -> None:
+        writer = await store.create(ONE, None)
+        paths = ["docs/Z.md", "docs/a b.md", "docs/a-b.md", "docs/a.md", "docs/ä.md", "docs/😀.md"]
+        for path in reversed(paths):
+            await writer.put(document(path), [])
+        await writer.finish()
+        catalog = await store.open(ONE)
+
+        async def listed(after: str | None, limit: int | None) -> list[str]:
+            return [found.source_path for found in await catalog.documents(after, limit)]
+
+        assert await listed(None, None) == sorted(paths)
+        assert await listed(None, 2) == sorted(paths)[:2]
+        assert await listed(sorted(paths)[1], 3) == sorted(paths)[2:5]
+        assert await listed("docs/a", 1) == ["docs/a b.md"], "it need not be there"
+        assert await listed(sorted(paths)[4], None) == sorted(paths)[5:]
+        assert await listed(sorted(paths)[5], 5) == []
+        assert await listed(None, 0) == []
+        await catalog.close()
+
     async def test_all_chunks_come_by_path_and_position(self, catalog: Catalog) -> None:
         assert [r.chunk.id async for r in catalog.chunks()] == [
             "chunk-7",

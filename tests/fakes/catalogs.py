@@ -100,7 +100,10 @@ class MemoryCatalog:
     async def document(self, source_path: str) -> DocumentRecord | None:
         return next((d for d in await self.documents() if d.source_path == source_path), None)
 
-    async def documents(self) -> list[DocumentRecord]:
+    async def documents(
+        self, after: str | None = None, limit: int | None = None
+    ) -> list[DocumentRecord]:
+        following = sorted(path for path in self._documents if path > (after or ""))
         return [
             DocumentRecord(
                 d.source_path,
@@ -112,7 +115,7 @@ class MemoryCatalog:
                 len(records),
                 d.attributes,
             )
-            for _, (d, records) in sorted(self._documents.items())
+            for d, records in map(self._documents.__getitem__, following[:limit])
         ]
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:

@@ -196,8 +196,14 @@ class SqliteCatalog:
         rows = await self._rows(f"{_DOCUMENT} WHERE source_path = ?", source_path)
         return _document(rows[0]) if rows else None
 
-    async def documents(self) -> list[DocumentRecord]:
-        rows = await self._rows(f"{_DOCUMENT} ORDER BY source_path")
+    async def documents(
+        self, after: str | None = None, limit: int | None = None
+    ) -> list[DocumentRecord]:
+        rows = await self._rows(
+            f"{_DOCUMENT} WHERE source_path > ? ORDER BY source_path LIMIT ?",
+            after or "",
+            -1 if limit is None else limit,
+        )
         return [_document(row) for row in rows]
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
