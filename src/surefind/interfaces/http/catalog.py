@@ -36,7 +36,9 @@ class Page(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    offset: int = Field(0, ge=0, le=10**9, description="How many to leave out at the beginning")
+    after: str | None = Field(
+        None, max_length=4000, description="Only what comes after this path: the last part's next"
+    )
     limit: int = Field(100, ge=1, le=MAX_PAGE, description="How many to give at most")
 
 
@@ -66,13 +68,13 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         async with application.reader.lease() as generation:
             if generation.catalog is None:
                 raise StoreError("the catalog is away, and only it knows all documents")
-            records = await generation.catalog.documents()
-        shown = records[page.offset : page.offset + page.limit]
+            records = await generation.catalog.documents(page.after, page.limit + 1)
+        shown = records[: page.limit]
         return JSONResponse(
             {
-                "total": len(records),
-                "offset": page.offset,
+                "total": generation.manifest.documents,
                 "limit": page.limit,
+                "next": shown[-1].source_path if len(records) > page.limit else None,
                 "documents": [_document(record) for record in shown],
             }
         )

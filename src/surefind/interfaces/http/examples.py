@@ -30,8 +30,8 @@ CHUNK: Json = {
 CHUNKS: Json = {"chunks": [CHUNK]}
 DOCUMENTS: Json = {
     "total": 1,
-    "offset": 0,
     "limit": 100,
+    "next": None,
     "documents": [
         {
             "source_path": "handbook/install.md",
