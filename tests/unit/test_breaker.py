@@ -1,15 +1,22 @@
 """The circuit breaker: closed, open, half open, and back."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from fakes import WordEmbedder
-from surefind.errors import EmbeddingError, StoreError
+from surefind.errors import EmbeddingError, RerankingError, StoreError
 from surefind.model import GenerationRef
 from surefind.ports import DenseProbe, Vector
-from surefind.services.breaker import Breaker, BreakingEmbedder, BreakingIndexStore, Circuit
+from surefind.services.breaker import (
+    Breaker,
+    BreakingEmbedder,
+    BreakingIndexStore,
+    BreakingReranker,
+    Circuit,
+)
 from surefind.services.embedding import CachedEmbedder
 from unit.installation import Installation
 
@@ -173,3 +180,38 @@ async def test_everything_else_a_store_does_goes_through(tmp_path: Path, clock: 
     with pytest.raises(StoreError):
         await store.open(GenerationRef("docs", 1))
     await installation.close()
+
+
+class FailingReranker:
+    """Fails as long as it is told to."""
+
+    name = "failing"
+
+    def __init__(self) -> None:
+        self.fails = True
+        self.calls = 0
+        self.closed = False
+
+    async def rerank(self, query: str, passages: Sequence[str]) -> list[float]:
+        self.calls += 1
+        if self.fails:
+            raise RerankingError(f"no score for {query!r}")
+        return [0.5 for _ in passages]
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_a_reranker_that_keeps_failing_is_left_alone(breaker: Breaker, clock: Clock) -> None:
+    failing = FailingReranker()
+    reranker = BreakingReranker(failing, breaker)
+    for _ in range(5):
+        with pytest.raises(RerankingError):
+            await reranker.rerank("why", ["a"])
+    assert failing.calls == 3
+    clock.now = 10
+    failing.fails = False
+    assert await reranker.rerank("why", ["a", "b"]) == [0.5, 0.5]
+    assert reranker.name == "failing"
+    await reranker.close()
+    assert failing.closed

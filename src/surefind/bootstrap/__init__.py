@@ -137,7 +137,10 @@ class Application:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        return reranker_of(self.settings, self._notify)
+        from surefind.services.breaker import Breaker, BreakingReranker
+
+        chosen = reranker_of(self.settings, self._notify)
+        return chosen and BreakingReranker(chosen, Breaker("the reranking service"))
 
     async def search(self, query: Query) -> SearchResult:
         return await (await self.searcher()).search(query)

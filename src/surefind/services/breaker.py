@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from uuid import UUID
 
-from surefind.errors import EmbeddingError, StoreError, SurefindError
+from surefind.errors import EmbeddingError, RerankingError, StoreError, SurefindError
 from surefind.model import ChunkRecord, EmbedderFingerprint, GenerationRef, Ranking
 from surefind.ports import (
     DenseProbe,
@@ -19,6 +19,7 @@ from surefind.ports import (
     IndexStore,
     IndexWriter,
     Matrix,
+    Reranker,
     TermProbe,
     Vector,
     VectorIndex,
@@ -120,6 +121,25 @@ class BreakingEmbedder:
 
     async def close(self) -> None:
         await self._embedder.close()
+
+
+class BreakingReranker:
+    """A reranker behind a breaker."""
+
+    def __init__(self, reranker: Reranker, breaker: Breaker) -> None:
+        self._reranker = reranker
+        self._breaker = breaker
+
+    @property
+    def name(self) -> str:
+        return self._reranker.name
+
+    async def rerank(self, query: str, passages: Sequence[str]) -> list[float]:
+        with self._breaker.watching(RerankingError):
+            return await self._reranker.rerank(query, passages)
+
+    async def close(self) -> None:
+        await self._reranker.close()
 
 
 class BreakingIndex:
