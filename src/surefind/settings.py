@@ -144,6 +144,9 @@ class Settings(BaseSettings):
     trusted_proxies: Names = Field(
         (), description="Addresses or networks whose X-Forwarded-For is believed"
     )
+    allowed_hosts: Names = Field(
+        (), description="Names that the server answers to, beside localhost and bare addresses"
+    )
     cors_origins: Names = Field((), description="Sites whose pages may call the API")
     cors_origin_regex: str | None = Field(
         None, description="A regular expression of sites whose pages may call the API"
@@ -184,6 +187,14 @@ class Settings(BaseSettings):
     def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             ip_network(name, strict=False)
+        return value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not re.fullmatch(r"[^/:\s*]+", name):
+                raise ValueError("each must be a name like docs.example.com, no port and no path")
         return value
 
     @field_validator("cors_origins")

@@ -24,7 +24,7 @@ async def application(ingested: Path) -> AsyncIterator[Application]:
 
 def client_of(application: Application) -> httpx2.AsyncClient:
     transport = httpx2.ASGITransport(create_app(application), raise_app_exceptions=False)
-    return httpx2.AsyncClient(transport=transport, base_url="http://surefind")
+    return httpx2.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 async def test_a_failing_embedder_is_a_502_and_health_does_not_ask_it(

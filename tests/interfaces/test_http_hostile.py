@@ -51,7 +51,9 @@ def raw(address: str, request: bytes) -> tuple[int, bytes]:
 
 
 def asked(path: bytes, more: bytes = b"") -> bytes:
-    return b"GET " + path + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + more + b"\r\n"
+    return (
+        b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + more + b"\r\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_only_json_is_read(client: httpx2.Client, kind: str) -> None:
 
 
 def test_lies_about_the_length_harm_nobody(served: tuple[str, Server]) -> None:
-    start = b"POST /search HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    start = b"POST /search HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     for headers in (
         b"Content-Length: -1\r\n",
         b"Content-Length: 1e3\r\n",

@@ -77,6 +77,29 @@ def test_who_asks_too_often_is_told_when_to_come_back(
         assert client.get(path, headers=mine).status_code != 429
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/retrieve/batch", {"queries": ["one", "two"]}),
+        (
+            "/api/v1/validate",
+            {"test_queries": [{"query_text": "is it there?", "expected_chunks": ["x"]}] * 2},
+        ),
+    ],
+)
+def test_many_searches_in_one_request_count_as_many(
+    limited: tuple[str, httpx2.Client], path: str, body: dict[str, object]
+) -> None:
+    _, client = limited
+    mine = {"X-Forwarded-For": f"203.0.113.{20 + len(path)}"}
+    answers = [client.post(path, json=body, headers=mine) for _ in range(2)]
+    assert answers[0].status_code in {404, 503}, "there is nothing to search"
+    assert answers[1].status_code == 429
+    assert answers[1].json()["error"] == "rate_limited"
+    assert "these 2 again" in answers[1].json()["message"]
+    assert 1 <= int(answers[1].headers["retry-after"]) <= 20
+
+
 def test_the_addresses_of_one_ipv6_network_are_one_client(
     limited: tuple[str, httpx2.Client],
 ) -> None:
@@ -115,7 +138,7 @@ async def test_without_trusted_proxies_nobody_is_believed(ingested: Path) -> Non
 def test_a_body_that_never_ends_is_cut(limited: tuple[str, httpx2.Client]) -> None:
     address, client = limited
     head = (
-        b"POST /search HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.10\r\n"
+        b"POST /search HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 203.0.113.10\r\n"
         b"Content-Type: application/json\r\nContent-Length: 50\r\n\r\n"
     )
     status, headers, body = raw(address, head, b'{"query"')
@@ -125,7 +148,9 @@ def test_a_body_that_never_ends_is_cut(limited: tuple[str, httpx2.Client]) -> No
     assert client.get("/live").status_code != 500
 
 
-@pytest.mark.parametrize("sent", [b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\nX-A", b"\r\n\r\n"])
+@pytest.mark.parametrize(
+    "sent", [b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\nX-A", b"\r\n\r\n"]
+)
 def test_a_head_that_never_ends_is_cut(limited: tuple[str, httpx2.Client], sent: bytes) -> None:
     status, headers, body = raw(limited[0], sent)
     assert (status, body["error"]) == (408, "request_timeout")
@@ -151,14 +176,16 @@ def test_a_head_that_is_too_large_is_refused(
     limited: tuple[str, httpx2.Client], head: bytes
 ) -> None:
     address, client = limited
-    start = b"GET /live HTTP/1.1\r\nHost: x\r\n"
+    start = b"GET /live HTTP/1.1\r\nHost: localhost\r\n"
     status, _, body = raw(address, start, head, b"\r\n")
     assert (status, body["error"]) == (431, "validation_error")
     assert client.get("/live").status_code in (200, 404)
 
 
 def test_a_long_address_is_refused(limited: tuple[str, httpx2.Client]) -> None:
-    status, _, body = raw(limited[0], b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    status, _, body = raw(
+        limited[0], b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    )
     assert (status, body["error"]) == (431, "validation_error")
 
 
@@ -223,7 +250,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[asyncio.Event]:
 def client_of(ingested: Path, **settings: object) -> tuple[Application, httpx2.AsyncClient]:
     application = Application(load(data_dir=ingested / ".surefind", **settings))
     transport = httpx2.ASGITransport(create_app(application))
-    return application, httpx2.AsyncClient(transport=transport, base_url="http://surefind")
+    return application, httpx2.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 async def test_a_full_queue_says_so_at_once_and_the_others_are_answered(
@@ -272,7 +299,7 @@ async def test_the_description_for_people_is_served_to_this_machine_or_when_aske
     ):
         application = Application(load(data_dir=ingested / ".surefind", docs=docs))
         transport = httpx2.ASGITransport(create_app(application, public=public))
-        async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             page = await client.get("/docs")
         assert page.status_code == status
         if status == 200:

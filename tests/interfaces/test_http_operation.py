@@ -32,7 +32,7 @@ async def application(ingested: Path) -> AsyncIterator[Application]:
 
 def client_of(application: Application) -> httpx2.AsyncClient:
     transport = httpx2.ASGITransport(create_app(application))
-    return httpx2.AsyncClient(transport=transport, base_url="http://surefind")
+    return httpx2.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 def samples(text: str) -> dict[str, float]:

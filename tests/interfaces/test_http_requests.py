@@ -75,7 +75,7 @@ def test_no_header_can_be_smuggled_in_by_a_request_id(
     with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
         raw.settimeout(10)
         raw.sendall(
-            b"GET /live HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Request-ID: "
+            b"GET /live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Request-ID: "
             + injected
             + b"\r\n\r\n"
         )
@@ -152,7 +152,7 @@ async def test_a_bug_is_in_the_log_with_the_id_of_its_answer(
 
     monkeypatch.setattr(application, "search", fail)
     transport = httpx2.ASGITransport(create_app(application))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://surefind") as client:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.post(
             "/search", json={"query": "tea"}, headers={"X-Request-ID": "mine"}
         )
@@ -176,7 +176,7 @@ async def test_no_failure_of_a_store_shows_where_its_files_are(
 
     monkeypatch.setattr(application.catalogs, "token", fail)
     transport = httpx2.ASGITransport(create_app(application))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://surefind") as client:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         asked = {"query": "tea"}
         answers = [
             await client.post(path, json=asked) if path == "/search" else await client.get(path),

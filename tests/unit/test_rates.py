@@ -44,3 +44,19 @@ def test_only_so_many_clients_are_remembered() -> None:
     rates = Rates(1, Clock(), clients=2)
     assert [rates.take(who) for who in "abca"] == [0, 0, 0, 0]
     assert rates.take("c") == 60
+
+
+def test_many_at_once_count_as_many() -> None:
+    clock = Clock()
+    rates = Rates(6, clock)
+    assert [rates.take("a"), rates.take("a", 4, taken=1), rates.take("a", 2, taken=0)] == [0, 0, 10]
+    assert rates.take("a") == 0
+
+
+def test_more_than_a_minutes_allowance_takes_all_of_it_and_is_paid_off() -> None:
+    clock = Clock()
+    rates = Rates(6, clock)
+    assert [rates.take("a"), rates.take("a", 11, taken=1)] == [0, 0]
+    assert rates.take("a") == 70, "six that were lent, and one"
+    clock.now += 70
+    assert [rates.take("a"), rates.take("a", 11, taken=1)] == [0, 50]

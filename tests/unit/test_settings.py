@@ -157,6 +157,7 @@ def test_a_key_may_be_given_in_code_and_in_the_file(tmp_path: Path) -> None:
         ("SUREFIND_OVERLAP_TOKENS", "-1", "the setting overlap_tokens"),
         ("SUREFIND_OVERLAP_TOKENS", "201", "overlap_tokens: it must be at most half of max_tokens"),
         ("SUREFIND_PORT", "70000", "the setting port"),
+        ("SUREFIND_ALLOWED_HOSTS", "docs.example.com:80", "the setting allowed_hosts"),
         ("SUREFIND_TRUSTED_PROXIES", "proxy.internal", "the setting trusted_proxies"),
         ("SUREFIND_CORS_ORIGINS", "*", "each must be an origin"),
         ("SUREFIND_CORS_ORIGINS", "https://a.example/path", "each must be an origin"),

@@ -29,8 +29,12 @@ class Rates:
         self._clients = clients
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def take(self, client: str) -> int:
-        """0 when the client may go on, else the whole seconds until it may."""
+    def take(self, client: str, cost: int = 1, taken: int = 0) -> int:
+        """0 when the client may go on, else the whole seconds until it may.
+
+        `taken` is what the same request has taken before. What costs more than a minute's allowance
+        needs all of it, and is then paid off.
+        """
         if self._per_minute is None:
             return 0
         now = self._clock()
@@ -41,7 +45,8 @@ class Rates:
         per_second = self._per_minute / 60
         refilled = bucket.tokens + (now - bucket.at) * per_second
         bucket.tokens, bucket.at = min(float(self._per_minute), refilled), now
-        if bucket.tokens < 1:
-            return max(1, math.ceil((1 - bucket.tokens) / per_second))
-        bucket.tokens -= 1
+        needed = min(cost, self._per_minute - taken)
+        if bucket.tokens < needed:
+            return max(1, math.ceil((needed - bucket.tokens) / per_second))
+        bucket.tokens -= cost
         return 0

@@ -29,6 +29,7 @@ _OPEN_FOLDERS = ("/static/",)
 # password, and the key is that. Nowhere else: what a browser sends by itself, other sites can use.
 _BROWSED = ("/read/", "/docs")
 _SEEN = "surefind.key"
+_RATES = "surefind.rates"
 
 
 def is_open(path: str) -> bool:
@@ -56,6 +57,7 @@ class Access:
             headers = {"Retry-After": str(wait_s)}
             await error_response(429, "rate_limited", message, headers)(scope, receive, send)
             return
+        scope[_RATES] = self._rates
         if refusal is None:
             await self._app(scope, receive, send)
             return
@@ -98,6 +100,15 @@ def _admin(request: Request) -> None:
 
 
 AdminOnly = Annotated[None, Depends(_admin)]
+
+
+def count_searches(request: Request, searches: int) -> None:
+    """A request counted as one before its body was read; now it counts as many as it asks for."""
+    rates: Rates = request.scope[_RATES]
+    wait_s = rates.take(_client(request.scope), searches - 1, taken=1)
+    if wait_s:
+        message = f"too many searches; ask these {searches} again in {wait_s} s"
+        raise HTTPException(429, message, {"Retry-After": str(wait_s)})
 
 
 def _client(scope: Scope) -> str:

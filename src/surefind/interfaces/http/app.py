@@ -11,6 +11,7 @@ from surefind.interfaces.http.catalog import add_catalog
 from surefind.interfaces.http.contracts import add_contracts
 from surefind.interfaces.http.cors import Cors
 from surefind.interfaces.http.errors import add_error_handlers
+from surefind.interfaces.http.hosts import AllowedHosts
 from surefind.interfaces.http.limits import BodyLimit, Deadline
 from surefind.interfaces.http.metrics import Metrics
 from surefind.interfaces.http.openapi import openapi_of
@@ -24,13 +25,16 @@ from surefind.services.rates import Rates
 from surefind.services.turnstile import Turnstile
 
 
-def _layers(application: Application, metrics: Metrics, turnstile: Turnstile) -> list[Middleware]:
+def _layers(
+    application: Application, metrics: Metrics, turnstile: Turnstile, *, public: bool
+) -> list[Middleware]:
     """From the outside in. Whatever an inner one answers, the outer ones have seen."""
     settings = application.settings
     rates = Rates(settings.rate_limit_per_minute)
     return [
         Middleware(SecurityHeaders),
         Middleware(Requests, observe=metrics.observe, log_queries=settings.log_queries),
+        Middleware(AllowedHosts, names=settings.allowed_hosts, public=public),
         Middleware(Cors, settings=settings),
         Middleware(Access, keyring=application.keyring, rates=rates),
         Middleware(BodyLimit, timeout_s=settings.body_timeout_s),
@@ -50,7 +54,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a redirect would repeat whatever Host the client names
-        middleware=_layers(application, metrics, turnstile),
+        middleware=_layers(application, metrics, turnstile, public=public),
     )
     application.observers.append(note_search)
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import replace
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 
 from surefind.bootstrap import Application
 from surefind.contracts.api import HealthResponse, SearchRequest, SearchResponse
@@ -11,6 +11,7 @@ from surefind.contracts.implementation import SearchQuery, SearchQueryResponse
 from surefind.contracts.implementation_tests import ValidateRequest, ValidateResponse
 from surefind.contracts.testing import QueryRequest, QueryResponse
 from surefind.errors import NothingIngested, StoreError, SurefindError, UnknownCollection
+from surefind.interfaces.http.access import count_searches
 from surefind.interfaces.http.errors import public_message
 from surefind.interfaces.http.openapi import ERRORS, Responses
 from surefind.model import Query, SearchResult
@@ -42,8 +43,9 @@ def add_contracts(app: FastAPI, application: Application) -> None:
         return SearchQueryResponse.of(await _search(application, request.to_query(collection)))
 
     @app.post("/api/v1/validate", responses=ERRORS, tags=["retrieval implementation"])
-    async def validate_v1(request: ValidateRequest) -> ValidateResponse:
+    async def validate_v1(http: Request, request: ValidateRequest) -> ValidateResponse:
         """Whether questions find the chunks that are expected of them; at most 100 a call."""
+        count_searches(http, len(request.test_queries))
         outcomes = await check_expectations(
             request.to_expectations(collection), application.search, application.reader
         )

@@ -19,7 +19,7 @@ from surefind.errors import (
 from surefind.interfaces.failures import failure_of
 
 _log = logging.getLogger(__name__)
-_NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
+_NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed", 429: "rate_limited"}
 STOPPING = (503, "service_unavailable", "the server is being stopped; try again later")
 INTERNAL_ERROR = (500, "internal_error", "Something went wrong; the log says more")
 

@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, cast
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field, JsonValue
 
 from surefind.bootstrap import Application
 from surefind.contracts.request import Fraction, SearchMode, StrictRequest, Words
 from surefind.interfaces.asking import SearchOptions, query_of
+from surefind.interfaces.http.access import count_searches
 from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
 from surefind.interfaces.native import search_json, why_not_json
 from surefind.model import Collapse, Expand, GroupBy, Mode, Query
@@ -102,8 +103,9 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
         return JSONResponse(search_json(await application.search(query)))
 
     @app.post("/retrieve/batch", responses=responses, tags=["surefind"])
-    async def batch(request: BatchRequest) -> JSONResponse:
+    async def batch(http: Request, request: BatchRequest) -> JSONResponse:
         """Several questions at once, answered in their order."""
+        count_searches(http, len(request.queries))
         queries = [request.to_query(text, collection) for text in request.queries]
         results = await application.search_many(queries)
         return JSONResponse({"results": [search_json(result) for result in results]})
