@@ -139,6 +139,52 @@ def test_readers_see_the_generations_and_only_an_admin_goes_back(
     assert found(client.get("/documents"))["total"] == 5
 
 
+def test_what_to_filter_by_is_told_with_its_values(client: httpx2.Client) -> None:
+    told = found(client.get("/fields"))
+    assert (told["collection"], told["generation"]) == ("docs", 2)
+    fields = {field["name"]: field for field in told["fields"]}
+    assert fields["source"]["values"] == [{"value": "docs", "chunks": 9}]
+    assert fields["has_code"]["kinds"] == ["flag"]
+    assert {one["value"] for one in fields["has_code"]["values"]} == {True, False}
+    assert fields["tokens"] == {
+        "name": "tokens",
+        "kinds": ["number"],
+        "front_matter": False,
+        "values": None,
+    }
+    for name, field in fields.items():
+        for one in (field["values"] or [])[:1]:
+            body = {"query": "tea", "where": {name: one["value"]}, "top_k": 50, "collapse": "off"}
+            assert len(found(client.post("/retrieve", json=body))["hits"]) == one["chunks"]
+
+
+def test_what_a_generation_changed_is_told(client: httpx2.Client) -> None:
+    assert found(client.get("/generations/2/changes")) == {
+        "collection": "docs",
+        "generation": 2,
+        "compared_with": 1,
+        "added": {"number": 1, "paths": [MORE]},
+        "changed": {"number": 0, "paths": []},
+        "removed": {"number": 0, "paths": []},
+        "unchanged": 4,
+    }
+    first = found(client.get("/generations/1/changes"))
+    assert (first["compared_with"], first["added"]["number"]) == (None, 4)
+    assert error_of(client.get("/generations/9/changes")) == (404, "not_found")
+    assert error_of(client.get("/generations/0/changes")) == (400, "validation_error")
+    assert error_of(client.get("/generations/x/changes")) == (400, "validation_error")
+
+
+def test_generations_of_another_collection_can_be_listed(client: httpx2.Client) -> None:
+    own = found(client.get("/generations", params={"collection": "docs"}))
+    assert own == found(client.get("/generations"))
+    for path in ("/generations", "/generations/1/changes"):
+        missing = client.get(path, params={"collection": "none"})
+        assert error_of(missing) == (404, "not_found")
+        assert error_of(client.get(path, params={"collection": "../x"}))[0] == 400
+        assert error_of(client.get(path, params={"collecton": "docs"}))[0] == 400
+
+
 def test_without_keys_nobody_goes_back(ingested: Path) -> None:
     with serving(cwd=ingested) as (address, _):
         answer = httpx2.post(f"{address}/generations/rollback", json={})

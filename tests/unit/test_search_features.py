@@ -229,6 +229,7 @@ async def test_matching_words_are_marked(home: Installation) -> None:
     [hit] = (await home.search("where dogs are running", top_k=1, highlight=True)).hits
     text = hit.record.chunk.text
     assert [text[a:b] for a, b in hit.highlights] == ["Dogs", "dogs", "run"]
+    assert [hit.record.section[a:b] for a, b in hit.section_highlights] == ["Dogs"]
     assert (await home.search("dogs", top_k=1)).hits[0].highlights == ()
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from surefind.ports import CatalogStore, IndexStore, Reranker, Source
     from surefind.services.building import Report
     from surefind.services.embedding import CachedEmbedder
+    from surefind.services.facets import Facets
     from surefind.services.generations import Generations
     from surefind.services.inspect import Inspection
     from surefind.services.keys import Keyring, Keys
@@ -89,11 +90,15 @@ class Application:
 
         return TermReader(Bm25Analyzer())
 
-    @cached_property
+    @property
     def generations(self) -> Generations:
+        return self.generations_of(None)
+
+    def generations_of(self, collection: str | None) -> Generations:
+        """Of the collection that is worked on, or of another one."""
         from surefind.services.generations import Generations
 
-        return Generations(self.settings.collection, self.index, self.catalogs)
+        return Generations(collection or self.settings.collection, self.index, self.catalogs)
 
     @cached_property
     def keys(self) -> Keys:
@@ -181,6 +186,12 @@ class Application:
         from surefind.services.passages import Passages
 
         return Passages(self.reader)
+
+    @cached_property
+    def facets(self) -> Facets:
+        from surefind.services.facets import Facets
+
+        return Facets(self.reader)
 
     @cached_property
     def vectors(self) -> VectorSearcher:

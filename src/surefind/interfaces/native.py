@@ -15,12 +15,15 @@ from surefind.model import (
     PageFailure,
     SearchResult,
 )
+from surefind.services.facets import Offer
 from surefind.services.filtering import describe
+from surefind.services.generations import Changes
 from surefind.services.inspect import Inspection
 from surefind.services.why_not import WhyNot
 from surefind.text.urls import reader_path, reader_url
 
 DIGITS = 6
+PATHS_TOLD = 100
 
 Json = dict[str, Any]
 
@@ -193,6 +196,40 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
     }
 
 
+def changes_json(changes: Changes) -> Json:
+    """Long lists are cut: what a page or a terminal shows of them, nobody reads to the end."""
+
+    def told(paths: list[str]) -> Json:
+        return {"number": len(paths), "paths": paths[:PATHS_TOLD]}
+
+    return {
+        "collection": changes.generation.collection,
+        "generation": changes.generation.number,
+        "compared_with": changes.compared_with,
+        "added": told(changes.pages.added),
+        "changed": told(changes.pages.changed),
+        "removed": told(changes.pages.removed),
+        "unchanged": changes.pages.unchanged,
+    }
+
+
+def offer_json(offer: Offer) -> Json:
+    return {
+        "collection": offer.generation.collection,
+        "generation": offer.generation.number,
+        "fields": [
+            {
+                "name": facet.field.name,
+                "kinds": list(facet.field.kinds),
+                "front_matter": facet.from_front_matter,
+                "values": facet.values
+                and [{"value": value, "chunks": number} for value, number in facet.values],
+            }
+            for facet in offer.facets
+        ],
+    }
+
+
 def hit_json(hit: Hit) -> Json:
     record = hit.record
     reader = reader_path(reader_url(hit.collection, record.chunk.source_path)) or ""
@@ -206,6 +243,7 @@ def hit_json(hit: Hit) -> Json:
         and {"score": _rounded(hit.reranking.score), "rank_before": hit.reranking.rank_before},
         "context": hit.context and asdict(hit.context),
         "highlights": [list(span) for span in hit.highlights],
+        "section_highlights": [list(span) for span in hit.section_highlights],
         "also": [
             {
                 "chunk_id": same.chunk.id,

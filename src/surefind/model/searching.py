@@ -128,7 +128,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One ranked passage. `also` are those that count as the same and are not shown."""
+    """One ranked passage. `also` are those that count as the same and are not shown.
+
+    `highlights` are places in the passage's text, `section_highlights` in the name of its section,
+    where words of the question stand.
+    """
 
     rank: int
     score: float
@@ -140,6 +144,7 @@ class Hit:
     reranking: Reranking | None = None
     context: Context | None = None
     highlights: tuple[tuple[int, int], ...] = ()
+    section_highlights: tuple[tuple[int, int], ...] = ()
     also: tuple[ChunkRecord, ...] = ()
 
     @property

@@ -1,8 +1,20 @@
 """Generations: which there are, which one readers see, and going back."""
 
+from dataclasses import dataclass
+
 from surefind.errors import InputError, UnknownCollection
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import CatalogStore, IndexStore
+from surefind.services.history import Difference, difference
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Which pages a generation has that another has not; `compared_with` is None for the first."""
+
+    generation: GenerationRef
+    compared_with: int | None
+    pages: Difference
 
 
 async def current_number(collection: str, catalogs: CatalogStore) -> int:
@@ -44,19 +56,40 @@ class Generations:
             await self._catalogs.point_to(ref)
             return manifest
 
+    async def changes(self, number: int) -> Changes:
+        """Against the one that readers saw before it; the oldest one kept added all it has."""
+        ref = GenerationRef(self._collection, number)
+        earlier = await self._before(ref)
+        after = await self._catalogs.open(ref)
+        try:
+            if earlier is None:
+                added = [document.source_path for document in await after.documents()]
+                return Changes(ref, None, Difference(added=added))
+            before = await self._catalogs.open(earlier)
+            try:
+                return Changes(ref, earlier.number, await difference(before, after))
+            finally:
+                await before.close()
+        finally:
+            await after.close()
+
     async def _before_current(self) -> GenerationRef:
         current = await self.current()
-        complete = await self._catalogs.complete(self._collection)
-        before = (await self._catalogs.manifest(GenerationRef(self._collection, current))).follows
-        earlier = [ref for ref in complete if ref.number == before] or [
-            ref for ref in complete if ref.number < current
-        ]
-        if not earlier:
+        earlier = await self._before(GenerationRef(self._collection, current))
+        if earlier is None:
             raise InputError(
                 f"generation {current} of {self._collection!r} is the oldest one kept: "
                 "there is nothing to go back to"
             )
-        return earlier[-1]
+        return earlier
+
+    async def _before(self, ref: GenerationRef) -> GenerationRef | None:
+        before = (await self._catalogs.manifest(ref)).follows
+        complete = await self._catalogs.complete(self._collection)
+        earlier = [other for other in complete if other.number == before] or [
+            other for other in complete if other.number < ref.number
+        ]
+        return earlier[-1] if earlier else None
 
 
 async def drop(ref: GenerationRef, index: IndexStore, catalogs: CatalogStore) -> None:

@@ -208,7 +208,9 @@ class Searcher:
 
     def _highlighted(self, hit: Hit, query: Query) -> Hit:
         return replace(
-            hit, highlights=tuple(self._terms.matches(hit.record.chunk.text, query.text))
+            hit,
+            highlights=tuple(self._terms.matches(hit.record.chunk.text, query.text)),
+            section_highlights=tuple(self._terms.matches(hit.record.section, query.text)),
         )
 
     def _check_making(self, manifest: Manifest, mode: Mode) -> None:

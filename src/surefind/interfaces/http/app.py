@@ -8,6 +8,7 @@ from starlette.middleware import Middleware
 from surefind.bootstrap import Application
 from surefind.interfaces.http.access import Access
 from surefind.interfaces.http.catalog import add_catalog
+from surefind.interfaces.http.collections import add_collections
 from surefind.interfaces.http.contracts import add_contracts
 from surefind.interfaces.http.cors import Cors
 from surefind.interfaces.http.errors import add_error_handlers
@@ -63,6 +64,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     add_contracts(app, application)
     add_retrieval(app, application)
     add_catalog(app, application)
+    add_collections(app, application)
     add_probes(app, application, metrics, turnstile)
     add_pages(app, application)
     wanted = application.settings.docs

@@ -1,31 +1,20 @@
-"""What a collection holds, over HTTP: its documents, their chunks, and the builds there are."""
+"""What a collection holds, over HTTP: its documents, their chunks, what to filter them by."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Path, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from surefind.bootstrap import Application
-from surefind.contracts.request import StrictRequest
 from surefind.errors import StoreError
-from surefind.interfaces.http.access import AdminOnly
-from surefind.interfaces.http.examples import (
-    CHUNK,
-    CHUNKS,
-    COLLECTIONS,
-    DOCUMENTS,
-    GENERATION,
-    GENERATIONS,
-)
-from surefind.interfaces.http.openapi import ERRORS, FORBIDDEN, NOT_FOUND, Responses
-from surefind.interfaces.native import Json, chunk_json, manifest_json
-from surefind.model import DocumentRecord, GenerationRef
+from surefind.interfaces.http.examples import CHUNK, CHUNKS, DOCUMENTS, FIELDS
+from surefind.interfaces.http.openapi import TAGS, answers
+from surefind.interfaces.native import Json, chunk_json, offer_json
+from surefind.model import DocumentRecord
 from surefind.services.passages import MAX_AROUND
 
 MAX_PAGE = 500
-_FAILURES = {status: answer for status, answer in ERRORS.items() if status != 502}
-_TAGS: list[Any] = ["surefind"]
 
 ChunkId = Annotated[str, Path(max_length=200, description="As a search tells it")]
 SourcePath = Annotated[str, Path(max_length=4000, description="As a search tells it")]
@@ -51,18 +40,13 @@ class Around(BaseModel):
     after: int = Field(1, ge=0, le=MAX_AROUND, description="How many after it")
 
 
-class RollbackRequest(StrictRequest):
-    """Where to go: without a number, to the generation before the current one."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"to": 3}, {}]})
-
-    to: int | None = Field(default=None, ge=1, le=10**9, description="A generation's number")
-
-
 def add_catalog(app: FastAPI, application: Application) -> None:
-    add_collections(app, application)
+    @app.get("/fields", responses=answers(FIELDS), tags=TAGS)
+    async def fields() -> JSONResponse:
+        """What the collection can be filtered by: each field's kinds, and its values if few."""
+        return JSONResponse(offer_json(await application.facets.read()))
 
-    @app.get("/documents", responses=_answers(DOCUMENTS), tags=_TAGS)
+    @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
     async def documents(page: Annotated[Page, Query()]) -> JSONResponse:
         """The documents of the collection, in the order of their paths."""
         async with application.reader.lease() as generation:
@@ -79,72 +63,22 @@ def add_catalog(app: FastAPI, application: Application) -> None:
             }
         )
 
-    @app.get("/documents/{source_path:path}/chunks", responses=_answers(CHUNKS), tags=_TAGS)
+    @app.get("/documents/{source_path:path}/chunks", responses=answers(CHUNKS), tags=TAGS)
     async def document_chunks(source_path: SourcePath) -> JSONResponse:
         """The chunks of a document, in their order."""
         records = await application.passages.document(source_path)
         return JSONResponse({"chunks": [chunk_json(record) for record in records]})
 
-    @app.get("/chunks/{chunk_id}", responses=_answers(CHUNK), tags=_TAGS)
+    @app.get("/chunks/{chunk_id}", responses=answers(CHUNK), tags=TAGS)
     async def chunk(chunk_id: ChunkId) -> JSONResponse:
         """One chunk, with everything that is known about it."""
         return JSONResponse(chunk_json(await application.passages.chunk(chunk_id)))
 
-    @app.get("/chunks/{chunk_id}/neighbours", responses=_answers(CHUNKS), tags=_TAGS)
+    @app.get("/chunks/{chunk_id}/neighbours", responses=answers(CHUNKS), tags=TAGS)
     async def neighbours(chunk_id: ChunkId, around: Annotated[Around, Query()]) -> JSONResponse:
         """A chunk and those around it in its document, in their order."""
         records = await application.passages.neighbours(chunk_id, around.before, around.after)
         return JSONResponse({"chunks": [chunk_json(record) for record in records]})
-
-
-def add_collections(app: FastAPI, application: Application) -> None:
-    @app.get("/collections", responses=_answers(COLLECTIONS), tags=_TAGS)
-    async def collections() -> JSONResponse:
-        """Every collection of the installation, with what its readers see."""
-        names = await application.catalogs.collections()
-        described = [await _collection(application, name) for name in sorted(names)]
-        return JSONResponse({"collections": [one for one in described if one is not None]})
-
-    @app.get("/generations", responses=_answers(GENERATIONS), tags=_TAGS)
-    async def generations() -> JSONResponse:
-        """The builds of the collection that are kept, oldest first."""
-        current = await application.generations.current()
-        manifests = await application.generations.list()
-        return JSONResponse(
-            {
-                "generations": [
-                    manifest_json(manifest, current=manifest.number == current)
-                    for manifest in manifests
-                ]
-            }
-        )
-
-    @app.post("/generations/rollback", responses={**_answers(GENERATION), **FORBIDDEN}, tags=_TAGS)
-    async def rollback(request: RollbackRequest, _admin: AdminOnly) -> JSONResponse:
-        """Let readers see another generation. Nothing is deleted; it needs an admin key."""
-        manifest = await application.generations.rollback(request.to)
-        return JSONResponse(manifest_json(manifest, current=True))
-
-
-def _answers(example: Json) -> Responses:
-    shown = {"description": "Found", "content": {"application/json": {"example": example}}}
-    return {200: shown, **_FAILURES, **NOT_FOUND}
-
-
-async def _collection(application: Application, name: str) -> Json | None:
-    """None for one that was begun and never published."""
-    number = await application.catalogs.current(name)
-    if number is None:
-        return None
-    manifest = await application.catalogs.manifest(GenerationRef(name, number))
-    return {
-        "name": name,
-        "served": name == application.settings.collection,
-        "generation": number,
-        "documents": manifest.documents,
-        "chunks": manifest.chunks,
-        "created_at": manifest.created_at.isoformat(),
-    }
 
 
 def _document(record: DocumentRecord) -> Json:

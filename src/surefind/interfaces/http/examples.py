@@ -66,3 +66,25 @@ GENERATION: Json = {
     "sources": ["handbook"],
 }
 GENERATIONS: Json = {"generations": [GENERATION]}
+CHANGES: Json = {
+    "collection": "docs",
+    "generation": 3,
+    "compared_with": 2,
+    "added": {"number": 1, "paths": ["handbook/errors.md"]},
+    "changed": {"number": 1, "paths": ["handbook/install.md"]},
+    "removed": {"number": 0, "paths": []},
+    "unchanged": 12,
+}
+FIELDS: Json = {
+    "collection": "docs",
+    "generation": 3,
+    "fields": [
+        {
+            "name": "version",
+            "kinds": ["text"],
+            "front_matter": False,
+            "values": [{"value": "2.0", "chunks": 40}, {"value": "1.0", "chunks": 38}],
+        },
+        {"name": "tokens", "kinds": ["number"], "front_matter": False, "values": None},
+    ],
+}

@@ -54,6 +54,16 @@ NOT_FOUND: Responses = {
 FORBIDDEN: Responses = {
     403: _error("The key's scope is too small", "forbidden", "this needs a key of scope admin")
 }
+TAGS: list[Any] = ["surefind"]
+
+
+def answers(example: dict[str, Any]) -> Responses:
+    """Of a route that reads and embeds nothing."""
+    shown = {"description": "Found", "content": {"application/json": {"example": example}}}
+    failures = {status: answer for status, answer in ERRORS.items() if status != 502}
+    return {200: shown, **failures, **NOT_FOUND}
+
+
 _GUARDED: Responses = {
     401: _error(
         "No key, or none that is known", "unauthorized", "the key is unknown or was revoked"

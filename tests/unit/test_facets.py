@@ -1,0 +1,82 @@
+"""What a collection can be filtered by."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from surefind.errors import StoreError
+from surefind.services.facets import FEW, Facet, Facets
+from unit.installation import Installation
+
+PAGES = {
+    "a.md": (
+        "---\nlevel: easy\ntags: [api, cli]\norder: 1\ndraft: true\n---\n# A\n\none\n\n## B\n\ntwo"
+    ),
+    "b.md": "---\nlevel: hard\ntags: [api]\norder: 2\ndraft: 1\n---\n# C\n\n```\ncode\n```\n",
+    "c.md": f"---\nlevel: easy\nsummary: {'word ' * 30}\n---\n# D\n\nfour",
+}
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[Installation]:
+    installation = Installation(tmp_path / "data")
+    await installation.ingest(PAGES)
+    yield installation
+    await installation.close()
+
+
+async def facets(home: Installation) -> dict[str, Facet]:
+    offer = await Facets(home.reader).read()
+    return {facet.field.name: facet for facet in offer.facets}
+
+
+async def test_fields_with_few_values_list_them_the_most_frequent_first(
+    home: Installation,
+) -> None:
+    found = await facets(home)
+    assert found["level"].values == (("easy", 3), ("hard", 1))
+    assert found["tags"].values == (("api", 3), ("cli", 2))
+    assert found["order"].values == ((1, 2), (2, 1))
+    assert found["source"].values == (("docs", 4),)
+    assert dict(found["has_code"].values or ()) == {False: 3, True: 1}
+    assert found["version"].values == (), "no page has one"
+    assert found["level"].from_front_matter
+    assert not found["version"].from_front_matter
+
+
+async def test_a_flag_is_no_number(home: Installation) -> None:
+    values = (await facets(home))["draft"].values
+    assert values is not None
+    assert [(type(value), number) for value, number in values] == [(int, 1), (bool, 2)][::-1]
+
+
+async def test_long_values_and_names_of_single_passages_are_not_listed(home: Installation) -> None:
+    found = await facets(home)
+    assert found["summary"].values is None
+    for name in ("chunk_id", "url", "title", "tokens", "created_at"):
+        assert found[name].values is None
+
+
+async def test_a_field_with_many_values_is_not_listed(home: Installation) -> None:
+    pages = {f"{n}.md": f"---\nticket: {n}\n---\n# T\n\ntext {n}" for n in range(FEW + 1)}
+    await home.ingest(pages, allow_shrink=True)
+    assert (await facets(home))["ticket"].values is None
+
+
+async def test_it_is_counted_once_and_anew_for_the_next_generation(home: Installation) -> None:
+    offers = Facets(home.reader)
+    first = await offers.read()
+    assert await offers.read() is first
+    await home.ingest({**PAGES, "d.md": "---\nlevel: hard\n---\n# E\n\nfive"})
+    second = await offers.read()
+    assert second.generation.number == first.generation.number + 1
+    [level] = [facet for facet in second.facets if facet.field.name == "level"]
+    assert level.values == (("easy", 3), ("hard", 2))
+
+
+async def test_without_the_catalog_nobody_knows(home: Installation) -> None:
+    [catalog] = home.root.glob("collections/docs/*/catalog.sqlite")
+    catalog.unlink()
+    with pytest.raises(StoreError, match="filter"):
+        await Facets(home.reader).read()
