@@ -14,22 +14,30 @@ called: a thread would only add its own cost.
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import asdict
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
 import qdrant_edge as edge
 
 from surefind.adapters.layout import DataFolder, copy_tree, storing
-from surefind.adapters.payload import FLAGS, PATHS, from_payload, payload_key, to_payload
+from surefind.adapters.payload import from_payload, to_payload
+from surefind.adapters.qdrant_conditions import Bounds, KeyTest, excludes, key_tests
+from surefind.adapters.qdrant_points import (
+    DENSE,
+    LEXICAL,
+    check_vector,
+    finds_nothing,
+    point_uuid,
+    ranked,
+)
 from surefind.adapters.views import FreeBytes, View, free_bytes
 from surefind.errors import StoreError
-from surefind.model import AnyOf, Between, ChunkRecord, GenerationRef, Ranking, Terms, Under
-from surefind.ports import DenseProbe, IndexEntry, Matrix, TermProbe, Vector
+from surefind.model import ChunkRecord, GenerationRef, Ranking, Terms
+from surefind.ports import DenseProbe, IndexEntry, Matrix, TermProbe
 
-DENSE, LEXICAL = "dense", "terms"
 _FOLDER = "index"
 _LOG = "wal"
 _BASE_BYTES = 64 * 2**20
@@ -95,7 +103,7 @@ class EdgeIndexWriter:
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
         for entry in entries:
-            _check(entry.vector, self._dimensions, entry.record.chunk.id)
+            check_vector(entry.vector, self._dimensions, entry.record.chunk.id)
         points = [
             edge.Point(
                 entry.record.chunk.point_id,
@@ -133,7 +141,7 @@ class EdgeIndex:
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         with _engine(self._source):
             answers = [
-                [] if _finds_nothing(probe) else self._shard.query(_request(probe))
+                [] if finds_nothing(probe) else self._shard.query(_request(probe))
                 for probe in probes
             ]
         return [_ranking(points) for points in answers]
@@ -141,13 +149,13 @@ class EdgeIndex:
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         with _engine(self._source):
             records = self._shard.retrieve(list(point_ids), with_payload=True, with_vector=False)
-        return {_uuid(record.id): from_payload(record.payload or {}) for record in records}
+        return {point_uuid(record.id): from_payload(record.payload or {}) for record in records}
 
     async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
         with _engine(self._source):
             records = self._shard.retrieve(list(point_ids), with_payload=False, with_vector=[DENSE])
         rows = {
-            _uuid(record.id): record.vector[DENSE]
+            point_uuid(record.id): record.vector[DENSE]
             for record in records
             if isinstance(record.vector, dict)
         }
@@ -210,79 +218,27 @@ def _filter(probe: DenseProbe | TermProbe) -> edge.Filter | None:
         must.append(edge.HasIdCondition(set(probe.among)))
     must_not: list[edge.ConditionType] = []
     for condition in probe.where:
-        if isinstance(condition, Under):
-            must.append(_match(PATHS[condition.key], edge.MatchValue(condition.path)))
-        elif isinstance(condition, Between):
-            must.append(edge.FieldCondition(payload_key(condition.key), range=_range(condition)))
-        else:
-            holds = edge.Filter(should=_any_of(condition))
-            (must_not if condition.exclude else must).append(holds)
+        holds = edge.Filter(should=[_test(test) for test in key_tests(condition)])
+        (must_not if excludes(condition) else must).append(holds)
     if not must and not must_not:
         return None
     return edge.Filter(must=must or None, must_not=must_not or None)
 
 
-def _any_of(condition: AnyOf) -> list["edge.ConditionType"]:
-    """One alternative per type: the engine matches words or whole numbers, not both at once."""
-    key = payload_key(condition.key)
-    words = [value for value in condition.values if isinstance(value, str)]
-    numbers = [
-        float(value)
-        for value in condition.values
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    flags = [value for value in condition.values if isinstance(value, bool)]
-    return [
-        *([_match(key, edge.MatchAny(words))] if words else []),
-        *(edge.FieldCondition(key, range=edge.RangeFloat(gte=n, lte=n)) for n in numbers),
-        *(_match(FLAGS[flag], edge.MatchValue(condition.key)) for flag in flags),
-    ]
-
-
-def _match(key: str, match: edge.MatchValue | edge.MatchAny) -> edge.FieldCondition:
-    return edge.FieldCondition(key, match=match)
-
-
-def _range(condition: Between) -> edge.RangeFloat | edge.RangeDateTime:
-    bounds = {name: getattr(condition, name) for name in ("gte", "gt", "lte", "lt")}
-    if any(isinstance(bound, datetime) for bound in condition.bounds):
-        return edge.RangeDateTime(
-            **{name: bound and bound.isoformat() for name, bound in bounds.items()}
-        )
-    return edge.RangeFloat(**bounds)
+def _test(test: KeyTest) -> edge.FieldCondition:
+    if not isinstance(test.test, Bounds):
+        return edge.FieldCondition(test.key, match=edge.MatchAny(list(test.test)))
+    kind: Any = edge.RangeDateTime if test.test.dated else edge.RangeFloat
+    return edge.FieldCondition(test.key, range=kind(**asdict(test.test)))
 
 
 def _ranking(points: Sequence[edge.ScoredPoint]) -> Ranking:
-    """The engine's own order, but for ties, which it leaves to chance."""
     ids = cast("list[UUID]", [point.id for point in points])  # a build writes no others
-    scores = [point.score for point in points]
-    if len(set(scores)) < len(scores):
-        pairs = sorted(zip(scores, ids, strict=True), key=lambda pair: (-pair[0], pair[1].int))
-        scores, ids = [score for score, _ in pairs], [point for _, point in pairs]
-    return Ranking(ids, scores)
-
-
-def _finds_nothing(probe: DenseProbe | TermProbe) -> bool:
-    """What the engine would refuse: no terms (all were stop words), nobody to choose among."""
-    return not probe.limit or (isinstance(probe, TermProbe) and not probe.terms.ids)
+    return ranked(ids, [point.score for point in points])
 
 
 def _sparse(terms: Terms) -> edge.SparseVector:
     return edge.SparseVector(list(terms.ids), list(terms.weights))
-
-
-def _check(vector: Vector, dimensions: int, chunk_id: str) -> None:
-    """The engine stores NaN without a word and never finds it again."""
-    if vector.shape != (dimensions,):
-        raise StoreError(
-            f"the vector of {chunk_id} has {vector.shape} numbers, the index takes {dimensions}"
-        )
-    if not np.isfinite(vector).all():
-        raise StoreError(f"the vector of {chunk_id} holds a number that is not finite")
-
-
-def _uuid(point_id: object) -> UUID:
-    return point_id if isinstance(point_id, UUID) else UUID(str(point_id))
 
 
 @contextmanager

@@ -1,0 +1,40 @@
+"""What every index of points goes by, be the engine embedded or in a server."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import numpy as np
+
+from surefind.errors import StoreError
+from surefind.model import Ranking
+from surefind.ports import DenseProbe, TermProbe, Vector
+
+DENSE, LEXICAL = "dense", "terms"
+"""The names of a point's two vectors."""
+
+
+def check_vector(vector: Vector, dimensions: int, chunk_id: str) -> None:
+    """The engine stores NaN without a word and never finds it again."""
+    if vector.shape != (dimensions,):
+        raise StoreError(
+            f"the vector of {chunk_id} has {vector.shape} numbers, the index takes {dimensions}"
+        )
+    if not np.isfinite(vector).all():
+        raise StoreError(f"the vector of {chunk_id} holds a number that is not finite")
+
+
+def finds_nothing(probe: DenseProbe | TermProbe) -> bool:
+    """What the engine would refuse: no terms (all were stop words), nobody to choose among."""
+    return not probe.limit or (isinstance(probe, TermProbe) and not probe.terms.ids)
+
+
+def ranked(points: Sequence[UUID], scores: Sequence[float]) -> Ranking:
+    """The engine's own order, but for ties, which it leaves to chance."""
+    if len(set(scores)) == len(scores):
+        return Ranking(list(points), list(scores))
+    pairs = sorted(zip(scores, points, strict=True), key=lambda pair: (-pair[0], pair[1].int))
+    return Ranking([point for _, point in pairs], [score for score, _ in pairs])
+
+
+def point_uuid(point_id: object) -> UUID:
+    return point_id if isinstance(point_id, UUID) else UUID(str(point_id))
