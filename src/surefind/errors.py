@@ -15,6 +15,9 @@ SurefindError
 ├── RerankingError            the reranking service failed         exit 4, HTTP 502
 └── StoreError                a store failed or is away            exit 4, HTTP 503
     ├── StoreBusy             another process is writing           exit 4, HTTP 503
+    ├── StoreUnreachable      no answer, or none that helps        exit 4, HTTP 503
+    ├── StoreRefused          it won't have the key, or this       exit 4, HTTP 503
+    ├── StoreChanged          what was kept is gone, or altered    exit 4, HTTP 503
     └── NothingIngested       a server has nothing to search yet   exit 4, HTTP 503
 
 The message of each names the thing, the reason and the next step.
@@ -84,6 +87,18 @@ class StoreError(SurefindError):
 
 class StoreBusy(StoreError):  # noqa: N818
     pass
+
+
+class StoreUnreachable(StoreError):  # noqa: N818
+    """The address, the network, time, or the server itself: another try may help."""
+
+
+class StoreRefused(StoreError):  # noqa: N818
+    """It answers, and won't: another try is in vain before something is changed."""
+
+
+class StoreChanged(StoreError):  # noqa: N818
+    """What surefind made is no longer there, or no longer as it was made."""
 
 
 class NothingIngested(StoreError):  # noqa: N818

@@ -238,8 +238,20 @@ class IndexStore(Protocol):
     async def open(self, ref: GenerationRef) -> VectorIndex: ...
 
     async def drop(self, ref: GenerationRef) -> None:
-        """Remove it where it exists. Readers that have it open keep reading."""
+        """Remove it where it exists, if it is this installation's.
+
+        Readers that have it open keep reading, or are told with a StoreError that it is gone.
+        """
         ...
+
+    async def published(self, ref: GenerationRef) -> None:
+        """Readers see that generation from now on: a hint for whoever else reads the index.
+
+        It raises nothing: what goes wrong concerns others, and is told.
+        """
+        ...
+
+    async def close(self) -> None: ...
 
 
 # --- the catalog ------------------------------------------------------------------------------
@@ -304,6 +316,13 @@ class CatalogWriter(Catalog, Protocol):
 
 class CatalogStore(Protocol):
     """Catalogs, manifests, and the pointer that says which generation readers see."""
+
+    async def identity(self) -> str:
+        """Tells this body of catalogs from all others: hexadecimal digits, kept with it for good.
+
+        An index that several share by one server knows by it whose collections are whose.
+        """
+        ...
 
     async def collections(self) -> list[str]: ...
 

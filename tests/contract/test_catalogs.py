@@ -178,6 +178,12 @@ class CatalogContract:
         assert await store.current("docs") == 1
         assert await store.collections() == ["docs"]
 
+    async def test_it_is_told_from_others_and_stays_the_same(self, store: CatalogStore) -> None:
+        identity = await store.identity()
+        await build(store)
+        assert await store.identity() == identity
+        assert int(identity, 16) > 0
+
     async def test_what_is_dropped_is_gone(self, store: CatalogStore) -> None:
         await build(store)
         await store.seal(manifest(ONE))

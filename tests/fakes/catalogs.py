@@ -26,6 +26,9 @@ class MemoryCatalogStore:
     pointers: dict[str, int] = field(default_factory=dict)
     away: bool = False
 
+    async def identity(self) -> str:
+        return f"{id(self):032x}"
+
     async def collections(self) -> list[str]:
         return sorted(self.pointers)
 

@@ -22,6 +22,7 @@ class MemoryIndexStore:
 
     def __init__(self) -> None:
         self.generations: dict[GenerationRef, dict[UUID, IndexEntry]] = {}
+        self.alias: GenerationRef | None = None
 
     async def require_room(self, points: int, dimensions: int) -> None:
         pass
@@ -40,6 +41,12 @@ class MemoryIndexStore:
 
     async def drop(self, ref: GenerationRef) -> None:
         self.generations.pop(ref, None)
+
+    async def published(self, ref: GenerationRef) -> None:
+        self.alias = ref
+
+    async def close(self) -> None:
+        pass
 
 
 class MemoryIndexWriter:

@@ -1,6 +1,7 @@
 """How a data folder is laid out, who may write to it, and how files are put there safely.
 
     DATA/format.json                      the layout's version
+    DATA/identity                         tells it from others, to a server that several share
     DATA/ingest.lock, serve.lock          held while one runs
     DATA/keys.json                        the server's keys, as hashes
     DATA/cache/embeddings.sqlite
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
@@ -74,6 +76,19 @@ class DataFolder:
             path = self.root / "format.json"
             if not path.exists():
                 write_atomically(path, json.dumps({"format": FORMAT}) + "\n")
+
+    def identity(self) -> str:
+        """Made at random when it is first asked for; it goes where the folder goes."""
+        path = self.root / "identity"
+        try:
+            return path.read_text().strip()
+        except FileNotFoundError:
+            self.prepare()
+            with storing(path):
+                _write_once(path, f"{uuid4().hex}\n")
+            return self.identity()
+        except (OSError, UnicodeDecodeError) as error:
+            raise StoreError(f"{path} can't be read ({error}); restore it") from error
 
     def collection(self, name: str) -> Path:
         if not _NAME.fullmatch(name):
@@ -143,6 +158,20 @@ def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
         os.fsync(stream.fileno())
     scratch.replace(path)
     sync_folder(path.parent)
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Of several that write it at the same moment, the first one wins, for all of them."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.once")
+    write_atomically(scratch, text)
+    try:
+        os.link(scratch, path)
+    except FileExistsError:
+        pass
+    except OSError:  # no links here
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -91,6 +91,11 @@ class EdgeIndexStore:
         with storing(self._path(ref)):
             shutil.rmtree(self._path(ref), ignore_errors=True)
 
+    async def published(self, ref: GenerationRef) -> None:
+        """Nobody else reads it."""
+
+    async def close(self) -> None: ...
+
     def _path(self, ref: GenerationRef) -> Path:
         return self._folder.generation(ref) / _FOLDER
 

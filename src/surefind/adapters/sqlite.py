@@ -54,6 +54,9 @@ class SqliteCatalogStore:
         self._folder = folder
         self._pointers: dict[str, str] = {}
 
+    async def identity(self) -> str:
+        return self._folder.identity()
+
     async def collections(self) -> list[str]:
         root = self._folder.root / "collections"
         return sorted(path.parent.name for path in root.glob(f"*/{_POINTER}"))

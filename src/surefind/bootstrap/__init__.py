@@ -317,6 +317,9 @@ class Application:
     async def close(self) -> None:
         if "readers" in self.__dict__:
             await self.readers.close()
+        index = self.__dict__.get("index")
+        if index is not None:
+            await index.close()
         if self._embedder is not None:
             await self._embedder.close()
         reranker = self.__dict__.get("reranker")

@@ -194,3 +194,9 @@ class BreakingIndexStore:
 
     async def drop(self, ref: GenerationRef) -> None:
         await self._store.drop(ref)
+
+    async def published(self, ref: GenerationRef) -> None:
+        await self._store.published(ref)
+
+    async def close(self) -> None:
+        await self._store.close()

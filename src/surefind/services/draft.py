@@ -166,6 +166,7 @@ class Draft:
     async def publish(self, manifest: Manifest) -> None:
         await self._tools.catalogs.point_to(manifest.ref)
         self._ref = None  # no longer ours to clean up
+        await self._tools.index.published(manifest.ref)
 
     async def clean_up(self) -> None:
         """What was not published never happened."""

@@ -54,6 +54,7 @@ class Generations:
             await (await self._index.open(ref)).close()
             await (await self._catalogs.open(ref)).close()
             await self._catalogs.point_to(ref)
+            await self._index.published(ref)
             return manifest
 
     async def changes(self, number: int) -> Changes:

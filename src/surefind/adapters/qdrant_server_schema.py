@@ -1,0 +1,171 @@
+"""What a collection of surefind's looks like in a Qdrant server: its shape, its indexes, its mark.
+
+The mark says which installation made a collection; nothing without ours is ever replaced or
+deleted. It is metadata of the collection, written by the very request that creates it. A server
+before 1.16 keeps no metadata: there the mark is the name of a payload index, of a key that no point
+has, since a point of our own would be counted and found by others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from qdrant_client import models
+
+from surefind.adapters.payload import FLAGS, PATHS, payload_key
+from surefind.adapters.qdrant_points import DENSE, LEXICAL
+from surefind.errors import StoreChanged
+from surefind.model import FIELDS, Attribute, GenerationRef, Kind
+
+MAX_FRONT_MATTER_INDEXES = 64
+_MARK = "surefind"
+_MARK_KEY = "surefind_made_by_"
+_SCHEMA = models.PayloadSchemaType
+_QUANTILE = 0.99  # the few extreme numbers of a vector must not widen the scale of all others
+_OVERSAMPLING = {"none": 1.0, "scalar": 2.0, "binary": 3.0}
+
+Quantization = Literal["none", "scalar", "binary"]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionShape:
+    """How collections are made. One shard gives the scores that the embedded engine gives: word
+    statistics are kept by shard.
+    """
+
+    shards: int = 1
+    replicas: int = 1
+    write_consistency: int = 1
+    on_disk: bool = False
+    quantization: Quantization = "none"
+    oversampling: float | None = None
+    graph_links: int = 16
+
+    @property
+    def searching(self) -> models.QuantizationSearchParams | None:
+        """More candidates than wanted by the small vectors, then the best of them by the true."""
+        if self.quantization == "none":
+            return None
+        factor = self.oversampling or _OVERSAMPLING[self.quantization]
+        return models.QuantizationSearchParams(rescore=True, oversampling=factor)
+
+
+def dense_params(dimensions: int, shape: CollectionShape) -> dict[str, models.VectorParams]:
+    return {
+        DENSE: models.VectorParams(
+            size=dimensions,
+            distance=models.Distance.COSINE,
+            on_disk=shape.on_disk,
+            quantization_config=_quantization(shape.quantization),
+        )
+    }
+
+
+def lexical_params(shape: CollectionShape) -> dict[str, models.SparseVectorParams]:
+    return {
+        LEXICAL: models.SparseVectorParams(
+            modifier=models.Modifier.IDF,
+            index=models.SparseIndexParams(on_disk=shape.on_disk),
+        )
+    }
+
+
+def _quantization(kind: Quantization) -> models.QuantizationConfig | None:
+    if kind == "scalar":
+        return models.ScalarQuantization(
+            scalar=models.ScalarQuantizationConfig(
+                type=models.ScalarType.INT8, quantile=_QUANTILE, always_ram=True
+            )
+        )
+    if kind == "binary":
+        return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
+    return None
+
+
+def check_collection(name: str, server: str, info: models.CollectionInfo) -> int:
+    """The dimensions; StoreChanged where it is no longer what surefind made."""
+    params = info.config.params
+    dense = params.vectors.get(DENSE) if isinstance(params.vectors, dict) else None
+    sparse = (params.sparse_vectors or {}).get(LEXICAL)
+    wrong = None
+    if dense is None:
+        wrong = f"it has no vector named {DENSE!r}"
+    elif dense.distance != models.Distance.COSINE:
+        wrong = f"its vectors are compared by {dense.distance}, not by cosine"
+    elif sparse is None or sparse.modifier != models.Modifier.IDF:
+        wrong = f"it has no sparse vector named {LEXICAL!r} that is weighed by rarity"
+    if dense is None or wrong:
+        raise StoreChanged(
+            f"the collection {name} of {server} is not as surefind makes them: {wrong}; "
+            "`surefind ingest --rebuild` makes a new one"
+        )
+    return dense.size
+
+
+# --- the mark ---------------------------------------------------------------------------------
+
+
+def mark(owner: str, ref: GenerationRef) -> dict[str, object]:
+    return {_MARK: {"made_by": owner, "collection": ref.collection, "generation": ref.number}}
+
+
+def mark_key(owner: str) -> str:
+    return f"{_MARK_KEY}{owner}"
+
+
+def made_by(info: models.CollectionInfo) -> str | None:
+    """The installation that made it; None where that was not surefind."""
+    marked = (getattr(info.config, "metadata", None) or {}).get(_MARK)
+    if isinstance(marked, dict) and isinstance(marked.get("made_by"), str):
+        return str(marked["made_by"])
+    for key in info.payload_schema:
+        if key.startswith(_MARK_KEY):
+            return key.removeprefix(_MARK_KEY)
+    return None
+
+
+# --- indexes of the payload -------------------------------------------------------------------
+
+_KINDS = {
+    Kind.TEXT: _SCHEMA.KEYWORD,
+    Kind.PATH: _SCHEMA.KEYWORD,
+    Kind.NUMBER: _SCHEMA.INTEGER,
+    Kind.DATE: _SCHEMA.DATETIME,
+}
+
+
+def own_indexes() -> dict[str, models.PayloadSchemaType]:
+    """Of all that every chunk has and can be filtered by."""
+    kept = {field.name: field.kinds[0] for field in FIELDS if field.kinds[0] is not Kind.FLAG}
+    return {
+        **{payload_key(name): _KINDS[kind] for name, kind in kept.items()},
+        **dict.fromkeys((*PATHS.values(), *FLAGS.values()), _SCHEMA.KEYWORD),
+    }
+
+
+def front_matter_indexes(
+    attributes: Mapping[str, Attribute],
+) -> dict[str, models.PayloadSchemaType]:
+    """Of a page's own keys. A key has one index: its first value says of which kind.
+
+    Flags are found by the names of those that are true or false, which have an index already.
+    """
+    found = {}
+    for name, value in attributes.items():
+        values = value if isinstance(value, tuple) else (value,)
+        first = next((one for one in values if not isinstance(one, bool)), None)
+        if first is not None:
+            found[payload_key(name)] = _kind_of(first)
+    return found
+
+
+def _kind_of(value: str | float) -> models.PayloadSchemaType:
+    """A date is rather asked for by a range than letter by letter."""
+    if not isinstance(value, str):
+        return _SCHEMA.FLOAT
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return _SCHEMA.KEYWORD
+    return _SCHEMA.DATETIME if "-" in value else _SCHEMA.KEYWORD  # 20260131 is a number to most

@@ -1,0 +1,173 @@
+"""The embedded engine: what every index promises, and how it shares a folder and a full disk."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contract.index_contents import DIMENSIONS, ONE, TEXTS, build, entries
+from contract.test_indexes import IndexContract
+from fakes import WordEmbedder, record, word_terms
+from surefind.adapters.layout import DataFolder
+from surefind.adapters.qdrant_edge import EdgeIndexStore
+from surefind.errors import StoreError
+from surefind.ports import DenseProbe, IndexEntry, IndexStore
+
+
+class TestEdge(IndexContract):
+    @pytest.fixture
+    def store(self, folder: DataFolder) -> IndexStore:
+        return EdgeIndexStore(folder)
+
+    async def test_many_readers_share_a_generation_and_leave_its_bytes_alone(
+        self, store: IndexStore, folder: DataFolder
+    ) -> None:
+        await build(store, ONE, entries(TEXTS))
+        files = sorted(p for p in folder.generation(ONE).rglob("*") if p.is_file())
+        before = [path.read_bytes() for path in files]
+        readers = [await store.open(ONE) for _ in range(3)]
+        vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
+        for reader in readers:
+            [answer] = await reader.probe([DenseProbe(vector, 1)])
+            assert answer.points[0] == record(0).chunk.point_id
+        for reader in readers:
+            await reader.close()
+        assert sorted(p for p in folder.generation(ONE).rglob("*") if p.is_file()) == files
+        assert [path.read_bytes() for path in files] == before
+        assert not list((folder.root / "views").iterdir())
+
+    @pytest.fixture
+    def temporary(
+        self, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    ) -> Path:
+        """The temporary folder, to oneself."""
+        place = tmp_path_factory.mktemp("temporary")
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        return place
+
+    async def test_the_views_of_dead_readers_are_swept_and_those_of_living_ones_are_not(
+        self, store: IndexStore, folder: DataFolder
+    ) -> None:
+        await build(store, ONE, entries(TEXTS))
+        views = folder.root / "views"
+        (views / "dead").mkdir(parents=True)
+        (views / "dead.lock").touch()
+        living = await store.open(ONE)
+        assert not (views / "dead").exists()
+        another = await store.open(ONE)
+        assert len(list(views.glob("*.lock"))) == 2
+        assert await living.count() == await another.count() == 5
+        await living.close()
+        await another.close()
+
+    async def test_without_hard_links_a_reader_copies(
+        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_args: object, **_options: object) -> None:
+            raise OSError("no links here")
+
+        await build(store, ONE, entries(TEXTS))
+        monkeypatch.setattr("os.link", refuse)
+        index = await store.open(ONE)
+        assert await index.count() == 5
+        await index.close()
+
+    async def test_a_folder_that_may_only_be_read_is_read_through_a_temporary_one(
+        self, store: IndexStore, folder: DataFolder, temporary: Path
+    ) -> None:
+        await build(store, ONE, entries(TEXTS))
+        (folder.root / "views").write_text("in the way: nothing can be made here")
+        room = temporary / f"surefind-views-{os.getuid()}"
+        room.mkdir(mode=0o700)
+        (room / "dead").mkdir()
+        (room / "dead.lock").touch()
+        index = await store.open(ONE)
+        assert await index.count() == 5
+        assert not (room / "dead").exists(), "what a killed reader left"
+        assert len(list(room.iterdir())) == 2, "a view and its lock"
+        await index.close()
+        assert list(room.iterdir()) == []
+
+    @pytest.mark.parametrize("kind", ["open to all", "a link", "a file"])
+    async def test_a_room_that_others_can_look_into_is_not_used(
+        self, store: IndexStore, folder: DataFolder, temporary: Path, kind: str
+    ) -> None:
+        await build(store, ONE, entries(TEXTS))
+        (folder.root / "views").write_text("in the way")
+        room, bait = temporary / f"surefind-views-{os.getuid()}", temporary / "bait"
+        (bait / "dead").mkdir(parents=True)
+        (bait / "dead.lock").touch()
+        if kind == "a link":
+            room.symlink_to(bait)
+        elif kind == "a file":
+            room.touch()
+        else:
+            room.mkdir()
+            room.chmod(0o777)
+        index = await store.open(ONE)
+        assert await index.count() == 5
+        await index.close()
+        assert (bait / "dead").exists()
+        assert not room.is_dir() or kind == "a link" or list(room.iterdir()) == []
+
+    async def test_on_a_full_disk_searching_goes_on_elsewhere_or_says_why_not(
+        self, store: IndexStore, folder: DataFolder, temporary: Path
+    ) -> None:
+        """The engine would be killed by a memory map that can't grow: so it is asked beforehand."""
+        await build(store, ONE, entries(TEXTS))
+        full = EdgeIndexStore(folder, free=lambda path: 0 if folder.root in path.parents else 2**40)
+        index = await full.open(ONE)
+        assert await index.count() == 5
+        assert not list((folder.root / "views").iterdir())
+        await index.close()
+        with pytest.raises(StoreError, match="free some space"):
+            await EdgeIndexStore(folder, free=lambda _: 0).open(ONE)
+
+    async def test_a_disk_without_room_is_refused_beforehand(self, folder: DataFolder) -> None:
+        store = EdgeIndexStore(folder, free=lambda _: 70 * 2**20)
+        await store.require_room(points=1, dimensions=DIMENSIONS)
+        with pytest.raises(StoreError, match="free some space"):
+            await store.require_room(points=1000, dimensions=DIMENSIONS)
+
+    async def test_a_damaged_index_is_a_store_error(
+        self, store: IndexStore, folder: DataFolder
+    ) -> None:
+        await build(store, ONE, entries(TEXTS))
+        for path in (folder.generation(ONE) / "index" / "segments").rglob("segment.json"):
+            path.write_text("{")
+        with pytest.raises(StoreError, match="vector index"):
+            await store.open(ONE)
+        assert not list((folder.root / "views").iterdir())
+
+    async def test_a_strange_payload_is_a_store_error(
+        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(
+            "surefind.adapters.qdrant_edge.to_payload", lambda _: {"heading_path": "text"}
+        )
+        await build(store, ONE, entries(TEXTS))
+        index = await store.open(ONE)
+        with pytest.raises(StoreError, match="payload"):
+            await index.payloads([record(0).chunk.point_id])
+        await index.close()
+
+    async def test_enough_points_are_indexed_and_found(self, folder: DataFolder) -> None:
+        """Past the engine's threshold a graph is built; what it finds is still right."""
+        store = EdgeIndexStore(folder)
+        generator = np.random.default_rng(1)
+        vectors = generator.standard_normal((6000, 512)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        writer = await store.create(ONE, 512, None)
+        terms = word_terms("word")
+        for start in range(0, 6000, 500):
+            await writer.upsert(
+                [IndexEntry(record(n), vectors[n], terms) for n in range(start, start + 500)]
+            )
+        assert await writer.finish() == 6000
+        index = await store.open(ONE)
+        for number in (0, 1234, 5999):
+            [answer] = await index.probe([DenseProbe(vectors[number], 1)])
+            assert answer.points[0] == record(number).chunk.point_id
+        await index.close()
