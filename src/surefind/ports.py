@@ -185,6 +185,13 @@ class VectorIndex(Protocol):
 
     async def count(self) -> int: ...
 
+    async def indexed(self) -> int:
+        """How many of the vectors are found by an approximate index; zero where each is looked at.
+
+        An estimate that is rather too low: what the vendor counts is not always the vectors alone.
+        """
+        ...
+
     async def close(self) -> None: ...
 
 

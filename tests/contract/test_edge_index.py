@@ -167,6 +167,7 @@ class TestEdge(IndexContract):
             )
         assert await writer.finish() == 6000
         index = await store.open(ONE)
+        assert await index.indexed() == 6000
         for number in (0, 1234, 5999):
             [answer] = await index.probe([DenseProbe(vectors[number], 1)])
             assert answer.points[0] == record(number).chunk.point_id

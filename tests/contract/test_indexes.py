@@ -127,6 +127,11 @@ class IndexContract:
         assert set(chosen.points) == wanted & among
         await index.close()
 
+    async def test_a_few_points_are_not_worth_an_approximate_index(
+        self, index: VectorIndex
+    ) -> None:
+        assert await index.indexed() == 0
+
     async def test_payloads_give_back_what_was_written(self, index: VectorIndex) -> None:
         wanted = [record(1).chunk.point_id, record(3).chunk.point_id]
         payloads = await index.payloads([*wanted, uuid4()])

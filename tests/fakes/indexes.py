@@ -94,6 +94,9 @@ class MemoryIndex:
     async def count(self) -> int:
         return len(self._entries)
 
+    async def indexed(self) -> int:
+        return 0
+
     async def close(self) -> None:
         pass
 

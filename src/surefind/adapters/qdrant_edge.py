@@ -173,6 +173,12 @@ class EdgeIndex:
         with _engine(self._source):
             return self._shard.count(edge.CountRequest(exact=True))
 
+    async def indexed(self) -> int:
+        """The engine adds up all vectors of a point: its terms are always indexed, and one more."""
+        with _engine(self._source):
+            told = self._shard.info()
+        return max(0, told.indexed_vectors_count - told.points_count)
+
     async def close(self) -> None:
         with _engine(self._source):
             self._shard.close()

@@ -165,6 +165,10 @@ class BreakingIndex:
         with self._breaker.watching(StoreError):
             return await self._index.count()
 
+    async def indexed(self) -> int:
+        with self._breaker.watching(StoreError):
+            return await self._index.indexed()
+
     async def close(self) -> None:
         await self._index.close()
 
