@@ -2,17 +2,22 @@
 
 import os
 import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+import qdrant_edge as edge
 
-from contract.index_contents import DIMENSIONS, ONE, TEXTS, build, entries
+from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
 from contract.test_indexes import IndexContract
 from fakes import WordEmbedder, record, word_terms
 from surefind.adapters.layout import DataFolder
-from surefind.adapters.qdrant_edge import EdgeIndexStore
+from surefind.adapters.qdrant_edge import EdgeIndex, EdgeIndexStore
 from surefind.errors import StoreError
+from surefind.model import AnyOf, Between
 from surefind.ports import DenseProbe, IndexEntry, IndexStore
 
 
@@ -157,18 +162,52 @@ class TestEdge(IndexContract):
         """Past the engine's threshold a graph is built; what it finds is still right."""
         store = EdgeIndexStore(folder)
         generator = np.random.default_rng(1)
-        vectors = generator.standard_normal((6000, 512)).astype(np.float32)
+        vectors = generator.standard_normal((1400, 2048)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        writer = await store.create(ONE, 512, None)
+        writer = await store.create(ONE, 2048, None)
         terms = word_terms("word")
-        for start in range(0, 6000, 500):
+        for start in range(0, 1400, 350):
             await writer.upsert(
-                [IndexEntry(record(n), vectors[n], terms) for n in range(start, start + 500)]
+                [IndexEntry(record(n), vectors[n], terms) for n in range(start, start + 350)]
             )
-        assert await writer.finish() == 6000
+        assert await writer.finish() == 1400
         index = await store.open(ONE)
-        assert await index.indexed() == 6000
-        for number in (0, 1234, 5999):
+        assert await index.indexed() == 1400
+        for number in (0, 777, 1399):
             [answer] = await index.probe([DenseProbe(vectors[number], 1)])
             assert answer.points[0] == record(number).chunk.point_id
         await index.close()
+
+
+class TestEdgeWithIndexesOfThePayload(IndexContract):
+    """As many points have: what a filter finds must be the same by index and by looking."""
+
+    @pytest.fixture
+    def store(self, folder: DataFolder) -> IndexStore:
+        return EdgeIndexStore(folder, worth_indexes=0)
+
+    async def test_the_keys_of_pages_have_indexes_too_also_in_the_next_generation(
+        self, store: IndexStore
+    ) -> None:
+        tagged = [
+            replace(
+                entry, record=replace(entry.record, attributes={"level": 3, "due": "2026-01-31"})
+            )
+            for entry in entries(TEXTS)
+        ]
+        await build(store, ONE, tagged)
+        await build(store, TWO, entries(["one more"], first=9), copy_of=ONE)
+        for ref in (ONE, TWO):
+            index = cast("EdgeIndex", await store.open(ref))
+            kinds = {
+                key: info.data_type for key, info in index._shard.info().payload_schema.items()
+            }
+            assert kinds["front_matter.level"] == edge.PayloadSchemaType.Float
+            assert kinds["front_matter.due"] == edge.PayloadSchemaType.Datetime
+            assert kinds["version"] == edge.PayloadSchemaType.Keyword
+            assert "chunk_id" not in kinds
+            vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
+            where = (AnyOf("level", (3,)), Between("due", lt=datetime(2026, 2, 1, tzinfo=UTC)))
+            [answer] = await index.probe([DenseProbe(vector, 9, where=where)])
+            assert len(answer.points) == 5
+            await index.close()

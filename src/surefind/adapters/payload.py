@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from surefind.errors import StoreError
-from surefind.model import FIELDS, Attribute, Chunk, ChunkRecord
+from surefind.model import FIELDS, Attribute, Chunk, ChunkRecord, Kind
 from surefind.text.urls import steps
 
 FRONT_MATTER = "front_matter"
@@ -18,6 +18,47 @@ FLAGS = {True: "true_fields", False: "false_fields"}
 """Which fields are true and which are false, by name: the embedded engine matches no booleans."""
 
 _OWN = frozenset(field.name for field in FIELDS)
+
+
+_ONE_CHUNK = frozenset({"chunk_id", "content_hash"})
+
+
+def indexed_keys() -> dict[str, Kind]:
+    """What is worth an index of its own, of all that every chunk can be filtered by.
+
+    Not what tells one chunk from all others: nobody searches in a single one.
+    """
+    kept = {
+        payload_key(field.name): field.kinds[0]
+        for field in FIELDS
+        if field.kinds[0] is not Kind.FLAG and field.name not in _ONE_CHUNK
+    }
+    return {**kept, **dict.fromkeys((*PATHS.values(), *FLAGS.values()), Kind.TEXT)}
+
+
+def indexed_attributes(attributes: Mapping[str, Attribute]) -> dict[str, Kind]:
+    """The same for a page's own keys. One key has one index: its first value says of which kind.
+
+    Flags are found by the names of those that are true or false, which have an index already.
+    """
+    found = {}
+    for name, value in attributes.items():
+        values = value if isinstance(value, tuple) else (value,)
+        first = next((one for one in values if not isinstance(one, bool)), None)
+        if first is not None:
+            found[payload_key(name)] = _kind_of(first)
+    return found
+
+
+def _kind_of(value: str | float) -> Kind:
+    """A date is rather asked for by a range than letter by letter."""
+    if not isinstance(value, str):
+        return Kind.NUMBER
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return Kind.TEXT
+    return Kind.DATE if "-" in value else Kind.TEXT  # 20260131 is a number to most
 
 
 def payload_key(field: str) -> str:
