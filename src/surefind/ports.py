@@ -292,6 +292,10 @@ class Catalog(Protocol):
         """The cleaned text that the chunks' offsets count in; UnknownDocument for no document."""
         ...
 
+    async def whole_document(self, source_path: str) -> Document:
+        """All that was put there; UnknownDocument for no document."""
+        ...
+
     def chunks(self) -> AsyncIterator[ChunkRecord]:
         """Every chunk, by source path and position, without holding them all in memory."""
         ...
@@ -376,6 +380,18 @@ class CatalogStore(Protocol):
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         """Hold the one writer's place; StoreBusy, naming the holder, when it is taken."""
         ...
+
+
+# --- archives ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPage:
+    """A document on its way from one store to another: its chunks, and one vector for each."""
+
+    document: Document
+    records: tuple[ChunkRecord, ...]
+    vectors: Matrix
 
 
 # --- the server -------------------------------------------------------------------------------

@@ -78,6 +78,11 @@ class CatalogContract:
         with pytest.raises(UnknownDocument, match="nowhere"):
             await catalog.document_text("docs/nowhere.md")
 
+    async def test_a_document_is_given_back_whole(self, catalog: Catalog) -> None:
+        assert await catalog.whole_document("docs/page.md") == document()
+        with pytest.raises(UnknownDocument, match="nowhere"):
+            await catalog.whole_document("docs/nowhere.md")
+
     async def test_documents_come_in_order_with_their_chunk_counts(self, catalog: Catalog) -> None:
         assert [(d.source_path, d.chunks) for d in await catalog.documents()] == [
             ("docs/a.md", 2),

@@ -129,6 +129,11 @@ class MemoryCatalog:
             raise UnknownDocument(f"there is no document {source_path!r}")
         return self._documents[source_path][0].text
 
+    async def whole_document(self, source_path: str) -> Document:
+        if source_path not in self._documents:
+            raise UnknownDocument(f"there is no document {source_path!r}")
+        return self._documents[source_path][0]
+
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         for record in self._records():
             yield record

@@ -47,6 +47,11 @@ _DOCUMENT = """
            (SELECT count(*) FROM chunk c WHERE c.source_path = d.source_path), attributes
     FROM document d
 """
+_WHOLE = """
+    SELECT source_path, url, slug, title, text, content_hash, version, locale, validator,
+           front_matter, attributes
+    FROM document
+"""
 
 
 class SqliteCatalogStore:
@@ -220,6 +225,26 @@ class SqliteCatalog:
         if not rows:
             raise UnknownDocument(f"there is no document {source_path!r}")
         return str(rows[0][0])
+
+    async def whole_document(self, source_path: str) -> Document:
+        rows = await self._rows(f"{_WHOLE} WHERE source_path = ?", source_path)
+        if not rows:
+            raise UnknownDocument(f"there is no document {source_path!r}")
+        *plain, validator, front_matter, attributes = rows[0]
+        source_path, url, slug, title, text, content_hash, version, locale = plain
+        return Document(
+            source_path,
+            url,
+            slug,
+            title,
+            text,
+            content_hash,
+            version,
+            locale,
+            validator,
+            json.loads(front_matter),
+            _attributes(attributes),
+        )
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         place: tuple[str, int] = ("", -1)

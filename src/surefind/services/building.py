@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from surefind.errors import StoreError
@@ -123,33 +124,41 @@ async def some_chunks(
         yield [records[point] for point in wanted]
 
 
-async def verify(
-    ref: GenerationRef,
-    points: int,
-    chunks: int,
-    tools: IngestTools,
-    calibration: Calibration | None,
-) -> Calibration | None:
-    """Both stores, opened as a reader opens them, hold the same chunks with the same texts.
+async def check_whole(
+    ref: GenerationRef, points: int, chunks: int, indexes: IndexStore, catalogs: CatalogStore
+) -> None:
+    """Both stores, opened as a reader opens them, hold the same chunks with the same texts."""
+    async with both_stores(ref, indexes, catalogs) as (index, catalog):
+        indexed, cataloged = await index.count(), await catalog.count()
+        if not points == indexed == chunks == cataloged:
+            raise StoreError(
+                f"generation {ref} is not whole: the index holds {indexed} points ({points} "
+                f"written), the catalog {cataloged} chunks ({chunks} written). It was not "
+                "published; run it again"
+            )
+        async for batch in all_chunks(catalog, _VERIFIED_AT_ONCE):
+            await _verify_batch(ref, index, batch)
 
-    What says how similar an answer is here: as it was, where that still fits.
-    """
-    index = await tools.index.open(ref)
+
+async def calibrated(
+    ref: GenerationRef, chunks: int, tools: IngestTools, before: Calibration | None
+) -> Calibration | None:
+    """What says how similar an answer is here: as it was, where that still fits."""
+    if still_fits(before, chunks):
+        return before
+    async with both_stores(ref, tools.index, tools.catalogs) as (index, catalog):
+        return await calibrate(index, catalog, tools.embedder)
+
+
+@asynccontextmanager
+async def both_stores(
+    ref: GenerationRef, indexes: IndexStore, catalogs: CatalogStore
+) -> AsyncIterator[tuple[VectorIndex, Catalog]]:
+    index = await indexes.open(ref)
     try:
-        catalog = await tools.catalogs.open(ref)
+        catalog = await catalogs.open(ref)
         try:
-            indexed, cataloged = await index.count(), await catalog.count()
-            if not points == indexed == chunks == cataloged:
-                raise StoreError(
-                    f"generation {ref} is not whole: the index holds {indexed} points ({points} "
-                    f"written), the catalog {cataloged} chunks ({chunks} written). It was not "
-                    "published; run it again"
-                )
-            async for batch in all_chunks(catalog, _VERIFIED_AT_ONCE):
-                await _verify_batch(ref, index, batch)
-            if still_fits(calibration, chunks):
-                return calibration
-            return await calibrate(index, catalog, tools.embedder)
+            yield index, catalog
         finally:
             await catalog.close()
     finally:

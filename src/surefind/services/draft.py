@@ -22,10 +22,11 @@ from surefind.services.building import (
     Progress,
     Report,
     all_chunks,
+    calibrated,
+    check_whole,
     fill,
     some_chunks,
     unpaid_tokens,
-    verify,
 )
 from surefind.services.filtering import fields_of
 from surefind.services.generations import drop
@@ -139,7 +140,8 @@ class Draft:
         report(Progress("verifying", 0))
         before = self._base.manifest
         known = before.calibration if before and before.embedder == fingerprint else None
-        calibration = await verify(ref, points, written, tools, known)
+        await check_whole(ref, points, written, tools.index, tools.catalogs)
+        calibration = await calibrated(ref, written, tools, known)
         manifest = Manifest(
             collection=ref.collection,
             number=ref.number,

@@ -13,6 +13,7 @@ from surefind.interfaces.cli import (
     inspect,
     keys,
     model,
+    moving,
     query,
     search,
     serve,
@@ -40,6 +41,8 @@ app.command("query")(query.query)
 app.command("validate")(validate.validate)
 app.command("serve")(serve.serve)
 app.add_typer(generations.app, name="generations")
+app.command("export")(moving.export)
+app.command("import")(moving.import_)
 app.add_typer(chunks.app, name="chunks")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")

@@ -1,0 +1,176 @@
+"""Moving a generation: out of its stores page by page, and into others as a generation of theirs.
+
+What moves is what can't be made again: documents, chunks, vectors. The words of the lexical leg are
+counted anew, by the rules that are in force where it arrives. Nothing is embedded.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from surefind.errors import StoreError
+from surefind.model import ChunkRecord, GenerationRef, LexicalSettings, Manifest
+from surefind.ports import (
+    Catalog,
+    CatalogStore,
+    CatalogWriter,
+    IndexEntry,
+    IndexStore,
+    IndexWriter,
+    MovedPage,
+    VectorIndex,
+)
+from surefind.services.building import Progress, Report, check_whole
+from surefind.services.generations import drop
+from surefind.services.lexical import TermReader, mean_on_grid
+
+Pages = Callable[[], AsyncIterator[MovedPage]]
+"""They may be asked for more than once."""
+
+_PAGES_AT_ONCE = 64
+_POINTS_AT_ONCE = 500
+
+
+async def pages_of(index: VectorIndex, catalog: Catalog) -> AsyncIterator[MovedPage]:
+    """Every document with its chunks and their vectors, in the order of the source paths."""
+    last: str | None = None
+    while documents := await catalog.documents(last, _PAGES_AT_ONCE):
+        for document in documents:
+            path = document.source_path
+            records = await catalog.document_chunks(path)
+            vectors = await index.vectors([record.chunk.point_id for record in records])
+            yield MovedPage(await catalog.whole_document(path), tuple(records), vectors)
+        last = documents[-1].source_path
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The stores that a generation moves into, and the rules by which words are counted there."""
+
+    index: IndexStore
+    catalogs: CatalogStore
+    terms: TermReader
+    version: str
+
+    async def receive(
+        self,
+        collection: str,
+        manifest: Manifest,
+        pages: Pages,
+        report: Report,
+    ) -> Manifest:
+        """Publish what comes as the collection's next generation: all of it, or nothing."""
+        async with self.catalogs.writing("ingest"):
+            await self.index.require_room(manifest.chunks, manifest.embedder.dimensions)
+            arrival = _Arrival(self, await self.catalogs.next_ref(collection), manifest)
+            try:
+                sealed = await arrival.build(pages, report)
+                await self.catalogs.point_to(sealed.ref)
+            except BaseException:
+                await arrival.clean_up()
+                raise
+            await self.index.published(sealed.ref)
+            return sealed
+
+
+class _Arrival:
+    """One generation on its way into its new stores."""
+
+    def __init__(self, stores: Destination, ref: GenerationRef, manifest: Manifest) -> None:
+        self._stores = stores
+        self._ref = ref
+        self._manifest = manifest
+        self._catalog: CatalogWriter | None = None
+        self._index: IndexWriter | None = None
+
+    async def build(self, pages: Pages, report: Report) -> Manifest:
+        stores, ref = self._stores, self._ref
+        follows = await stores.catalogs.current(ref.collection)
+        mean_terms = await self._mean_terms(pages)
+        self._catalog = catalog = await stores.catalogs.create(ref, None)
+        self._index = index = await stores.index.create(
+            ref, self._manifest.embedder.dimensions, None
+        )
+        await self._fill(catalog, index, pages(), mean_terms, report)
+        report(Progress("indexing", 0))
+        points = await index.finish()
+        self._index = None
+        written = await catalog.finish()
+        self._catalog = None
+        report(Progress("verifying", 0))
+        await check_whole(ref, points, written, stores.index, stores.catalogs)
+        sealed = replace(
+            self._manifest,
+            collection=ref.collection,
+            number=ref.number,
+            created_at=datetime.now(UTC),
+            surefind_version=stores.version,
+            lexical=LexicalSettings(stores.terms.name, mean_terms),
+            based_on=None,
+            follows=follows,
+            replaced=0,
+        )
+        await stores.catalogs.seal(sealed)
+        return sealed
+
+    async def _mean_terms(self, pages: Pages) -> float:
+        """It has to be known before the first weight is written."""
+        made = self._manifest.lexical
+        if not self._counts_anew:
+            return made.mean_terms
+        total = 0
+        async for page in pages():
+            total += sum(record.term_count for record in self._counted(page.records))
+        return mean_on_grid(total, self._manifest.chunks)
+
+    async def _fill(
+        self,
+        catalog: CatalogWriter,
+        index: IndexWriter,
+        pages: AsyncIterator[MovedPage],
+        mean_terms: float,
+        report: Report,
+    ) -> None:
+        terms, manifest = self._stores.terms, self._manifest
+        documents = chunks = 0
+        waiting: list[IndexEntry] = []
+        report(Progress("moving", 0, manifest.chunks))
+        async for page in pages:
+            records = self._counted(page.records)
+            await catalog.put(page.document, records)
+            waiting += [
+                IndexEntry(record, vector, terms.passage(record.chunk.passage, mean_terms))
+                for record, vector in zip(records, page.vectors, strict=True)
+            ]
+            documents, chunks = documents + 1, chunks + len(records)
+            if len(waiting) >= _POINTS_AT_ONCE:
+                await index.upsert(waiting)
+                waiting = []
+                report(Progress("moving", chunks, manifest.chunks))
+        if waiting:
+            await index.upsert(waiting)
+        if (documents, chunks) != (manifest.documents, manifest.chunks):
+            raise StoreError(
+                f"{documents} pages with {chunks} chunks came, and the manifest names "
+                f"{manifest.documents} with {manifest.chunks}; nothing was published"
+            )
+
+    @property
+    def _counts_anew(self) -> bool:
+        return self._manifest.lexical.analyzer != self._stores.terms.name
+
+    def _counted(self, records: Sequence[ChunkRecord]) -> list[ChunkRecord]:
+        if not self._counts_anew:
+            return list(records)
+        length = self._stores.terms.length
+        return [replace(record, term_count=length(record.chunk.passage)) for record in records]
+
+    async def clean_up(self) -> None:
+        """What was not published never happened."""
+        stores = self._stores
+        if self._index is not None:
+            await self._index.abandon()
+        if self._catalog is not None:
+            await self._catalog.abandon()
+        if await stores.catalogs.current(self._ref.collection) != self._ref.number:
+            await drop(self._ref, stores.index, stores.catalogs)

@@ -1,0 +1,265 @@
+"""A generation as a file, and into other stores."""
+
+import asyncio
+import json
+import zipfile
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefind.adapters.archive import Archive, write_archive
+from surefind.adapters.qdrant_edge import Bm25Analyzer
+from surefind.errors import FormatTooNew, InputError, StoreError, UnknownCollection
+from surefind.model import GenerationRef, Manifest, Mode
+from surefind.ports import MovedPage
+from surefind.services.building import Progress, both_stores
+from surefind.services.lexical import TermReader
+from surefind.services.moving import Destination, pages_of
+from unit.installation import PAGES, Crash, Installation
+
+FRONT = "---\nlevel: 3\ntags: [a, b]\n---\n# Größe\n\nwörds with ümlauts"
+ONE = GenerationRef("docs", 1)
+
+
+def quiet(_: Progress) -> None:
+    pass
+
+
+async def exported(home: Installation, path: Path) -> Manifest:
+    manifest = await home.catalogs.manifest(ONE)
+    async with both_stores(ONE, home.index, home.catalogs) as (index, catalog):
+        await write_archive(path, manifest, pages_of(index, catalog), lambda _: None)
+    return manifest
+
+
+def destination(home: Installation) -> Destination:
+    return Destination(home.index, home.catalogs, home.terms, "test")
+
+
+@pytest.fixture
+async def archive(tmp_path: Path) -> Path:
+    home = Installation(tmp_path / "here")
+    await home.ingest({**PAGES, "größe.md": FRONT, "empty.md": ""})
+    await exported(home, tmp_path / "docs.surefind")
+    await home.close()
+    return tmp_path / "docs.surefind"
+
+
+async def test_a_generation_arrives_elsewhere_as_it_was(tmp_path: Path, archive: Path) -> None:
+    here, there = Installation(tmp_path / "here"), Installation(tmp_path / "there")
+    opened = Archive(archive)
+    moved = await destination(there).receive("manual", opened.manifest, opened.pages, quiet)
+    assert (moved.collection, moved.number, moved.follows) == ("manual", 1, None)
+    before = await here.catalogs.manifest(ONE)
+    same = ("collection", "number", "created_at", "surefind_version", "based_on", "follows")
+    assert replace(moved, **{name: getattr(before, name) for name in same}) == before
+    for mode in Mode:
+        for where in ("installer", "ümlauts", "question"):
+            one = await here.search(where, mode=mode)
+            other = await there.search(where, mode=mode, collection="manual")
+            assert [(hit.record, hit.score) for hit in other.hits] == [
+                (hit.record, hit.score) for hit in one.hits
+            ]
+    for home, name in ((here, "docs"), (there, "manual")):
+        catalog = await home.catalogs.open(GenerationRef(name, 1))
+        page = await catalog.whole_document("docs/größe.md")
+        assert page.front_matter == {"level": 3, "tags": ["a", "b"]}
+        assert page.attributes == {"level": 3, "tags": ("a", "b")}
+        await catalog.close()
+        await home.close()
+
+
+async def test_what_readers_saw_before_can_be_gone_back_to(tmp_path: Path, archive: Path) -> None:
+    there = Installation(tmp_path / "there")
+    await there.ingest({"other.md": "# Other\n\nsomething else"})
+    opened = Archive(archive)
+    moved = await destination(there).receive("docs", opened.manifest, opened.pages, quiet)
+    assert (moved.number, moved.follows) == (2, 1)
+    assert "docs/guide/a.md" in await there.texts()
+    await there.generations.rollback()
+    assert list(await there.texts()) == ["docs/other.md"]
+    await there.close()
+
+
+async def test_words_are_counted_anew_where_other_rules_are_in_force(
+    tmp_path: Path, archive: Path
+) -> None:
+    class OtherRules(TermReader):
+        @property
+        def name(self) -> str:
+            return "other"
+
+    there = Installation(tmp_path / "there", terms=OtherRules(Bm25Analyzer()))
+    opened = Archive(archive)
+    moved = await destination(there).receive("docs", opened.manifest, opened.pages, quiet)
+    assert moved.lexical.analyzer == "other"
+    assert moved.lexical.mean_terms == opened.manifest.lexical.mean_terms
+    found = await there.search("installer", mode=Mode.LEXICAL)
+    assert found.hits[0].record.chunk.source_path == "docs/guide/a.md"
+    await there.close()
+
+
+@pytest.mark.parametrize("crash_at", [1, 2, 3])
+async def test_a_crash_on_the_way_leaves_nothing(
+    tmp_path: Path, archive: Path, crash_at: int
+) -> None:
+    there, opened, seen = Installation(tmp_path / "there"), Archive(archive), 0
+
+    def report(_: Progress) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == crash_at:
+            raise Crash
+
+    with pytest.raises(Crash):
+        await destination(there).receive("docs", opened.manifest, opened.pages, report)
+    assert await there.catalogs.current("docs") is None
+    assert await there.catalogs.unfinished("docs") == []
+    with pytest.raises(UnknownCollection):
+        await there.search("installer")
+    moved = await destination(there).receive("docs", opened.manifest, opened.pages, quiet)
+    assert moved.chunks == opened.manifest.chunks
+    await there.close()
+
+
+async def test_pages_that_are_missing_or_broken_are_not_published(
+    tmp_path: Path, archive: Path
+) -> None:
+    there, opened = Installation(tmp_path / "there"), Archive(archive)
+
+    async def all_but_one() -> AsyncIterator[MovedPage]:
+        pages = [page async for page in opened.pages()]
+        for page in pages[1:]:
+            yield page
+
+    async def not_a_number() -> AsyncIterator[MovedPage]:
+        async for page in opened.pages():
+            yield replace(page, vectors=np.full_like(page.vectors, np.nan))
+
+    for pages, reason in ((all_but_one, "the manifest names"), (not_a_number, "not finite")):
+        with pytest.raises(StoreError, match=reason):
+            await destination(there).receive("docs", opened.manifest, pages, quiet)
+        assert await there.catalogs.current("docs") is None
+    await there.close()
+
+
+def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    change(files)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def other_byte(files: dict[str, bytes]) -> None:
+    content = files["pages/000000.f32"]
+    files["pages/000000.f32"] = bytes([content[0] ^ 1]) + content[1:]
+
+
+def longer(files: dict[str, bytes]) -> None:
+    files["manifest.json"] += b" " * 100
+
+
+def without_contents(files: dict[str, bytes]) -> None:
+    del files["contents.json"]
+
+
+def without_vectors(files: dict[str, bytes]) -> None:
+    del files["pages/000000.f32"]
+
+
+def without_manifest(files: dict[str, bytes]) -> None:
+    contents = json.loads(files["contents.json"])
+    del contents["files"]["manifest.json"]
+    files["contents.json"] = json.dumps(contents).encode()
+
+
+def strange_contents(files: dict[str, bytes]) -> None:
+    files["contents.json"] = b'{"format": 1, "files": [1, 2]}'
+
+
+def no_json(files: dict[str, bytes]) -> None:
+    files["contents.json"] = b"{"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (other_byte, "pages/000000.f32 is not what was exported"),
+        (longer, "manifest.json is not what was exported"),
+        (without_contents, "cut short"),
+        (without_vectors, "cut short"),
+        (without_manifest, "no manifest"),
+        (strange_contents, "no archive of surefind"),
+        (no_json, "no archive of surefind"),
+    ],
+)
+async def test_a_damaged_archive_is_refused_before_anything_is_written(
+    archive: Path, change: Callable[[dict[str, bytes]], None], reason: str
+) -> None:
+    with pytest.raises(InputError, match=reason):
+        Archive(rewritten(archive, change))
+
+
+async def test_a_newer_archive_asks_for_a_newer_surefind(archive: Path) -> None:
+    def newer(files: dict[str, bytes]) -> None:
+        files["contents.json"] = files["contents.json"].replace(b'"format": 1', b'"format": 2')
+
+    with pytest.raises(FormatTooNew, match="upgrade"):
+        Archive(rewritten(archive, newer))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no archive at all", None])
+def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "x.surefind"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"x\.surefind"):
+        Archive(path)
+    with pytest.raises(InputError, match="there is no file"):
+        Archive(tmp_path / "nowhere")
+
+
+async def test_every_byte_that_is_cut_off_is_noticed(archive: Path) -> None:
+    whole = archive.read_bytes()
+    for length in range(0, len(whole), max(1, len(whole) // 60)):
+        archive.write_bytes(whole[:length])
+        with pytest.raises(InputError):
+            Archive(archive)
+
+
+async def test_other_vectors_than_chunks_are_refused(tmp_path: Path) -> None:
+    home = Installation(tmp_path / "here")
+    await home.ingest(PAGES)
+    manifest = await home.catalogs.manifest(ONE)
+    wider = replace(manifest, embedder=replace(manifest.embedder, dimensions=33))
+    path = tmp_path / "wrong.surefind"
+    async with both_stores(ONE, home.index, home.catalogs) as (index, catalog):
+        await write_archive(path, wider, pages_of(index, catalog), lambda _: None)
+    with pytest.raises(InputError, match="other vectors than chunks"):
+        _ = [page async for page in Archive(path).pages()]
+    await home.close()
+
+
+async def test_an_export_that_fails_leaves_what_was_there(tmp_path: Path, archive: Path) -> None:
+    before = archive.read_bytes()
+    manifest = Archive(archive).manifest
+
+    async def failing() -> AsyncIterator[MovedPage]:
+        async for page in Archive(archive).pages():
+            yield page
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await write_archive(archive, manifest, failing(), lambda _: None)
+    assert archive.read_bytes() == before
+    assert [path.name for path in tmp_path.glob("*.surefind*")] == [archive.name]
+    with pytest.raises(StoreError, match="can't be written"):
+        await write_archive(tmp_path / "no" / "x", manifest, failing(), lambda _: None)
