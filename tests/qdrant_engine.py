@@ -9,7 +9,7 @@ from typing import Any
 
 import qdrant_edge as edge
 
-from qdrant_filters import BadRequest, Filters, checked_id, unindexed
+from qdrant_filters import BadRequest, Filters, canonical, checked_id, unindexed
 
 Json = Any
 _HNSW = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10000, "max_indexing_threads": 0}
@@ -24,16 +24,7 @@ _OPTIMIZERS = {
     "max_optimization_threads": None,
 }
 _PARAMS = ("shard_number", "replication_factor", "write_consistency_factor", "on_disk_payload")
-_INDEXES = {
-    "keyword": edge.PayloadSchemaType.Keyword,
-    "integer": edge.PayloadSchemaType.Integer,
-    "float": edge.PayloadSchemaType.Float,
-    "bool": edge.PayloadSchemaType.Bool,
-    "datetime": edge.PayloadSchemaType.Datetime,
-    "uuid": edge.PayloadSchemaType.Uuid,
-    "text": edge.PayloadSchemaType.Text,
-    "geo": edge.PayloadSchemaType.Geo,
-}
+_INDEXES = {"keyword", "integer", "float", "bool", "datetime", "uuid", "text", "geo"}
 
 
 class Collection:
@@ -79,11 +70,15 @@ class Collection:
             "segments_count": told.segments_count,
             "config": self.config,
             "payload_schema": {
-                name: {**schema, "points": told.payload_schema[name].points}
-                for name, schema in self._schema.items()
+                key: {**schema, "points": self._holding(key)}
+                for key, schema in self._schema.items()
             },
             "update_queue": {"length": 0},
         }
+
+    def _holding(self, key: str) -> int:
+        empty = edge.Filter(must_not=[edge.IsEmptyCondition(key)])
+        return self._shard.count(edge.CountRequest(exact=True, filter=empty))
 
     def change(self, wanted: Json) -> None:
         """What was put off is done now: the engine builds its graph when it is told to."""
@@ -135,21 +130,28 @@ class Collection:
         kind = schema if isinstance(schema, str) else schema["type"]
         if kind not in _INDEXES:
             raise BadRequest(f"Format error in JSON body: unknown variant `{kind}`")
-        done = self._update(
-            edge.UpdateOperation.create_field_index(body["field_name"], _INDEXES[kind])
-        )
+        if kind == "text":  # the others make answers faster, and no different
+            made = edge.UpdateOperation.create_field_index(
+                body["field_name"], edge.PayloadSchemaType.Text
+            )
+            self._update(made)
         params = {} if isinstance(schema, str) else {"params": schema}
-        self._schema[body["field_name"]] = {"data_type": kind, **params}
-        return done
+        self._schema[canonical(body["field_name"])] = {"data_type": kind, **params}
+        return self._done()
 
     def delete_index(self, name: str) -> Json:
-        self._schema.pop(name, None)
-        return self._update(edge.UpdateOperation.delete_field_index(name))
+        schema = self._schema.pop(canonical(name), None)
+        if schema and schema["data_type"] == "text":
+            self._update(edge.UpdateOperation.delete_field_index(name))
+        return self._done()
 
     def _update(self, operation: edge.UpdateOperation) -> Json:
         with self._lock:
             self._shard.update(operation)
-            return {"operation_id": next(self._operations), "status": "completed"}
+            return self._done()
+
+    def _done(self) -> Json:
+        return {"operation_id": next(self._operations), "status": "completed"}
 
     # --- reading ------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Qdrant's filters, as its REST interface writes them, in the words of the embedded engine."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
@@ -133,17 +134,25 @@ def values_at(payload: Json, key: str) -> Iterator[Json]:
     yield from _descend(payload, steps)
 
 
-def _steps(key: str) -> Iterator[str]:
+def _steps(key: str, *, members: bool = False) -> Iterator[str]:
     part, quoted = "", False
     for letter in key:
         if letter == '"':
             quoted = not quoted
         elif letter == "." and not quoted:
-            yield part.removesuffix("[]")
+            yield part if members else part.removesuffix("[]")
             part = ""
         else:
             part += letter
-    yield part.removesuffix("[]")
+    yield part if members else part.removesuffix("[]")
+
+
+def canonical(key: str) -> str:
+    """As a server writes it: in quotes only where they are needed."""
+    plain = re.compile(r"[A-Za-z0-9_-]+(\[\d*\])?")
+    return ".".join(
+        step if plain.fullmatch(step) else f'"{step}"' for step in _steps(key, members=True)
+    )
 
 
 def _descend(value: Json, steps: list[str]) -> Iterator[Json]:
@@ -159,7 +168,7 @@ def _descend(value: Json, steps: list[str]) -> Iterator[Json]:
 def unindexed(written: Json, schema: Mapping[str, Json]) -> tuple[str, set[str]] | None:
     """The first key that a filter asks for and no index knows, and the kinds that would do."""
     for condition in _leaves(written):
-        key, wanted = condition["key"], _wanted_index(condition)
+        key, wanted = canonical(condition["key"]), _wanted_index(condition)
         if wanted and (key not in schema or schema[key]["data_type"] not in wanted):
             return key, wanted
     return None
