@@ -8,7 +8,6 @@ import json
 import os
 import re
 import socket
-import ssl
 import struct
 import tempfile
 import threading
@@ -124,14 +123,15 @@ class Service:
     def meeting(self, request: Request) -> Iterator[Trouble]:
         with self._lock:
             self.requests.append(request)
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
             trouble = self._next_trouble(request.line)
+            counted = 0 if trouble.silent else 1  # that one stays for ever
+            self._at_once += counted
+            self.most_at_once = max(self.most_at_once, self._at_once)
         try:
             yield trouble
         finally:
             with self._lock:
-                self._at_once -= 1
+                self._at_once -= counted
 
     def _next_trouble(self, line: str) -> Trouble:
         for number, trouble in enumerate(self.troubles):
@@ -353,15 +353,10 @@ def _failed(reason: str) -> Json:
 
 
 @contextmanager
-def serve(
-    key: str | None = None, reading_key: str | None = None, tls: ssl.SSLContext | None = None
-) -> Iterator[Service]:
+def serve(key: str | None = None, reading_key: str | None = None) -> Iterator[Service]:
     server = _Server(("127.0.0.1", 0), _Handler)
     server.closing = threading.Event()
-    if tls is not None:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-    scheme = "https" if tls else "http"
-    url = f"{scheme}://127.0.0.1:{server.server_address[1]}"
+    url = f"http://127.0.0.1:{server.server_address[1]}"
     with tempfile.TemporaryDirectory(prefix="surefind-qdrant-") as folder:
         server.service = Service(url, Path(folder), key, reading_key)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

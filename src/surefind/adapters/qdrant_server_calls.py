@@ -58,11 +58,14 @@ _STATUSES = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the server is. `timeout_s` is how long a search's request may take."""
+    """Where the server is. `timeout_s` is how long a search's request may take.
+
+    With a `grpc_port`, points travel by gRPC.
+    """
 
     url: str
     api_key: str | None = None
-    grpc: bool = False
+    grpc_port: int | None = None
     timeout_s: float = 10.0
 
 
@@ -197,7 +200,8 @@ class QdrantServer:
                 self._client = AsyncQdrantClient(
                     url=self._place.url,
                     api_key=self._key,
-                    prefer_grpc=self._place.grpc,
+                    prefer_grpc=self._place.grpc_port is not None,
+                    grpc_port=self._place.grpc_port or 0,
                     timeout=math.ceil(WRITE_TIMEOUT_S),
                     check_compatibility=False,  # it would be a warning, in a thread of its own
                     limits=httpx.Limits(
