@@ -156,6 +156,39 @@ class Settings(BaseSettings):
     )
     log_queries: bool = Field(default=False, description="Whether the log tells what was asked")
 
+    qdrant_prefix: str = Field(
+        "",
+        pattern=r"^[A-Za-z0-9_-]{0,100}$",
+        description="What the names of collections in a Qdrant server begin with",
+    )
+    qdrant_grpc_port: int | None = Field(
+        None, ge=1, le=65535, description="The Qdrant server's port for gRPC, to speak it"
+    )
+    qdrant_timeout_s: float = Field(
+        10, gt=0, description="How long the Qdrant server may take to answer a search"
+    )
+    qdrant_shards: int = Field(
+        1, ge=1, le=1024, description="How many shards a collection of the Qdrant server has"
+    )
+    qdrant_replicas: int = Field(
+        1, ge=1, le=64, description="How many nodes of the Qdrant server hold each shard"
+    )
+    qdrant_write_consistency: int = Field(
+        1, ge=1, le=64, description="How many replicas must have taken a write"
+    )
+    qdrant_on_disk: bool = Field(
+        default=False, description="Whether the Qdrant server leaves vectors on disk"
+    )
+    qdrant_quantization: Literal["none", "scalar", "binary"] = Field(
+        "none", description="How the Qdrant server makes vectors smaller for searching"
+    )
+    qdrant_oversampling: float | None = Field(
+        None, ge=1, le=100, description="How many times as many candidates small vectors give"
+    )
+    qdrant_indexing_timeout_s: float = Field(
+        3600, gt=0, description="How long the Qdrant server may take to index a generation"
+    )
+
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
     cohere_api_key: SecretStr | None = Field(None, validation_alias="COHERE_API_KEY")
@@ -230,7 +263,6 @@ class Settings(BaseSettings):
     def unused_services(self) -> list[str]:
         """Services that are configured, but that this version does not use yet."""
         names = {
-            "QDRANT_URL": self.qdrant_url,
             "DATABASE_URL": self.database_url,
         }
         return [name for name, value in names.items() if value is not None]

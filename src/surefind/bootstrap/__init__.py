@@ -65,7 +65,7 @@ class Application:
 
     @cached_property
     def index(self) -> IndexStore:
-        return index_store(self.settings, self._folder)
+        return index_store(self.settings, self._folder, self.catalogs, self._notify)
 
     @cached_property
     def catalogs(self) -> CatalogStore:
