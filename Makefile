@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory bench-http lock clean
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory bench-http bench-upload lock clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ bench-memory: $(VENV)/dev model  ## Memory of an ingest, for a source and ten ti
 
 bench-http: $(VENV)/dev model  ## The service under load, beside the library
 	@$(BIN)/python bench/service.py
+
+bench-upload: $(VENV)/dev  ## Bulk upload into a Qdrant server, beside a bare client
+	@$(BIN)/python bench/upload.py
 
 lock:  ## Recompile requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)

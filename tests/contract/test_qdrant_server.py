@@ -311,7 +311,9 @@ async def test_the_shape_of_a_collection_is_as_it_was_wished_for(
     content = _random(300)
     await build(store, ONE, content)
     async with bench.client() as client:
-        config = (await client.get_collection(bench.name(ONE))).config
+        info = await client.get_collection(bench.name(ONE))
+    config = info.config
+    assert "on_disk=True" in str(info.payload_schema["url"].params)
     assert isinstance(config.params.vectors, dict)
     dense = config.params.vectors["dense"]
     assert dense.on_disk

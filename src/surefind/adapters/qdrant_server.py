@@ -182,10 +182,10 @@ class QdrantIndexStore:
 
         await self._server.write(create)
         if not marked:
-            await create_index(self._server, name, mark_key(owner), _NEVER_FILLED)
+            await create_index(self._server, name, mark_key(owner), _NEVER_FILLED, shape)
         indexes = own_indexes().items()
         await asyncio.gather(
-            *(create_index(self._server, name, key, kind) for key, kind in indexes)
+            *(create_index(self._server, name, key, kind, shape) for key, kind in indexes)
         )
 
     # --- the alias ----------------------------------------------------------------------------

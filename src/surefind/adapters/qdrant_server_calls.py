@@ -30,6 +30,7 @@ URL_SETTING, KEY_SETTING = "QDRANT_URL", "QDRANT_API_KEY"
 OLDEST: Version = (1, 15)
 FEATURES: dict[str, Version] = {
     "datetime indexes": (1, 8),
+    "payload indexes on disk": (1, 11),
     "queries in batches": (1, 10),
     "sparse vectors weighed by rarity": (1, 10),
     "strict mode": (1, 13),

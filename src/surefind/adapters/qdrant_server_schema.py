@@ -127,6 +127,23 @@ def made_by(info: models.CollectionInfo) -> str | None:
 
 # --- indexes of the payload -------------------------------------------------------------------
 
+_ON_DISK: dict[models.PayloadSchemaType, models.PayloadSchemaParams] = {
+    _SCHEMA.KEYWORD: models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True),
+    _SCHEMA.INTEGER: models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, on_disk=True),
+    _SCHEMA.FLOAT: models.FloatIndexParams(type=models.FloatIndexType.FLOAT, on_disk=True),
+    _SCHEMA.DATETIME: models.DatetimeIndexParams(
+        type=models.DatetimeIndexType.DATETIME, on_disk=True
+    ),
+}
+
+
+def index_params(
+    kind: models.PayloadSchemaType, shape: CollectionShape
+) -> models.PayloadSchemaType | models.PayloadSchemaParams:
+    """Words, addresses and paths together are larger than a small vector: with it, on disk."""
+    return _ON_DISK[kind] if shape.on_disk else kind
+
+
 _KINDS = {
     Kind.TEXT: _SCHEMA.KEYWORD,
     Kind.PATH: _SCHEMA.KEYWORD,

@@ -22,6 +22,7 @@ from surefind.adapters.qdrant_server_schema import (
     MAX_FRONT_MATTER_INDEXES,
     CollectionShape,
     front_matter_indexes,
+    index_params,
 )
 from surefind.adapters.retrying import Notify
 from surefind.errors import StoreChanged, StoreError, StoreUnreachable
@@ -153,7 +154,7 @@ class QdrantIndexWriter:
                     "can be filtered by, but have no index in the Qdrant server"
                 )
             if self._room_for_indexes >= 0:
-                await create_index(self._server, self._name, key, kind)
+                await create_index(self._server, self._name, key, kind, self._shape)
 
     # --- the end ------------------------------------------------------------------------------
 
@@ -214,9 +215,14 @@ class QdrantIndexWriter:
 
 
 async def create_index(
-    server: QdrantServer, name: str, key: str, kind: models.PayloadSchemaType
+    server: QdrantServer,
+    name: str,
+    key: str,
+    kind: models.PayloadSchemaType,
+    shape: CollectionShape,
 ) -> None:
-    await server.write(lambda client: client.create_payload_index(name, key, kind), name)
+    params = index_params(kind, shape)
+    await server.write(lambda client: client.create_payload_index(name, key, params), name)
 
 
 async def _page(
