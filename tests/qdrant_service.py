@@ -25,6 +25,7 @@ from qdrant_filters import BadRequest
 
 REAL_URL = os.environ.get("SUREFIND_TEST_QDRANT_URL")
 REAL_KEY = os.environ.get("SUREFIND_TEST_QDRANT_API_KEY")
+REAL_GRPC_PORT = os.environ.get("SUREFIND_TEST_QDRANT_GRPC_PORT")
 VERSION = "1.18.0"
 Json = Any
 _OPEN_TO_ALL = {"/", "/healthz", "/livez", "/readyz"}
@@ -140,6 +141,21 @@ class Service:
         if self.always is not None and re.search(self.always.on, line):
             return self.always
         return Trouble()
+
+    def respond(self, request: Request) -> tuple[int, Json]:
+        if request.path == "/":
+            title = "qdrant - vector search engine"
+            return 200, {"title": title, "version": self.version, "commit": "0"}
+        if request.path in _OPEN_TO_ALL:
+            return 200, "healthz check passed"
+        try:
+            return 200, {"result": self.answer(request), "status": "ok", "time": 0.0}
+        except Failure as failure:
+            return failure.status, _failed(str(failure))
+        except BadRequest as error:
+            return 400, _failed(str(error))
+        except Exception as error:  # noqa: BLE001 - the engine's own are nothing more special
+            return 400, _failed(f"Wrong input: {error}")
 
     def answer(self, request: Request) -> Json:
         self._check_key(request)
@@ -299,25 +315,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(trouble.status, _failed(f"Service internal error: {key}"), trouble)
             else:
                 server.closing.wait(trouble.delay_s)
-                status, answer = self._answer(server.service, request)
+                status, answer = server.service.respond(request)
                 self._send(trouble.status if trouble.late else status, answer, trouble)
 
     do_GET = do_PUT = do_POST = do_PATCH = do_DELETE = _handle  # noqa: N815 - the library's names
-
-    def _answer(self, service: Service, request: Request) -> tuple[int, Json]:
-        if request.path == "/":
-            title = "qdrant - vector search engine"
-            return 200, {"title": title, "version": service.version, "commit": "0"}
-        if request.path in _OPEN_TO_ALL:
-            return 200, "healthz check passed"
-        try:
-            return 200, {"result": service.answer(request), "status": "ok", "time": 0.0}
-        except Failure as failure:
-            return failure.status, _failed(str(failure))
-        except BadRequest as error:
-            return 400, _failed(str(error))
-        except Exception as error:  # noqa: BLE001 - the engine's own are nothing more special
-            return 400, _failed(f"Wrong input: {error}")
 
     def _send(self, status: int, answer: Json, trouble: Trouble) -> None:
         text = answer if isinstance(answer, str) else json.dumps(answer)

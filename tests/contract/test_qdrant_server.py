@@ -36,40 +36,38 @@ class Bench:
         self.told: list[str] = []
 
     def store(
-        self, owner: str = MINE, shape: CollectionShape | None = None, prefix: str | None = None
+        self,
+        owner: str = MINE,
+        shape: CollectionShape | None = None,
+        grpc_port: int | None = None,
     ) -> QdrantIndexStore:
         async def named() -> str:
             return owner
 
-        place = Place(self.address.url, self.address.key, timeout_s=30)
-        return QdrantIndexStore(
-            place,
-            Conduct(self.told.append),
-            named,
-            shape,
-            prefix=self.prefix if prefix is None else prefix,
-        )
+        place = Place(self.address.url, self.address.key, grpc_port, timeout_s=30)
+        conduct = Conduct(self.told.append)
+        return QdrantIndexStore(place, conduct, named, shape, prefix=self.prefix)
+
+    async def clear(self) -> None:
+        async with self.client() as client:
+            for held in (await client.get_collections()).collections:
+                if held.name.startswith(self.prefix):
+                    await client.delete_collection(held.name)
 
     def name(self, ref: object) -> str:
         return f"{self.prefix}{ref}"
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[AsyncQdrantClient]:
-        async with _client(self.address) as client:
+        # As a header: given as a key, the client warns of it over http, which is fine here.
+        headers = {"api-key": self.address.key} if self.address.key else {}
+        client = AsyncQdrantClient(
+            url=self.address.url, headers=headers, check_compatibility=False, timeout=30
+        )
+        try:
             yield client
-
-
-@asynccontextmanager
-async def _client(address: Address) -> AsyncIterator[AsyncQdrantClient]:
-    # A bearer token instead of the key: the client warns of a key over http, which is fine here.
-    headers = {"api-key": address.key} if address.key else {}
-    client = AsyncQdrantClient(
-        url=address.url, headers=headers, check_compatibility=False, timeout=30
-    )
-    try:
-        yield client
-    finally:
-        await client.close()
+        finally:
+            await client.close()
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +80,7 @@ def address() -> Iterator[Address]:
 async def bench(address: Address) -> AsyncIterator[Bench]:
     made = Bench(address)
     yield made
-    async with _client(address) as client:
-        for held in (await client.get_collections()).collections:
-            if held.name.startswith(made.prefix):
-                await client.delete_collection(held.name)
+    await made.clear()
 
 
 @pytest.fixture
