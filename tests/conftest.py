@@ -1,12 +1,13 @@
 """Fixtures that every suite may use."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+from postgres_service import PostgresService, running
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import locate
@@ -57,3 +58,16 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresService]:
+    with running() as service:
+        yield service
+
+
+@pytest.fixture
+def schema(postgres: PostgresService) -> Iterator[str]:
+    """A name for the catalog's schema; what was made under it is dropped afterwards."""
+    with postgres.schema() as name:
+        yield name

@@ -7,7 +7,10 @@ from uuid import uuid4
 import pytest
 
 from fakes import NOW, MemoryCatalogStore, document, record
+from postgres_service import PostgresService
 from surefind.adapters.layout import DataFolder
+from surefind.adapters.postgres import PostgresCatalogStore
+from surefind.adapters.postgres_connection import Database
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.errors import InputError, StoreBusy, StoreError, UnknownDocument, UnknownGeneration
 from surefind.model import (
@@ -210,6 +213,16 @@ class TestMemoryCatalog(CatalogContract):
     @pytest.fixture
     def store(self) -> CatalogStore:
         return MemoryCatalogStore()
+
+
+class TestPostgres(CatalogContract):
+    """What it does in addition is in test_postgres.py."""
+
+    @pytest.fixture
+    async def store(self, postgres: PostgresService, schema: str) -> AsyncIterator[CatalogStore]:
+        store = PostgresCatalogStore(Database(postgres.url, schema))
+        yield store
+        await store.close()
 
 
 class TestSqlite(CatalogContract):

@@ -32,6 +32,15 @@ FORMAT = 1
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
+def check_name(collection: str) -> None:
+    """InputError where it is no name for a collection, in whatever store."""
+    if not _NAME.fullmatch(collection):
+        raise InputError(
+            f"{collection!r} is no name for a collection: use 1 to 63 of a-z, 0-9, - and _, "
+            "beginning with a letter or a digit"
+        )
+
+
 class DataFolder:
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -91,11 +100,7 @@ class DataFolder:
             raise StoreError(f"{path} can't be read ({error}); restore it") from error
 
     def collection(self, name: str) -> Path:
-        if not _NAME.fullmatch(name):
-            raise InputError(
-                f"{name!r} is no name for a collection: use 1 to 63 of a-z, 0-9, - and _, "
-                "beginning with a letter or a digit"
-            )
+        check_name(name)
         return self.root / "collections" / name
 
     def generation(self, ref: GenerationRef) -> Path:

