@@ -325,17 +325,8 @@ class CatalogWriter(Catalog, Protocol):
     async def abandon(self) -> None: ...
 
 
-class CatalogStore(Protocol):
-    """Catalogs, manifests, and the pointer that says which generation readers see."""
-
-    async def identity(self) -> str:
-        """Tells this body of catalogs from all others: hexadecimal digits, kept with it for good.
-
-        An index that several share by one server knows by it whose collections are whose.
-        """
-        ...
-
-    async def collections(self) -> list[str]: ...
+class PublishedCatalogs(Protocol):
+    """What readers ask of a catalog store."""
 
     async def current(self, collection: str) -> int | None:
         """The number of the generation that readers see; None where nothing was published."""
@@ -348,6 +339,21 @@ class CatalogStore(Protocol):
     async def manifest(self, ref: GenerationRef) -> Manifest:
         """Raises UnknownGeneration when there is none."""
         ...
+
+    async def open(self, ref: GenerationRef) -> Catalog: ...
+
+
+class CatalogStore(PublishedCatalogs, Protocol):
+    """Catalogs, manifests, and the pointer that says which generation readers see."""
+
+    async def identity(self) -> str:
+        """Tells this body of catalogs from all others: hexadecimal digits, kept with it for good.
+
+        An index that several share by one server knows by it whose collections are whose.
+        """
+        ...
+
+    async def collections(self) -> list[str]: ...
 
     async def manifests(self, collection: str) -> list[Manifest]:
         """Every complete generation, oldest first."""
@@ -365,8 +371,6 @@ class CatalogStore(Protocol):
 
     async def create(self, ref: GenerationRef, copy_of: GenerationRef | None) -> CatalogWriter: ...
 
-    async def open(self, ref: GenerationRef) -> Catalog: ...
-
     async def seal(self, manifest: Manifest) -> None:
         """Write the manifest: from now on the generation is complete, though not yet current."""
         ...
@@ -380,6 +384,8 @@ class CatalogStore(Protocol):
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         """Hold the one writer's place; StoreBusy, naming the holder, when it is taken."""
         ...
+
+    async def close(self) -> None: ...
 
 
 # --- archives ---------------------------------------------------------------------------------

@@ -188,6 +188,20 @@ class Settings(BaseSettings):
     qdrant_indexing_timeout_s: float = Field(
         3600, gt=0, description="How long the Qdrant server may take to index a generation"
     )
+    database_schema: str = Field(
+        "surefind",
+        pattern=r"^[a-z_][a-z0-9_]{0,62}$",
+        description="The schema of the catalog's tables, where DATABASE_URL is set",
+    )
+    database_pool_size: int = Field(
+        10, ge=1, le=1000, description="How many connections to the database may be open at once"
+    )
+    database_connect_timeout_s: float = Field(
+        5, gt=0, description="How long connecting to the database may take"
+    )
+    database_timeout_s: float = Field(
+        5, gt=0, description="How long the database may take to answer, or to be free"
+    )
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
@@ -258,14 +272,6 @@ class Settings(BaseSettings):
     @property
     def chunker(self) -> ChunkerSettings:
         return ChunkerSettings(max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens)
-
-    @property
-    def unused_services(self) -> list[str]:
-        """Services that are configured, but that this version does not use yet."""
-        names = {
-            "DATABASE_URL": self.database_url,
-        }
-        return [name for name, value in names.items() if value is not None]
 
     @property
     def idle_keys(self) -> list[str]:

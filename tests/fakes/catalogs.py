@@ -81,6 +81,9 @@ class MemoryCatalogStore:
     async def writing(self, purpose: str) -> AsyncIterator[None]:
         yield
 
+    async def close(self) -> None:
+        pass
+
 
 class MemoryCatalog:
     def __init__(

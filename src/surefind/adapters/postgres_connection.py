@@ -7,8 +7,10 @@ our own clock, since a setting of the session would stay behind in a pooler's se
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
+import re
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -44,7 +46,7 @@ logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 class Limits:
     pool_size: int = 10
     connect_timeout_s: float = 5.0
-    timeout_s: float = 10.0
+    timeout_s: float = 5.0
 
 
 class Database:
@@ -58,6 +60,13 @@ class Database:
         self._in_use = 0
         self._waiting: dict[asyncio.Task[Connection], BaseException | None] = {}
         self._statements: dict[str, bytes] = {}
+
+    @property
+    def place_name(self) -> str:
+        """For a folder: readable, and another one for another host, database or schema."""
+        place = f"{self.address.where}/{self.schema}"
+        readable = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
+        return f"{readable[-60:]}-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
 
     def statement(self, template: str) -> bytes:
         """`{s}` stands for the schema: a search path would not outlive a pooler's next turn."""

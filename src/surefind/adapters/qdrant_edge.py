@@ -85,6 +85,8 @@ class EdgeIndexStore:
     ) -> "EdgeIndexWriter":
         path = self._path(ref)
         with storing(path), _engine(path):
+            # A catalog that was made anew counts from one again: what lies here is nobody's.
+            shutil.rmtree(path, ignore_errors=True)
             if copy_of is not None:
                 copy_tree(self._path(copy_of), path)
                 shard = edge.EdgeShard.load(str(path))
@@ -97,7 +99,9 @@ class EdgeIndexStore:
         source = self._path(ref)
         if not source.is_dir():
             raise StoreError(
-                f"generation {ref} has no index at {source}; roll back or ingest again"
+                f"generation {ref} has no index at {source}: it was built elsewhere, or removed; "
+                "`surefind ingest` builds one here, `surefind generations rollback` leads to "
+                "another generation"
             )
         view = View(source, self._folder.root / "views", without=_LOG, free=self._free_bytes)
         try:

@@ -150,6 +150,9 @@ class SqliteCatalogStore:
         with self._folder.held(purpose):
             yield
 
+    async def close(self) -> None:
+        """Each catalog closes its own file."""
+
     def _path(self, ref: GenerationRef) -> Path:
         return self._folder.generation(ref) / _FILE
 

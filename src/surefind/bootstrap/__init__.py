@@ -16,9 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefind.bootstrap.models import Notify, open_embedder, price_of_tokens, reranker_of
-from surefind.bootstrap.stores import catalog_store, index_store
+from surefind.bootstrap.stores import (
+    catalog_store,
+    index_store,
+    postgres_store,
+    published_catalogs,
+)
 
 if TYPE_CHECKING:
+    from surefind.adapters.postgres_migrations import Migration
     from surefind.evaluation.golden import GoldenSet
     from surefind.evaluation.report import Report as ValidationReport
     from surefind.model import IngestReport, Query, SearchResult
@@ -54,8 +60,6 @@ class Application:
         self._notify = notify
         self._folder = DataFolder(settings.data_dir)
         self._folder.check_format()
-        for name in settings.unused_services:
-            notify(f"{name} is set, but this version of surefind does not use it yet")
         for name in settings.idle_keys:
             notify(f"{name} is set, but not used: see the settings embedder and reranker")
         self._embedder: CachedEmbedder | None = None
@@ -77,7 +81,8 @@ class Application:
         from surefind.services.reading import Readers
 
         index = BreakingIndexStore(self.index, lambda ref: Breaker(f"the vector index of {ref}"))
-        return Readers(index, self.catalogs)
+        catalogs = published_catalogs(self.catalogs, self.settings, self._folder)
+        return Readers(index, catalogs)
 
     @property
     def reader(self) -> CollectionReader:
@@ -180,6 +185,14 @@ class Application:
 
         validator = Validator(self.readers, await self.searcher(), version("surefind"))
         return await validator.run(golden, options, progress)
+
+    async def migrate_catalog(self, *, rehearse: bool) -> Sequence[Migration]:
+        """The steps that the tables in PostgreSQL lacked, now taken, or shown to be possible."""
+        store = postgres_store(self.settings)
+        try:
+            return await store.migrate(rehearse=rehearse)
+        finally:
+            await store.close()
 
     @cached_property
     def passages(self) -> Passages:
@@ -320,6 +333,9 @@ class Application:
         index = self.__dict__.get("index")
         if index is not None:
             await index.close()
+        catalogs = self.__dict__.get("catalogs")
+        if catalogs is not None:
+            await catalogs.close()
         if self._embedder is not None:
             await self._embedder.close()
         reranker = self.__dict__.get("reranker")

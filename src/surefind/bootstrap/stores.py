@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from surefind.adapters.layout import DataFolder
-    from surefind.ports import CatalogStore, IndexStore
+    from surefind.adapters.postgres import PostgresCatalogStore
+    from surefind.adapters.postgres_connection import Database
+    from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
     from surefind.settings import Settings
 
 
@@ -20,7 +22,7 @@ def index_store(
         return _qdrant_store(settings, settings.qdrant_url, catalogs, notify)
     from surefind.adapters.qdrant_edge import EdgeIndexStore
 
-    return EdgeIndexStore(folder)
+    return EdgeIndexStore(local_folder(settings, folder))
 
 
 def _qdrant_store(
@@ -62,7 +64,62 @@ def _qdrant_store(
     )
 
 
-def catalog_store(_settings: Settings, folder: DataFolder) -> CatalogStore:
+def catalog_store(settings: Settings, folder: DataFolder) -> CatalogStore:
+    if settings.database_url is not None:
+        return postgres_store(settings)
     from surefind.adapters.sqlite import SqliteCatalogStore
 
     return SqliteCatalogStore(folder)
+
+
+def published_catalogs(
+    catalogs: CatalogStore, settings: Settings, folder: DataFolder
+) -> PublishedCatalogs:
+    """What is elsewhere may be away; what lies beside the index is there when the index is."""
+    if settings.database_url is None:
+        return catalogs
+    from surefind.adapters.last_seen import LastSeenCatalogs
+
+    return LastSeenCatalogs(catalogs, local_folder(settings, folder))
+
+
+def local_folder(settings: Settings, folder: DataFolder) -> DataFolder:
+    """Generations are numbered by their catalog: each catalog's have a folder of their own."""
+    if settings.database_url is None:
+        return folder
+    from surefind.adapters.layout import DataFolder
+
+    return DataFolder(folder.root / "postgres" / _database(settings).place_name)
+
+
+def postgres_store(settings: Settings) -> PostgresCatalogStore:
+    """InputError where no database is named, or the package of the extra is missing."""
+    from surefind.errors import InputError
+
+    if settings.database_url is None:
+        raise InputError(
+            "DATABASE_URL is not set: the catalog is SQLite, which has nothing to migrate"
+        )
+    database = _database(settings)
+    from surefind.adapters.postgres import PostgresCatalogStore
+
+    return PostgresCatalogStore(database)
+
+
+def _database(settings: Settings) -> Database:
+    from surefind.errors import InputError
+
+    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
+        raise InputError(
+            "DATABASE_URL is set, but the driver for PostgreSQL is not installed: "
+            "pip install 'surefind[postgres]', or unset it to keep the catalog in the data folder"
+        )
+    from surefind.adapters.postgres_connection import Database, Limits
+
+    url = settings.database_url.get_secret_value() if settings.database_url else ""
+    limits = Limits(
+        pool_size=settings.database_pool_size,
+        connect_timeout_s=settings.database_connect_timeout_s,
+        timeout_s=settings.database_timeout_s,
+    )
+    return Database(url, settings.database_schema, limits)

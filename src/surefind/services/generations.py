@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from surefind.errors import InputError, UnknownCollection
 from surefind.model import GenerationRef, Manifest
-from surefind.ports import CatalogStore, IndexStore
+from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
 from surefind.services.history import Difference, difference
 
 
@@ -17,7 +17,7 @@ class Changes:
     pages: Difference
 
 
-async def current_number(collection: str, catalogs: CatalogStore) -> int:
+async def current_number(collection: str, catalogs: PublishedCatalogs) -> int:
     number = await catalogs.current(collection)
     if number is None:
         raise UnknownCollection(

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from surefind.errors import StoreError, UnknownGeneration
 from surefind.model import ChunkRecord, GenerationRef, Manifest
-from surefind.ports import Catalog, CatalogStore, IndexStore, VectorIndex
+from surefind.ports import Catalog, IndexStore, PublishedCatalogs, VectorIndex
 from surefind.services.breaker import Breaker
 from surefind.services.generations import current_number
 
@@ -69,7 +69,7 @@ class CollectionReader:
         self,
         collection: str,
         index: IndexStore,
-        catalogs: CatalogStore,
+        catalogs: PublishedCatalogs,
         pause_s: float = _PAUSE_S,
     ) -> None:
         """`pause_s` lies between two looks for a catalog that is away."""
@@ -194,7 +194,7 @@ class Leases:
 class Readers:
     """The doors of all collections, each opened when it is first asked for."""
 
-    def __init__(self, index: IndexStore, catalogs: CatalogStore) -> None:
+    def __init__(self, index: IndexStore, catalogs: PublishedCatalogs) -> None:
         self._index = index
         self._catalogs = catalogs
         self._readers: dict[str, CollectionReader] = {}

@@ -7,6 +7,7 @@ import typer
 
 from surefind.errors import SurefindError
 from surefind.interfaces.cli import (
+    catalog,
     chunks,
     generations,
     ingest,
@@ -43,6 +44,7 @@ app.command("serve")(serve.serve)
 app.add_typer(generations.app, name="generations")
 app.command("export")(moving.export)
 app.command("import")(moving.import_)
+app.add_typer(catalog.app, name="catalog")
 app.add_typer(chunks.app, name="chunks")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
