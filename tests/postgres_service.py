@@ -8,7 +8,7 @@ import tempfile
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
@@ -86,16 +86,18 @@ def _set_up(uri: str, place: Path) -> None:
         connection.execute("SELECT pg_reload_conf()")
 
 
-@dataclass
 class Line:
     """Between a client and the server: it can be cut, fall silent, or not be there at all."""
 
-    url: str
-    cut_at_once: bool = False
-    opened: int = 0
-    _speaking: asyncio.Event = field(default_factory=asyncio.Event)
-    _ends: set[asyncio.StreamWriter] = field(default_factory=set)
-    _pumps: set[asyncio.Task[None]] = field(default_factory=set)
+    def __init__(self, target: str) -> None:
+        self.url = target
+        self.away = False
+        self.asked = 0  # how often the client has sent something
+        self._target = target
+        self._speaking = asyncio.Event()
+        self._speaking.set()
+        self._ends: set[asyncio.StreamWriter] = set()
+        self.carrying: set[asyncio.Task[None]] = set()
 
     def cut(self) -> None:
         for writer in tuple(self._ends):
@@ -108,31 +110,36 @@ class Line:
         self._speaking.set()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.opened += 1
-        self._ends.add(writer)
-        if self.cut_at_once:
+        if self.away:
             writer.transport.abort()
             return
+        task = asyncio.current_task()
+        assert task is not None
+        self.carrying.add(task)
         server_reader, server_writer = await _dial(self._target)
-        self._ends.add(server_writer)
-        pumps = [
-            asyncio.create_task(self._pump(reader, server_writer)),
-            asyncio.create_task(self._pump(server_reader, writer)),
-        ]
-        self._pumps.update(pumps)
-        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-        for end in (writer, server_writer):
-            end.transport.abort()
-            self._ends.discard(end)
+        self._ends |= {writer, server_writer}
+        try:
+            pumps = {
+                asyncio.create_task(self._pump(reader, server_writer, client=True)),
+                asyncio.create_task(self._pump(server_reader, writer, client=False)),
+            }
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for end in (writer, server_writer):
+                end.transport.abort()
+                self._ends.discard(end)
+            await asyncio.gather(*pumps)
+            self.carrying.discard(task)
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, client: bool
+    ) -> None:
         with suppress(ConnectionError):
             while data := await reader.read(65536):
+                self.asked += client
                 await self._speaking.wait()
                 writer.write(data)
                 await writer.drain()
-
-    _target: str = ""
 
 
 async def _dial(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -145,9 +152,7 @@ async def _dial(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
 
 @asynccontextmanager
 async def line_to(service: PostgresService) -> AsyncIterator[Line]:
-    line = Line("")
-    line._target = service.url
-    line.speak()
+    line = Line(service.url)
     server = await asyncio.start_server(line.carry, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     line.url = service.with_options(host="127.0.0.1", port=str(port))
@@ -155,7 +160,8 @@ async def line_to(service: PostgresService) -> AsyncIterator[Line]:
         yield line
     finally:
         server.close()
-        line.cut()
+        line.away = True
         line.speak()
-        if line._pumps:
-            await asyncio.wait(line._pumps)
+        while line.carrying:  # one that was just being opened is not to be cut yet
+            line.cut()
+            await asyncio.sleep(0.001)

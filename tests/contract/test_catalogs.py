@@ -1,57 +1,20 @@
 """What every catalog promises."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
-from fakes import NOW, MemoryCatalogStore, document, record
+from catalog_building import ONE, TWO, build, manifest
+from fakes import MemoryCatalogStore, document, record
 from postgres_service import PostgresService
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.postgres import PostgresCatalogStore
 from surefind.adapters.postgres_connection import Database
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.errors import InputError, StoreBusy, StoreError, UnknownDocument, UnknownGeneration
-from surefind.model import (
-    ChunkerSettings,
-    DocumentRecord,
-    EmbedderFingerprint,
-    GenerationRef,
-    LexicalSettings,
-    Manifest,
-)
+from surefind.model import DocumentRecord
 from surefind.ports import Catalog, CatalogStore
-
-ONE, TWO = GenerationRef("docs", 1), GenerationRef("docs", 2)
-
-
-def manifest(ref: GenerationRef) -> Manifest:
-    return Manifest(
-        collection=ref.collection,
-        number=ref.number,
-        created_at=NOW,
-        surefind_version="0.1.0",
-        embedder=EmbedderFingerprint("fake", "words", 32, "w", ""),
-        chunker=ChunkerSettings(),
-        lexical=LexicalSettings("words", 12.5),
-        sources=("docs",),
-        sites=("reader docs",),
-        source_digest="d",
-        documents=1,
-        chunks=3,
-        based_on=None,
-    )
-
-
-async def build(store: CatalogStore, ref: GenerationRef = ONE) -> int:
-    writer = await store.create(ref, None)
-    await writer.put(document(), [record(0, "eins zwei"), record(1), record(2)])
-    other = [record(7, "other", "docs/a.md"), record(8, "other", "docs/a.md")]
-    moved = [replace(r, chunk=replace(r.chunk, position=n)) for n, r in enumerate(other)]
-    await writer.put(document("docs/a.md", "other"), moved)
-    await writer.put(document("docs/empty.md", ""), [])
-    return await writer.finish()
 
 
 class CatalogContract:

@@ -50,7 +50,8 @@ class LastSeenCatalogs:
                 if remembered is None:
                     raise
                 self._tokens[collection] = ("last seen", remembered.number)
-            _log.warning("going by what was seen last: %s", error)
+            else:  # whoever opens a generation now says so itself
+                _log.warning("going by what was seen last: %s", error)
         finally:
             self._asking.discard(collection)
         return self._tokens[collection]

@@ -44,6 +44,8 @@ def address_of(url: str) -> Address:
     except (ProgrammingError, UnicodeError, ValueError) as error:
         raise InputError(_ADVICE) from error
     host, port = found.get("host", found.get("hostaddr", "localhost")), found.get("port", "5432")
+    if "@" in host or not re.fullmatch(r"[\d,]+", port):  # then part of the password is in there
+        raise InputError(_ADVICE)
     conduct = {
         name: value
         for name, value in {
@@ -79,6 +81,8 @@ def _for_libpq(url: str) -> tuple[str, bool]:
             raise InputError(_ADVICE)
         return url, False
     place, _, query = url[scheme.end() :].partition("?")
+    if "@" in place.partition("/")[2]:  # likewise
+        raise InputError(_ADVICE)
     given = parse_qsl(query, keep_blank_values=True)
     kept = [("sslmode" if key == "ssl" else key, value) for key, value in given]
     kept = [(key, value) for key, value in kept if key not in _OTHERS]

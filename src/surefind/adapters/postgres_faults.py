@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -55,6 +56,10 @@ _REACHING = (
 )
 
 
+# It only repeats where the server is.
+_PREAMBLE = re.compile(r"(connection (failed|is bad): )?connection to server (at|on) .*? failed: ")
+
+
 class TookTooLong(psycopg.OperationalError):
     """Our own clock ran out, on connecting or on a statement."""
 
@@ -105,7 +110,7 @@ def _reason(error: Exception) -> str:
     """Its first line: the rest repeats it for every address that was tried."""
     primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     lines = (primary or str(error) or type(error).__name__).strip().splitlines()
-    return " ".join(lines[0].split())
+    return " ".join(_PREAMBLE.sub("", lines[0]).split())
 
 
 def _without_secret(message: str, address: Address) -> str:
