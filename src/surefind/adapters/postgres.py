@@ -49,6 +49,12 @@ class PostgresCatalogStore:
         self._seen: dict[str, tuple[float, object]] = {}
         self._readable = False
 
+    async def identity(self) -> str:
+        if not await self._is_there():
+            await self._prepare()
+        [(identity,)] = await self._database.fetch("SELECT identity FROM {s}.writer")
+        return str(identity.hex)
+
     async def collections(self) -> list[str]:
         if not await self._is_there():
             return []

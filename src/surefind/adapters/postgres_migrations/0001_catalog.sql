@@ -4,7 +4,8 @@
 CREATE TABLE writer (
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
     fence    bigint  NOT NULL DEFAULT 0,
-    holder   text    NOT NULL DEFAULT ''
+    holder   text    NOT NULL DEFAULT '',
+    identity uuid    NOT NULL DEFAULT gen_random_uuid()
 );
 
 INSERT INTO writer DEFAULT VALUES;
