@@ -193,6 +193,11 @@ class Settings(BaseSettings):
         pattern=r"^[a-z_][a-z0-9_]{0,62}$",
         description="The schema of the catalog's tables, where DATABASE_URL is set",
     )
+    documents_table: str | None = Field(
+        None,
+        description="A table made as the retrieval API's contract says, to take the collection's "
+        "metadata from",
+    )
     database_pool_size: int = Field(
         10, ge=1, le=1000, description="How many connections to the database may be open at once"
     )

@@ -80,7 +80,14 @@ def published_catalogs(
         return catalogs
     from surefind.adapters.last_seen import LastSeenCatalogs
 
-    return LastSeenCatalogs(catalogs, local_folder(settings, folder))
+    seen = LastSeenCatalogs(catalogs, local_folder(settings, folder))
+    if settings.documents_table is None:
+        return seen
+    from surefind.adapters.postgres_documents import DocumentsTableCatalogs
+
+    return DocumentsTableCatalogs(
+        seen, settings.collection, lambda: _database(settings), settings.documents_table
+    )
 
 
 def local_folder(settings: Settings, folder: DataFolder) -> DataFolder:
