@@ -11,7 +11,7 @@ from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
 from surefind.model import ChunkerSettings, IngestReport, Query, SearchResult
 from surefind.ports import CatalogStore, IndexStore, Source
-from surefind.services.building import IngestTools, Progress
+from surefind.services.building import IngestTools, Progress, Report
 from surefind.services.embedding import CachedEmbedder
 from surefind.services.generations import Generations
 from surefind.services.ingest import IngestOptions, Ingestor
@@ -66,6 +66,7 @@ class Installation:
         source: Source,
         *,
         crash_at: int | None = None,
+        on_progress: Report | None = None,
         rehearse: bool = False,
         collection: str = "docs",
         **options: object,
@@ -76,9 +77,11 @@ class Installation:
         tools = IngestTools(cached, self.terms, self.index, self.catalogs, self.chunker, "test")
         seen = 0
 
-        def report(_: Progress) -> None:
+        def report(progress: Progress) -> None:
             nonlocal seen
             seen += 1
+            if on_progress is not None:
+                on_progress(progress)
             if seen == crash_at:
                 raise Crash
 

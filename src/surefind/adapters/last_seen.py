@@ -38,7 +38,7 @@ class LastSeenCatalogs:
     async def token(self, collection: str) -> object:
         """As long as one asks, and for a while after a failure, the others go by the last one."""
         known = collection in self._tokens
-        if known and (collection in self._asking or time.monotonic() < self._away_until):
+        if known and (collection in self._asking or self._away):
             return self._tokens[collection]
         self._asking.add(collection)
         try:
@@ -57,23 +57,38 @@ class LastSeenCatalogs:
         return self._tokens[collection]
 
     async def current(self, collection: str) -> int | None:
-        remembered = self._while_away(collection)
-        return remembered.number if remembered else await self._catalogs.current(collection)
+        remembered = self._remembered(collection)
+        if remembered is not None and self._away:
+            return remembered.number
+        try:
+            return await self._catalogs.current(collection)
+        except StoreError:
+            if remembered is None:
+                raise
+            return remembered.number
 
     async def manifest(self, ref: GenerationRef) -> Manifest:
-        remembered = self._while_away(ref.collection)
-        if remembered is not None and remembered.ref == ref:
+        remembered = self._remembered(ref.collection)
+        if remembered is None or remembered.ref != ref:
+            remembered = None
+        elif self._away:
             return remembered
-        manifest = await self._catalogs.manifest(ref)
-        self._remember(manifest)
+        try:
+            manifest = await self._catalogs.manifest(ref)
+        except StoreError:
+            if remembered is None:
+                raise
+            return remembered
+        if manifest != remembered:
+            self._remember(manifest)
         return manifest
 
     async def open(self, ref: GenerationRef) -> Catalog:
         return await self._catalogs.open(ref)
 
-    def _while_away(self, collection: str) -> Manifest | None:
-        away = time.monotonic() < self._away_until
-        return self._remembered(collection) if away else None
+    @property
+    def _away(self) -> bool:
+        return time.monotonic() < self._away_until
 
     def _remembered(self, collection: str) -> Manifest | None:
         try:
@@ -84,10 +99,9 @@ class LastSeenCatalogs:
     def _remember(self, manifest: Manifest) -> None:
         """It only helps: where it can't be written, all is as it would be without it."""
         path = self._path(manifest.collection)
-        text = MANIFESTS.dump_json(manifest).decode()
         with suppress(OSError):
-            if path.parent.is_dir() and not (path.exists() and path.read_text() == text):
-                write_atomically(path, text)
+            if path.parent.is_dir():
+                write_atomically(path, MANIFESTS.dump_json(manifest).decode())
 
     def _path(self, collection: str) -> Path:
         return self._folder.collection(collection) / _FILE
