@@ -148,12 +148,6 @@ def test_settings_are_listed_and_secrets_are_not(home: Path) -> None:
     assert surefind_json("settings", cwd=home)["SUREFIND_PORT"] == "8000"
 
 
-def test_a_service_that_is_set_but_not_used_yet_is_said(ingested: Path) -> None:
-    done = surefind("chunks", "count", cwd=ingested, DATABASE_URL="postgresql://localhost/docs")
-    assert done.returncode == 0
-    assert "DATABASE_URL is set, but this version of surefind does not use it yet" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -95,8 +95,8 @@ async def test_a_server_answers_from_payloads_while_it_is_away(
             {"status": "degraded", "qdrant": True, "postgres": False},
         )
         line.away = False
-        while (await client.get("/health")).status_code != 200:
-            await asyncio.sleep(0.05)  # noqa: ASYNC110 - a server says of itself when it is well
+        while (await client.get("/health")).status_code != 200:  # noqa: ASYNC110 - it alone knows
+            await asyncio.sleep(0.05)
         _, back = await asked("/api/v1/search", query_text="the lid is open, E42")
         assert back["status"] == "success"
 

@@ -71,6 +71,10 @@ def test_each_database_and_schema_has_a_folder_of_its_own() -> None:
     assert len(set(names)) == len(names)
     assert all(len(name) <= 80 and "/" not in name for name in names)
     assert Database("postgres://you:y@h:5432/d", "surefind").place_name == names[0]
+    direct, pooled = (
+        Database(f"postgresql://me@ep-1{part}.neon.tech/d", "s") for part in ("", "-pooler")
+    )
+    assert direct.place_name == pooled.place_name
 
 
 def test_a_secret_that_somebody_repeats_is_taken_out() -> None:

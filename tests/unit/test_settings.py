@@ -12,7 +12,6 @@ def test_with_nothing_set_everything_is_embedded_under_the_working_folder() -> N
     settings = load()
     assert settings.data_dir == Path(".surefind")
     assert (settings.host, settings.port, settings.collection) == ("127.0.0.1", 8000, "docs")
-    assert settings.unused_services == []
 
 
 def test_what_is_given_wins_over_the_environment_over_dotenv_over_the_file(
@@ -130,7 +129,6 @@ def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://u:very-secret@h/d")
     settings = load()
     assert "very-secret" not in repr(settings) + str(settings)
-    assert settings.unused_services == ["DATABASE_URL"]
     assert settings.idle_keys == ["COHERE_API_KEY"]
     assert load(reranker="cohere").idle_keys == load(embedder="cohere").idle_keys == []
 

@@ -63,8 +63,11 @@ class Database:
 
     @property
     def place_name(self) -> str:
-        """For a folder: readable, and another one for another host, database or schema."""
-        place = f"{self.address.where}/{self.schema}"
+        """For a folder: readable, and another one for another host, database or schema.
+
+        A host and the pooler before it are one.
+        """
+        place = f"{self.address.where.replace('-pooler.', '.')}/{self.schema}"
         readable = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
         return f"{readable[-60:]}-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
 
