@@ -292,10 +292,6 @@ class Catalog(Protocol):
         """The cleaned text that the chunks' offsets count in; UnknownDocument for no document."""
         ...
 
-    async def whole_document(self, source_path: str) -> Document:
-        """All that was put there; UnknownDocument for no document."""
-        ...
-
     def chunks(self) -> AsyncIterator[ChunkRecord]:
         """Every chunk, by source path and position, without holding them all in memory."""
         ...
@@ -303,6 +299,14 @@ class Catalog(Protocol):
     async def count(self) -> int: ...
 
     async def close(self) -> None: ...
+
+
+class WholeCatalog(Catalog, Protocol):
+    """A catalog that gives back all that was put there."""
+
+    async def whole_document(self, source_path: str) -> Document:
+        """UnknownDocument for no document."""
+        ...
 
 
 class CatalogWriter(Catalog, Protocol):
@@ -345,6 +349,8 @@ class PublishedCatalogs(Protocol):
 
 class CatalogStore(PublishedCatalogs, Protocol):
     """Catalogs, manifests, and the pointer that says which generation readers see."""
+
+    async def open(self, ref: GenerationRef) -> WholeCatalog: ...
 
     async def identity(self) -> str:
         """Tells this body of catalogs from all others: hexadecimal digits, kept with it for good.

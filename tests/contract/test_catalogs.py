@@ -14,7 +14,7 @@ from surefind.adapters.postgres_connection import Database
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.errors import InputError, StoreBusy, StoreError, UnknownDocument, UnknownGeneration
 from surefind.model import DocumentRecord
-from surefind.ports import Catalog, CatalogStore
+from surefind.ports import Catalog, CatalogStore, WholeCatalog
 
 
 class CatalogContract:
@@ -44,7 +44,7 @@ class CatalogContract:
         with pytest.raises(UnknownDocument, match="nowhere"):
             await catalog.document_text("docs/nowhere.md")
 
-    async def test_a_document_is_given_back_whole(self, catalog: Catalog) -> None:
+    async def test_a_document_is_given_back_whole(self, catalog: WholeCatalog) -> None:
         assert await catalog.whole_document("docs/page.md") == document()
         with pytest.raises(UnknownDocument, match="nowhere"):
             await catalog.whole_document("docs/nowhere.md")

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from surefind.errors import StoreError
-from surefind.model import Attribute, Chunk, ChunkRecord, DocumentRecord, Manifest
+from surefind.model import Attribute, Chunk, ChunkRecord, Document, DocumentRecord, Manifest
 
 MANIFESTS: TypeAdapter[Manifest] = TypeAdapter(Manifest)
 
@@ -68,6 +68,31 @@ def document_of(row: Sequence[Any], attributes: Mapping[str, Any]) -> DocumentRe
         content_hash,
         validator,
         chunks,
+        attributes_of(attributes),
+    )
+
+
+WHOLE_COLUMNS = """
+    source_path, url, slug, title, text, content_hash, version, locale, validator,
+    front_matter, attributes
+"""
+
+
+def whole_document_of(
+    row: Sequence[Any], front_matter: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> Document:
+    source_path, url, slug, title, text, content_hash, version, locale, validator, *_ = row
+    return Document(
+        source_path,
+        url,
+        slug,
+        title,
+        text,
+        content_hash,
+        version,
+        locale,
+        validator,
+        front_matter,
         attributes_of(attributes),
     )
 

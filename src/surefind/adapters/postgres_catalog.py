@@ -8,7 +8,13 @@ from datetime import UTC
 from typing import Any
 from uuid import UUID
 
-from surefind.adapters.catalog_rows import RECORD_COLUMNS, document_of, record_of
+from surefind.adapters.catalog_rows import (
+    RECORD_COLUMNS,
+    WHOLE_COLUMNS,
+    document_of,
+    record_of,
+    whole_document_of,
+)
 from surefind.adapters.postgres_connection import Connection, Database
 from surefind.errors import StoreError, UnknownDocument
 from surefind.model import ChunkRecord, Document, DocumentRecord, GenerationRef
@@ -41,6 +47,10 @@ _DOCUMENT = """
     FROM {s}.document d
     WHERE d.generation_id = %s
 """
+
+_WHOLE = f"""
+    SELECT {WHOLE_COLUMNS} FROM {{s}}.document WHERE generation_id = %s AND source_path = %s
+"""  # noqa: S608 - names of columns
 
 
 class PostgresCatalog:
@@ -100,6 +110,12 @@ class PostgresCatalog:
         if not rows:
             raise UnknownDocument(f"there is no document {source_path!r}")
         return str(rows[0][0])
+
+    async def whole_document(self, source_path: str) -> Document:
+        rows = await self._found(_WHOLE, source_path)
+        if not rows:
+            raise UnknownDocument(f"there is no document {source_path!r}")
+        return whole_document_of(rows[0], *rows[0][-2:])
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         """By pages, not by a cursor: no connection is held while a chunk is looked at."""

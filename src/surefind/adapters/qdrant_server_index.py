@@ -79,6 +79,11 @@ class QdrantIndex:
         )
         return answer.count
 
+    async def indexed(self) -> int:
+        """The server adds up all vectors of a point: its terms are always indexed, and one more."""
+        info = await self._server.read(lambda client: client.get_collection(self._name), self._name)
+        return max(0, (info.indexed_vectors_count or 0) - (info.points_count or 0))
+
     async def close(self) -> None:
         """The connection is the store's."""
 

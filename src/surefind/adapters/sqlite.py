@@ -17,9 +17,11 @@ from uuid import UUID
 from surefind.adapters.catalog_rows import (
     MANIFESTS,
     RECORD_COLUMNS,
+    WHOLE_COLUMNS,
     document_of,
     manifest_of,
     record_of,
+    whole_document_of,
 )
 from surefind.adapters.layout import DataFolder, storing, sync_folder, write_atomically
 from surefind.errors import StoreError, UnknownDocument, UnknownGeneration
@@ -38,15 +40,11 @@ _PAGE_ROWS = 256
 _MAPPED_BYTES = 2**30
 
 _RECORD = f"SELECT {RECORD_COLUMNS} FROM chunk c JOIN document d USING (source_path)"  # noqa: S608
+_WHOLE = f"SELECT {WHOLE_COLUMNS} FROM document"  # noqa: S608
 _DOCUMENT = """
     SELECT source_path, url, slug, title, content_hash, validator,
            (SELECT count(*) FROM chunk c WHERE c.source_path = d.source_path), attributes
     FROM document d
-"""
-_WHOLE = """
-    SELECT source_path, url, slug, title, text, content_hash, version, locale, validator,
-           front_matter, attributes
-    FROM document
 """
 
 
@@ -224,21 +222,7 @@ class SqliteCatalog:
         rows = await self._rows(f"{_WHOLE} WHERE source_path = ?", source_path)
         if not rows:
             raise UnknownDocument(f"there is no document {source_path!r}")
-        *plain, validator, front_matter, attributes = rows[0]
-        source_path, url, slug, title, text, content_hash, version, locale = plain
-        return Document(
-            source_path,
-            url,
-            slug,
-            title,
-            text,
-            content_hash,
-            version,
-            locale,
-            validator,
-            json.loads(front_matter),
-            _attributes(attributes),
-        )
+        return whole_document_of(rows[0], *map(_json, rows[0][-2:]))
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         place: tuple[str, int] = ("", -1)

@@ -22,6 +22,7 @@ from surefind.ports import (
     IndexStore,
     IndexWriter,
     VectorIndex,
+    WholeCatalog,
 )
 from surefind.services.confidence import calibrate, still_fits
 from surefind.services.embedding import CachedEmbedder
@@ -153,7 +154,7 @@ async def calibrated(
 @asynccontextmanager
 async def both_stores(
     ref: GenerationRef, indexes: IndexStore, catalogs: CatalogStore
-) -> AsyncIterator[tuple[VectorIndex, Catalog]]:
+) -> AsyncIterator[tuple[VectorIndex, WholeCatalog]]:
     index = await indexes.open(ref)
     try:
         catalog = await catalogs.open(ref)

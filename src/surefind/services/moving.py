@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from surefind.errors import StoreError
 from surefind.model import ChunkRecord, GenerationRef, LexicalSettings, Manifest
 from surefind.ports import (
-    Catalog,
     CatalogStore,
     CatalogWriter,
     IndexEntry,
@@ -19,6 +18,7 @@ from surefind.ports import (
     IndexWriter,
     MovedPage,
     VectorIndex,
+    WholeCatalog,
 )
 from surefind.services.building import Progress, Report, check_whole
 from surefind.services.generations import drop
@@ -31,7 +31,7 @@ _PAGES_AT_ONCE = 64
 _POINTS_AT_ONCE = 500
 
 
-async def pages_of(index: VectorIndex, catalog: Catalog) -> AsyncIterator[MovedPage]:
+async def pages_of(index: VectorIndex, catalog: WholeCatalog) -> AsyncIterator[MovedPage]:
     """Every document with its chunks and their vectors, in the order of the source paths."""
     last: str | None = None
     while documents := await catalog.documents(last, _PAGES_AT_ONCE):
