@@ -233,7 +233,25 @@ class IndexWriter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class StoreFacts:
+    """What a store says of itself. `clock_ahead_s` is None where it has no clock of its own."""
+
+    name: str
+    version: str
+    warnings: tuple[str, ...] = ()
+    clock_ahead_s: float | None = None
+
+
 class IndexStore(Protocol):
+    async def facts(self) -> StoreFacts:
+        """Asked anew each time; StoreError where it does not answer, or won't."""
+        ...
+
+    async def held(self) -> list[GenerationRef]:
+        """The generations that it has anything of, and that are this installation's."""
+        ...
+
     async def require_room(self, points: int, dimensions: int) -> None:
         """StoreError when an index of that many points will not fit where it would be written."""
         ...
@@ -351,6 +369,10 @@ class CatalogStore(PublishedCatalogs, Protocol):
     """Catalogs, manifests, and the pointer that says which generation readers see."""
 
     async def open(self, ref: GenerationRef) -> WholeCatalog: ...
+
+    async def facts(self) -> StoreFacts:
+        """Asked anew each time; StoreError where it does not answer, or won't."""
+        ...
 
     async def identity(self) -> str:
         """Tells this body of catalogs from all others: hexadecimal digits, kept with it for good.

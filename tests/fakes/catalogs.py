@@ -13,6 +13,7 @@ from surefind.model import (
     GenerationRef,
     Manifest,
 )
+from surefind.ports import StoreFacts
 
 
 @dataclass
@@ -25,6 +26,11 @@ class MemoryCatalogStore:
     sealed: dict[GenerationRef, Manifest] = field(default_factory=dict)
     pointers: dict[str, int] = field(default_factory=dict)
     away: bool = False
+
+    async def facts(self) -> StoreFacts:
+        if self.away:
+            raise StoreError("the catalog is away")
+        return StoreFacts("in memory", "exact")
 
     async def identity(self) -> str:
         return f"{id(self):032x}"

@@ -13,7 +13,7 @@ from surefind.model import (
     GenerationRef,
     Ranking,
 )
-from surefind.ports import DenseProbe, IndexEntry, Matrix, TermProbe
+from surefind.ports import DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
 from surefind.services.filtering import failing
 
 
@@ -23,6 +23,12 @@ class MemoryIndexStore:
     def __init__(self) -> None:
         self.generations: dict[GenerationRef, dict[UUID, IndexEntry]] = {}
         self.alias: GenerationRef | None = None
+
+    async def facts(self) -> StoreFacts:
+        return StoreFacts("in memory", "exact")
+
+    async def held(self) -> list[GenerationRef]:
+        return list(self.generations)
 
     async def require_room(self, points: int, dimensions: int) -> None:
         pass

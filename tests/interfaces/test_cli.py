@@ -298,3 +298,27 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(ingested: Path) -> None
 
 def test_the_version_is_printed(ingested: Path) -> None:
     assert re.fullmatch(r"surefind \d+\.\d+\.\d+\n", surefind("--version", cwd=ingested).stdout)
+
+
+def test_the_doctor_tells_what_is_wrong_and_puts_it_right_when_told_to(ingested: Path) -> None:
+    sound = surefind_json("doctor", cwd=ingested)
+    assert sound["sound"] is True
+    assert sound["generations"][0]["current"] is True
+    (ingested / ".surefind" / "collections" / "docs" / "0044" / "index").mkdir(parents=True)
+    asked = surefind("doctor", "--repair", cwd=ingested)
+    assert (asked.returncode, "nothing was changed" in asked.stderr) == (0, True)
+    assert "docs--0044" in asked.stdout
+    done = surefind("doctor", "--repair", "--yes", cwd=ingested)
+    assert (done.returncode, "done: drop" in done.stderr) == (0, True)
+    assert "0044" not in surefind("doctor", cwd=ingested).stdout
+
+
+def test_a_collection_goes_through_a_file(ingested: Path, tmp_path: Path) -> None:
+    facts = surefind_json("export", tmp_path / "x.surefind", cwd=ingested)
+    again = surefind("export", tmp_path / "x.surefind", cwd=ingested)
+    assert (again.returncode, "--force" in again.stderr) == (2, True)
+    assert surefind("export", tmp_path, cwd=ingested).returncode == 2
+    brought = surefind_json("import", tmp_path / "x.surefind", "-c", "copy", cwd=tmp_path)
+    assert (brought["collection"], brought["chunks"]) == ("copy", facts["chunks"])
+    moved = surefind("promote", "--to", "qdrant", cwd=tmp_path)
+    assert (moved.returncode, "QDRANT_URL" in moved.stderr) == (2, True)

@@ -17,7 +17,7 @@ from surefind.model import GenerationRef, Manifest, Mode
 from surefind.ports import MovedPage
 from surefind.services.building import Progress, both_stores
 from surefind.services.lexical import TermReader
-from surefind.services.moving import Destination, pages_of
+from surefind.services.moving import Destination, kept_in, pages_of
 from unit.installation import PAGES, Crash, Installation
 
 FRONT = "---\nlevel: 3\ntags: [a, b]\n---\n# Größe\n\nwörds with ümlauts"
@@ -31,7 +31,7 @@ def quiet(_: Progress) -> None:
 async def exported(home: Installation, path: Path) -> Manifest:
     manifest = await home.catalogs.manifest(ONE)
     async with both_stores(ONE, home.index, home.catalogs) as (index, catalog):
-        await write_archive(path, manifest, pages_of(index, catalog), lambda _: None)
+        await write_archive(path, manifest, pages_of(catalog, kept_in(index)), lambda _: None)
     return manifest
 
 
@@ -242,7 +242,7 @@ async def test_other_vectors_than_chunks_are_refused(tmp_path: Path) -> None:
     wider = replace(manifest, embedder=replace(manifest.embedder, dimensions=33))
     path = tmp_path / "wrong.surefind"
     async with both_stores(ONE, home.index, home.catalogs) as (index, catalog):
-        await write_archive(path, wider, pages_of(index, catalog), lambda _: None)
+        await write_archive(path, wider, pages_of(catalog, kept_in(index)), lambda _: None)
     with pytest.raises(InputError, match="other vectors than chunks"):
         _ = [page async for page in Archive(path).pages()]
     await home.close()

@@ -103,6 +103,14 @@ class DataFolder:
         check_name(name)
         return self.root / "collections" / name
 
+    def generations(self) -> list[GenerationRef]:
+        """Whatever has the name of one, complete or not."""
+        return [
+            GenerationRef(path.parent.name, int(path.name))
+            for path in sorted(self.root.glob("collections/*/[0-9]*"))
+            if path.name.isdecimal() and _NAME.fullmatch(path.parent.name)
+        ]
+
     def generation(self, ref: GenerationRef) -> Path:
         return self.collection(ref.collection) / f"{ref.number:04d}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import psycopg
 
@@ -26,6 +27,7 @@ from surefind.adapters.postgres_migrations import (
 from surefind.adapters.postgres_writing import WritersPlace
 from surefind.errors import StoreError, UnknownGeneration
 from surefind.model import GenerationRef, Manifest
+from surefind.ports import StoreFacts
 
 _POINTER_AGE_S = 1.0
 """A search looks at the pointer; within that time it goes by what was seen last."""
@@ -48,6 +50,47 @@ class PostgresCatalogStore:
         self._pointer_age_s = pointer_age_s
         self._seen: dict[str, tuple[float, object]] = {}
         self._readable = False
+
+    async def facts(self) -> StoreFacts:
+        """Asks for rights as well: what is missing is told before an ingest finds out."""
+        [(version, now, recovering, may_create)] = await self._database.fetch(
+            "SELECT current_setting('server_version'), clock_timestamp(), pg_is_in_recovery(),"
+            " has_database_privilege(current_database(), 'CREATE')"
+        )
+        applied = await applied_number(self._database)
+        warnings = []
+        if recovering:
+            warnings.append("it is a replica: it can be searched, but nothing ingested")
+        if applied is None and not may_create:
+            warnings.append(
+                "there are no tables yet, and the role may not make them: grant it CREATE on the "
+                "database, or let another role run `surefind catalog migrate`"
+            )
+        if applied is not None:
+            check_readable(applied, self._database)
+            warnings += await self._missing_rights() if not recovering else []
+        tables = "no tables yet" if applied is None else f"tables of step {applied}"
+        return StoreFacts(
+            f"PostgreSQL at {self._database.address.where}, schema {self._database.schema}",
+            f"PostgreSQL {version}, {tables}",
+            tuple(warnings),
+            (now - datetime.now(UTC)).total_seconds(),
+        )
+
+    async def _missing_rights(self) -> list[str]:
+        rows = await self._database.fetch(
+            "SELECT t, r FROM unnest(%s::text[]) t CROSS JOIN unnest(%s::text[]) r"
+            " WHERE NOT has_table_privilege(format('%%I.%%I', %s::text, t), r)",
+            [
+                ["pointer", "generation", "document", "chunk", "writer"],
+                ["SELECT", "INSERT", "UPDATE", "DELETE"],
+                self._database.schema,
+            ],
+        )
+        lacking = sorted({right for _, right in rows})
+        if not lacking:
+            return []
+        return [f"the role may not {', '.join(lacking)} in all tables: it can't ingest"]
 
     async def identity(self) -> str:
         if not await self._is_there():

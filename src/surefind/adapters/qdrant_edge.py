@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -41,7 +42,7 @@ from surefind.adapters.qdrant_points import (
 from surefind.adapters.views import FreeBytes, View, free_bytes
 from surefind.errors import StoreError
 from surefind.model import ChunkRecord, GenerationRef, Kind, Ranking, Terms
-from surefind.ports import DenseProbe, IndexEntry, Matrix, TermProbe
+from surefind.ports import DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
 
 _FOLDER = "index"
 _LOG = "wal"
@@ -68,6 +69,20 @@ class EdgeIndexStore:
         self._folder = folder
         self._worth_indexes = worth_indexes
         self._free_bytes = free
+
+    async def facts(self) -> StoreFacts:
+        root = self._folder.root
+        warnings = []
+        if self._folder.read_only:
+            warnings.append(f"{root} can't be written: it can be searched, but nothing ingested")
+        elif root.exists() and self._free_bytes(root) < _BASE_BYTES:
+            warnings.append(f"the disk of {root} is nearly full: nothing can be ingested")
+        return StoreFacts(
+            f"embedded in {root}", f"qdrant-edge {version('qdrant-edge-py')}", tuple(warnings)
+        )
+
+    async def held(self) -> list[GenerationRef]:
+        return [ref for ref in self._folder.generations() if self._path(ref).is_dir()]
 
     async def require_room(self, points: int, dimensions: int) -> None:
         """Asked beforehand, because the engine writes through memory maps: a full disk kills it."""

@@ -24,6 +24,7 @@ from surefind.adapters.qdrant_server_writer import QdrantIndexWriter, create_ind
 from surefind.adapters.retrying import Conduct
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import GenerationRef
+from surefind.ports import StoreFacts
 
 _NEVER_FILLED = models.PayloadSchemaType.KEYWORD
 Owner = Callable[[], Awaitable[str]]
@@ -48,6 +49,23 @@ class QdrantIndexStore:
         self._shape = shape or CollectionShape()
         self._prefix = prefix
         self._indexing_timeout_s = indexing_timeout_s
+
+    async def facts(self) -> StoreFacts:
+        await self._aliases()
+        version, ahead_s = await self._server.told_version(), await self._server.clock_ahead_s()
+        return StoreFacts(self._server.name, f"Qdrant {version}", clock_ahead_s=ahead_s)
+
+    async def held(self) -> list[GenerationRef]:
+        answer = await self._server.read(lambda client: client.get_collections())
+        owner, found = await self._owner(), []
+        for name in sorted(collection.name for collection in answer.collections):
+            ref = self._ref(name)
+            if ref is None:
+                continue
+            info = await self._info(name)
+            if info is not None and made_by(info) == owner:
+                found.append(ref)
+        return found
 
     async def require_room(self, points: int, dimensions: int) -> None:  # noqa: ARG002
         """A server does not tell how much room it has. That it is there, new enough, and takes the
@@ -129,6 +147,14 @@ class QdrantIndexStore:
 
     def _name(self, ref: GenerationRef) -> str:
         return f"{self._prefix}{ref}"
+
+    def _ref(self, name: str) -> GenerationRef | None:
+        """None where the name is none that this store would give."""
+        collection, _, number = name.removeprefix(self._prefix).rpartition("--")
+        if not number.isdecimal() or not collection:
+            return None
+        ref = GenerationRef(collection, int(number))
+        return ref if self._name(ref) == name else None
 
     # --- making -------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ import ssl
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -122,6 +124,24 @@ class QdrantServer:
                 )
             self._version = version
         return self._version
+
+    async def told_version(self) -> str:
+        """As the server spells it, asked anew."""
+        await self.version()
+        return str((await self.read(lambda client: client.info())).version)
+
+    async def clock_ahead_s(self) -> float | None:
+        """By the date of an answer; None where the answer has none."""
+        head = {} if self._key is None else {"api-key": self._key}
+        try:
+            async with httpx.AsyncClient(timeout=self._place.timeout_s) as client:
+                answer = await client.get(
+                    f"{self._place.url.rstrip('/')}/collections", headers=head
+                )
+            told = parsedate_to_datetime(answer.headers["date"])
+        except (httpx.HTTPError, KeyError, ValueError):
+            return None
+        return (told - datetime.now(UTC)).total_seconds()
 
     async def read(self, call: Call[T], collection: str | None = None) -> T:
         """`collection` is what the call is about, for its messages."""

@@ -32,6 +32,7 @@ from surefind.model import (
     GenerationRef,
     Manifest,
 )
+from surefind.ports import StoreFacts
 
 T = TypeVar("T")
 
@@ -52,6 +53,9 @@ class SqliteCatalogStore:
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
         self._pointers: dict[str, str] = {}
+
+    async def facts(self) -> StoreFacts:
+        return StoreFacts(f"in {self._folder.root}", f"SQLite {sqlite3.sqlite_version}")
 
     async def identity(self) -> str:
         return self._folder.identity()

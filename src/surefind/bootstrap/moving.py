@@ -22,7 +22,7 @@ async def export_archive(
     """A generation as one file, by default the one that readers see."""
     from surefind.adapters.archive import write_archive
     from surefind.services.building import Progress, both_stores
-    from surefind.services.moving import pages_of
+    from surefind.services.moving import kept_in, pages_of
 
     index, catalogs = application.index, application.catalogs
     if number is None:
@@ -32,7 +32,7 @@ async def export_archive(
         await write_archive(
             path,
             manifest,
-            pages_of(points, catalog),
+            pages_of(catalog, kept_in(points)),
             lambda done: report(Progress("exporting", done, manifest.chunks)),
         )
     return manifest
@@ -49,6 +49,40 @@ async def import_archive(
     archive = await asyncio.to_thread(Archive, path)
     name = collection or archive.manifest.collection
     return await _destination(application).receive(name, archive.manifest, archive.pages, report)
+
+
+async def promote(application: Application, to: str, report: Report) -> Manifest:
+    """What readers see moves from the data folder into the servers of the settings, or back."""
+    from surefind.bootstrap import Application
+    from surefind.errors import InputError
+    from surefind.services.building import both_stores
+    from surefind.services.moving import kept_in, pages_of
+
+    settings = application.settings
+    if settings.qdrant_url is None and settings.database_url is None:
+        raise InputError(
+            "neither QDRANT_URL nor DATABASE_URL is set: set the address of what the collection "
+            "is to move into, or out of"
+        )
+    if to == "qdrant" and settings.qdrant_url is None:
+        raise InputError("QDRANT_URL is not set: it is the address of the server to move into")
+    embedded = Application(
+        settings.model_copy(update={"qdrant_url": None, "database_url": None}),
+    )
+    source, target = (application, embedded) if to == "embedded" else (embedded, application)
+    try:
+        number = await source.generations.current()
+        ref = GenerationRef(settings.collection, number)
+        manifest = await source.catalogs.manifest(ref)
+        async with both_stores(ref, source.index, source.catalogs) as (index, catalog):
+            return await _destination(target).receive(
+                settings.collection,
+                manifest,
+                lambda: pages_of(catalog, kept_in(index)),
+                report,
+            )
+    finally:
+        await embedded.close()
 
 
 def _destination(application: Application) -> Destination:

@@ -20,6 +20,7 @@ from surefind.ports import (
     IndexWriter,
     Matrix,
     Reranker,
+    StoreFacts,
     TermProbe,
     Vector,
     VectorIndex,
@@ -187,6 +188,12 @@ class BreakingIndexStore:
         breaker = self._latest[1]
         with breaker.watching(StoreError):
             return BreakingIndex(await self._store.open(ref), breaker)
+
+    async def facts(self) -> StoreFacts:
+        return await self._store.facts()
+
+    async def held(self) -> list[GenerationRef]:
+        return await self._store.held()
 
     async def require_room(self, points: int, dimensions: int) -> None:
         await self._store.require_room(points, dimensions)

@@ -4,7 +4,7 @@ What moves is what can't be made again: documents, chunks, vectors. The words of
 counted anew, by the rules that are in force where it arrives. Nothing is embedded.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from surefind.ports import (
     IndexEntry,
     IndexStore,
     IndexWriter,
+    Matrix,
     MovedPage,
     VectorIndex,
     WholeCatalog,
@@ -27,20 +28,32 @@ from surefind.services.lexical import TermReader, mean_on_grid
 Pages = Callable[[], AsyncIterator[MovedPage]]
 """They may be asked for more than once."""
 
+Vectors = Callable[[Sequence[ChunkRecord]], Awaitable[Matrix]]
+"""One row for each of a page's chunks."""
+
 _PAGES_AT_ONCE = 64
 _POINTS_AT_ONCE = 500
 
 
-async def pages_of(index: VectorIndex, catalog: WholeCatalog) -> AsyncIterator[MovedPage]:
+async def pages_of(catalog: WholeCatalog, vectors: Vectors) -> AsyncIterator[MovedPage]:
     """Every document with its chunks and their vectors, in the order of the source paths."""
     last: str | None = None
     while documents := await catalog.documents(last, _PAGES_AT_ONCE):
         for document in documents:
             path = document.source_path
             records = await catalog.document_chunks(path)
-            vectors = await index.vectors([record.chunk.point_id for record in records])
-            yield MovedPage(await catalog.whole_document(path), tuple(records), vectors)
+            matrix = await vectors(records)
+            yield MovedPage(await catalog.whole_document(path), tuple(records), matrix)
         last = documents[-1].source_path
+
+
+def kept_in(index: VectorIndex) -> Vectors:
+    """The vectors that the index has of chunks."""
+
+    async def vectors(records: Sequence[ChunkRecord]) -> Matrix:
+        return await index.vectors([record.chunk.point_id for record in records])
+
+    return vectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from surefind.errors import SurefindError
 from surefind.interfaces.cli import (
     catalog,
     chunks,
+    doctor,
     generations,
     ingest,
     inspect,
@@ -44,6 +45,8 @@ app.command("serve")(serve.serve)
 app.add_typer(generations.app, name="generations")
 app.command("export")(moving.export)
 app.command("import")(moving.import_)
+app.command("promote")(moving.promote)
+app.command("doctor")(doctor.doctor)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(chunks.app, name="chunks")
 app.add_typer(keys.app, name="keys")

@@ -1,5 +1,6 @@
-"""`surefind export`, `surefind import`: a generation as one file."""
+"""`surefind export`, `import`, `promote`: a generation on the move."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,6 +88,39 @@ def import_(
     show(
         f"{manifest.collection}: generation {manifest.number} is current, {manifest.documents} "
         f"pages, {manifest.chunks} chunks, made by {manifest.embedder}"
+    )
+
+
+class Place(StrEnum):
+    QDRANT = "qdrant"
+    EMBEDDED = "embedded"
+
+
+def promote(
+    to: Annotated[Place, typer.Option("--to", help="Where the collection is to be kept.")],
+    collection: Collection = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move what readers see out of the data folder into the configured servers, or back.
+
+    With QDRANT_URL set, the index goes into that Qdrant server; with DATABASE_URL set too, the
+    catalog goes into that database. Nothing is embedded again, and the collection stays where it
+    was as well, until you remove it.
+    """
+    from surefind.bootstrap.moving import promote as move
+
+    async def work(application: "Application") -> "Manifest":
+        return await move(application, to.value, report)
+
+    with progress_display() as report:
+        manifest = run(work, collection=collection, data_dir=data_dir)
+    if as_json:
+        show_json({**_facts(manifest), "to": to.value})
+        return
+    show(
+        f"{manifest.collection}: generation {manifest.number} is current in {to.value}, "
+        f"{manifest.documents} pages, {manifest.chunks} chunks"
     )
 
 

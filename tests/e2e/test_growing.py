@@ -1,0 +1,100 @@
+"""Growing out of one machine, and back: the same answers from any stores."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postgres_service import PostgresService
+from qdrant_service import running, unique
+from surefind.bootstrap import Application
+from surefind.bootstrap.examining import doctor_of
+from surefind.bootstrap.moving import export_archive, import_archive, promote
+from surefind.errors import InputError
+from surefind.model import Query
+from surefind.services.building import Progress
+from surefind.settings import load
+
+PAGES = {
+    "install.md": "---\nlevel: 2\n---\n# Install\n\nrun the installer\n\n## Linux\n\nuse a package",
+    "cats.md": "# Cats\n\ncats sleep in the sunshine",
+}
+QUESTIONS = ("how do I install it on linux?", "where do cats sleep")
+
+
+def quiet(_: Progress) -> None:
+    pass
+
+
+@asynccontextmanager
+async def opened(home: Path, **settings: Any) -> AsyncIterator[Application]:
+    application = Application(load(data_dir=home / ".surefind", **settings))
+    try:
+        yield application
+    finally:
+        await application.close()
+
+
+async def answers(application: Application) -> list[Any]:
+    found = [await application.search(Query(text)) for text in QUESTIONS]
+    return [[(hit.record, round(hit.score, 5)) for hit in result.hits] for result in found]
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> Path:
+    for name, text in PAGES.items():
+        (tmp_path / "docs" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "docs" / name).write_text(text)
+    async with opened(tmp_path) as application:
+        await application.ingest([tmp_path / "docs"], quiet)
+    return tmp_path
+
+
+async def test_one_command_moves_a_collection_into_servers_and_another_back(
+    home: Path, postgres: PostgresService, schema: str, tmp_path: Path
+) -> None:
+    async with opened(home) as application:
+        wanted = await answers(application)
+    with running() as address:
+        servers = {
+            "qdrant_url": address.url,
+            "qdrant_api_key": address.key,
+            "qdrant_prefix": unique("grow") + "-",
+            "database_url": postgres.url,
+            "database_schema": schema,
+        }
+        async with opened(home, **servers) as application:
+            moved = await promote(application, "qdrant", quiet)
+            assert (moved.number, moved.follows) == (1, None)
+            assert await answers(application) == wanted
+            seen = await doctor_of(application).examine()
+            assert seen.sound, seen.findings
+            assert [(side.indexed, side.current) for side in seen.sides] == [(True, True)]
+            await export_archive(application, tmp_path / "x.surefind", None, quiet)
+            back = await promote(application, "embedded", quiet)
+            assert back.number == 2, "the one that was there first is kept"
+            await application.index.drop(moved.ref)
+            broken = await doctor_of(application).examine()
+            assert not broken.sound
+            await doctor_of(application).repair(broken.repairs[0], quiet)
+            assert (await doctor_of(application).examine()).sound
+            assert await answers(application) == wanted
+            for side in (await doctor_of(application).examine()).sides:
+                await application.index.drop(side.ref)
+    async with opened(home) as application:
+        assert (await application.generations.current()) == 2
+        assert await answers(application) == wanted
+    async with opened(tmp_path / "elsewhere") as application:
+        await import_archive(application, tmp_path / "x.surefind", None, quiet)
+        assert await answers(application) == wanted
+
+
+async def test_there_must_be_a_place_to_move_to(home: Path) -> None:
+    async with opened(home) as application:
+        with pytest.raises(InputError, match="neither QDRANT_URL nor DATABASE_URL"):
+            await promote(application, "qdrant", quiet)
+    async with opened(home, database_url="postgresql://localhost/x") as application:
+        with pytest.raises(InputError, match="QDRANT_URL is not set"):
+            await promote(application, "qdrant", quiet)
