@@ -33,17 +33,29 @@ CHUNK_COLUMNS = (
     " context, anchor, tokens, term_count, content_hash, has_code, content_type, created_at"
 )
 
+# Attributes as text: most pages have none or those of their neighbours, and are read once.
+_COLUMNS = RECORD_COLUMNS.replace("d.attributes", "d.attributes::text")
 _RECORD = f"""
-    SELECT {RECORD_COLUMNS}
+    SELECT {_COLUMNS}
     FROM {{s}}.chunk c
     JOIN {{s}}.document d ON d.generation_id = c.generation_id AND d.source_path = c.source_path
     WHERE c.generation_id = %s
 """  # noqa: S608 - names of columns
+# The OFFSET keeps the planner from reading all documents for the sake of a few.
+_BY_POINT = f"""
+    SELECT {_COLUMNS}
+    FROM {{s}}.chunk c
+    CROSS JOIN LATERAL (
+        SELECT * FROM {{s}}.document o
+        WHERE o.generation_id = c.generation_id AND o.source_path = c.source_path OFFSET 0
+    ) d
+    WHERE c.generation_id = %s AND c.point_id = ANY(%s::uuid[])
+"""  # noqa: S608
 _DOCUMENT = """
     SELECT d.source_path, d.url, d.slug, d.title, d.content_hash, d.validator,
            (SELECT count(*) FROM {s}.chunk c
             WHERE c.generation_id = d.generation_id AND c.source_path = d.source_path),
-           d.attributes
+           d.attributes::text
     FROM {s}.document d
     WHERE d.generation_id = %s
 """
@@ -64,7 +76,8 @@ class PostgresCatalog:
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         if not point_ids:
             return {}
-        rows = await self._rows(f"{_RECORD} AND c.point_id = ANY(%s)", list(point_ids))
+        wanted = f"{{{','.join(map(str, point_ids))}}}"  # sooner written than a list is adapted
+        rows = await self._rows(_BY_POINT, wanted)
         return {row[-1]: _record(row) for row in rows}
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
@@ -298,8 +311,12 @@ def _chunk_row(record: ChunkRecord) -> tuple[object, ...]:
 
 def _record(row: Sequence[Any]) -> ChunkRecord:
     heading_path, attributes, created_at, _ = row[-4:]
-    return record_of(row, tuple(heading_path), attributes, created_at.astimezone(UTC))
+    return record_of(row, tuple(heading_path), _json(attributes), created_at.astimezone(UTC))
 
 
 def _document(row: Sequence[Any]) -> DocumentRecord:
-    return document_of(row, row[-1])
+    return document_of(row, _json(row[-1]))
+
+
+def _json(stored: str) -> dict[str, Any]:
+    return {} if stored == "{}" else dict(json.loads(stored))
