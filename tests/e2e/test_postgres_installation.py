@@ -35,7 +35,7 @@ async def opened(line: Line, schema: str, tmp_path: Path) -> AsyncIterator[Opene
         home = Installation(tmp_path / name)
         database = Database(line.url, schema, Limits(connect_timeout_s=2.0, timeout_s=2.0))
         home.catalogs = PostgresCatalogStore(database, pointer_age_s=0.0)
-        seen = LastSeenCatalogs(home.catalogs, DataFolder(home.root), pause_s=0.0)
+        seen = LastSeenCatalogs(home.catalogs, DataFolder(home.root), home.root, pause_s=0.0)
         home.readers = Readers(home.index, seen)
         homes.append(home)
         return home

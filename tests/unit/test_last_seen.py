@@ -1,6 +1,7 @@
 """What readers go by while a catalog that is elsewhere is away."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,15 +49,19 @@ def remote() -> Remote:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> DataFolder:
-    data = DataFolder(tmp_path)
-    data.collection("docs").mkdir(parents=True)
-    return data
+    return DataFolder(tmp_path / "data" / "postgres" / "place")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
 
 
 async def test_an_open_door_stays_open_and_the_remote_is_asked_now_and_then(
-    remote: Remote, folder: DataFolder
+    remote: Remote, folder: DataFolder, home: Path
 ) -> None:
-    catalogs = LastSeenCatalogs(remote, folder, pause_s=600)
+    catalogs = LastSeenCatalogs(remote, folder, home, pause_s=600)
     assert await catalogs.token("docs") == 1
     remote.away = True
     assert [await catalogs.token("docs") for _ in range(5)] == [1] * 5
@@ -64,9 +69,9 @@ async def test_an_open_door_stays_open_and_the_remote_is_asked_now_and_then(
 
 
 async def test_while_one_waits_for_an_answer_the_others_do_not(
-    remote: Remote, folder: DataFolder
+    remote: Remote, folder: DataFolder, home: Path
 ) -> None:
-    catalogs = LastSeenCatalogs(remote, folder)
+    catalogs = LastSeenCatalogs(remote, folder, home)
     await catalogs.token("docs")
     remote.answering, remote.pointers["docs"] = asyncio.Event(), 2
     first = asyncio.create_task(catalogs.token("docs"))
@@ -78,11 +83,11 @@ async def test_while_one_waits_for_an_answer_the_others_do_not(
 
 @pytest.mark.parametrize("pause_s", [0.0, 600.0])
 async def test_the_next_process_finds_what_this_one_saw(
-    remote: Remote, folder: DataFolder, pause_s: float
+    remote: Remote, folder: DataFolder, home: Path, pause_s: float
 ) -> None:
-    await LastSeenCatalogs(remote, folder).manifest(ONE)
+    await LastSeenCatalogs(remote, folder, home).manifest(ONE)
     remote.away = True
-    late = LastSeenCatalogs(remote, folder, pause_s)
+    late = LastSeenCatalogs(remote, folder, home, pause_s)
     away = await late.token("docs")
     assert await late.current("docs") == 1
     assert await late.manifest(ONE) == manifest(ONE)
@@ -95,19 +100,19 @@ async def test_the_next_process_finds_what_this_one_saw(
 
 @pytest.mark.parametrize("damage", ["missing", "damaged", "no folder"])
 async def test_what_was_never_seen_is_not_made_up(
-    remote: Remote, folder: DataFolder, damage: str
+    remote: Remote, folder: DataFolder, home: Path, damage: str
 ) -> None:
-    await LastSeenCatalogs(remote, folder).manifest(ONE)
+    await LastSeenCatalogs(remote, folder, home).manifest(ONE)
     path = folder.collection("docs") / "last-seen.json"
     path.unlink()
     if damage == "damaged":
         path.write_text("{")
     elif damage == "no folder":
-        path.parent.rmdir()
-        await LastSeenCatalogs(remote, folder).manifest(ONE)
-        assert not path.parent.exists()
+        shutil.rmtree(home)
+        await LastSeenCatalogs(remote, folder, home).manifest(ONE)
+        assert not home.exists()
     remote.away = True
-    catalogs = LastSeenCatalogs(remote, folder)
+    catalogs = LastSeenCatalogs(remote, folder, home)
     for question in (catalogs.token("docs"), catalogs.current("docs"), catalogs.manifest(ONE)):
         with pytest.raises(StoreError, match="away"):
             await question

@@ -23,13 +23,22 @@ _PAUSE_S = 5.0
 
 
 class LastSeenCatalogs:
-    """`pause_s` lies between two questions to a catalog that did not answer."""
+    """`pause_s` lies between two questions to a catalog that did not answer.
+
+    `home` is the folder that has to exist for anything to be remembered in `folder`, below it: who
+    only looks something up leaves no folders behind.
+    """
 
     def __init__(
-        self, catalogs: PublishedCatalogs, folder: DataFolder, pause_s: float = _PAUSE_S
+        self,
+        catalogs: PublishedCatalogs,
+        folder: DataFolder,
+        home: Path,
+        pause_s: float = _PAUSE_S,
     ) -> None:
         self._catalogs = catalogs
         self._folder = folder
+        self._home = home
         self._pause_s = pause_s
         self._tokens: dict[str, object] = {}
         self._away_until = 0.0
@@ -100,7 +109,8 @@ class LastSeenCatalogs:
         """It only helps: where it can't be written, all is as it would be without it."""
         path = self._path(manifest.collection)
         with suppress(OSError):
-            if path.parent.is_dir():
+            if self._home.is_dir():
+                path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, MANIFESTS.dump_json(manifest).decode())
 
     def _path(self, collection: str) -> Path:

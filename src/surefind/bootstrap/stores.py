@@ -80,7 +80,7 @@ def published_catalogs(
         return catalogs
     from surefind.adapters.last_seen import LastSeenCatalogs
 
-    seen = LastSeenCatalogs(catalogs, local_folder(settings, folder))
+    seen = LastSeenCatalogs(catalogs, local_folder(settings, folder), folder.root)
     if settings.documents_table is None:
         return seen
     from surefind.adapters.postgres_documents import DocumentsTableCatalogs
