@@ -12,11 +12,13 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
+import qdrant_service
 from commands import serving, surefind
 from interfaces.conftest import PAGES
 from postgres_service import PASSWORD, PostgresService, line_to
 from surefind.bootstrap import Application
 from surefind.errors import InputError
+from surefind.model import GenerationRef, Query, Status
 from surefind.settings import load
 
 
@@ -131,6 +133,39 @@ async def test_the_table_of_the_retrieval_api_serves_a_search(
         assert all(one.chunk.source_path.startswith("their/docs/") for one in records.values())
     finally:
         postgres.execute(f"DROP SCHEMA IF EXISTS {theirs} CASCADE")
+
+
+async def test_both_stores_may_be_servers(
+    home: Path, postgres: PostgresService, schema: str
+) -> None:
+    """And a reader that starts while the catalog is away is answered by the other."""
+    with qdrant_service.running() as qdrant:
+        given = {
+            "data_dir": home / "data",
+            "database_schema": schema,
+            "qdrant_url": qdrant.url,
+            "qdrant_api_key": SecretStr(qdrant.key) if qdrant.key else None,
+            "qdrant_prefix": f"{schema.replace('_', '-')}-",
+        }
+        async with line_to(postgres) as line:
+            settings = load(database_url=SecretStr(line.url), **given)
+            application = Application(settings)
+            report = await application.ingest([home / "docs"], lambda _: None)
+            assert report.index_points == report.chunks > 0
+            whole = await application.search(Query("the lid is open"))
+            await application.close()
+            line.away = True
+            late = Application(settings)
+            alone = await late.search(Query("the lid is open"))
+            await late.close()
+            assert (whole.status, alone.status) == (Status.SUCCESS, Status.PARTIAL)
+            assert [hit.record.chunk.id for hit in alone.hits] == [
+                hit.record.chunk.id for hit in whole.hits
+            ]
+            line.away = False
+            store = Application(settings)
+            await store.index.drop(GenerationRef("docs", report.generation))
+            await store.close()
 
 
 def test_without_the_driver_it_says_how_to_get_it(
