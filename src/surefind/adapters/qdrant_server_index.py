@@ -12,7 +12,7 @@ from surefind.adapters.payload import from_payload
 from surefind.adapters.qdrant_conditions import Bounds, KeyTest, excludes, key_tests
 from surefind.adapters.qdrant_points import DENSE, LEXICAL, finds_nothing, point_uuid, ranked
 from surefind.adapters.qdrant_server_calls import QdrantServer
-from surefind.adapters.qdrant_server_schema import CollectionShape
+from surefind.adapters.qdrant_server_schema import CollectionShape, indexed_vectors
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, Ranking, Terms
 from surefind.ports import DenseProbe, Matrix, TermProbe
@@ -80,9 +80,8 @@ class QdrantIndex:
         return answer.count
 
     async def indexed(self) -> int:
-        """The server adds up all vectors of a point: its terms are always indexed, and one more."""
         info = await self._server.read(lambda client: client.get_collection(self._name), self._name)
-        return max(0, (info.indexed_vectors_count or 0) - (info.points_count or 0))
+        return indexed_vectors(info)
 
     async def close(self) -> None:
         """The connection is the store's."""

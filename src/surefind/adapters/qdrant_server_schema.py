@@ -8,15 +8,14 @@ has, since a point of our own would be counted and found by others.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from qdrant_client import models
 
-from surefind.adapters.payload import FLAGS, PATHS, payload_key
+from surefind.adapters.payload import indexed_attributes, indexed_keys
 from surefind.adapters.qdrant_points import DENSE, LEXICAL
 from surefind.errors import StoreChanged
-from surefind.model import FIELDS, Attribute, GenerationRef, Kind
+from surefind.model import Attribute, GenerationRef, Kind
 
 MAX_FRONT_MATTER_INDEXES = 64
 _MARK = "surefind"
@@ -147,42 +146,23 @@ def index_params(
 _KINDS = {
     Kind.TEXT: _SCHEMA.KEYWORD,
     Kind.PATH: _SCHEMA.KEYWORD,
-    Kind.NUMBER: _SCHEMA.INTEGER,
+    Kind.NUMBER: _SCHEMA.FLOAT,
     Kind.DATE: _SCHEMA.DATETIME,
 }
 
 
 def own_indexes() -> dict[str, models.PayloadSchemaType]:
-    """Of all that every chunk has and can be filtered by."""
-    kept = {field.name: field.kinds[0] for field in FIELDS if field.kinds[0] is not Kind.FLAG}
-    return {
-        **{payload_key(name): _KINDS[kind] for name, kind in kept.items()},
-        **dict.fromkeys((*PATHS.values(), *FLAGS.values()), _SCHEMA.KEYWORD),
-    }
+    """Of all that every chunk has and can be filtered by: strict servers refuse what has none."""
+    kinds = {**dict.fromkeys(("chunk_id", "content_hash"), Kind.TEXT), **indexed_keys()}
+    return {key: _KINDS[kind] for key, kind in kinds.items()}
 
 
 def front_matter_indexes(
     attributes: Mapping[str, Attribute],
 ) -> dict[str, models.PayloadSchemaType]:
-    """Of a page's own keys. A key has one index: its first value says of which kind.
-
-    Flags are found by the names of those that are true or false, which have an index already.
-    """
-    found = {}
-    for name, value in attributes.items():
-        values = value if isinstance(value, tuple) else (value,)
-        first = next((one for one in values if not isinstance(one, bool)), None)
-        if first is not None:
-            found[payload_key(name)] = _kind_of(first)
-    return found
+    return {key: _KINDS[kind] for key, kind in indexed_attributes(attributes).items()}
 
 
-def _kind_of(value: str | float) -> models.PayloadSchemaType:
-    """A date is rather asked for by a range than letter by letter."""
-    if not isinstance(value, str):
-        return _SCHEMA.FLOAT
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return _SCHEMA.KEYWORD
-    return _SCHEMA.DATETIME if "-" in value else _SCHEMA.KEYWORD  # 20260131 is a number to most
+def indexed_vectors(info: models.CollectionInfo) -> int:
+    """The server adds up all vectors of a point: its terms are always indexed, and one more."""
+    return max(0, (info.indexed_vectors_count or 0) - (info.points_count or 0))

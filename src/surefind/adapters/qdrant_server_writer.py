@@ -23,6 +23,7 @@ from surefind.adapters.qdrant_server_schema import (
     CollectionShape,
     front_matter_indexes,
     index_params,
+    indexed_vectors,
 )
 from surefind.adapters.retrying import Notify
 from surefind.errors import StoreChanged, StoreError, StoreUnreachable
@@ -198,7 +199,7 @@ class QdrantIndexWriter:
                 told = now
                 self._notify(
                     f"{self._server.name} is indexing {self._name}: "
-                    f"{info.indexed_vectors_count or 0} of {info.points_count or 0} vectors"
+                    f"{indexed_vectors(info)} of {info.points_count or 0} vectors"
                 )
             await asyncio.sleep(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 1.5)
