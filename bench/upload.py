@@ -118,7 +118,7 @@ def _serve(pipe: Connection) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--points", type=int, default=5120)
+    parser.add_argument("--points", type=int, default=2560)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--step", type=int, default=512, help="points handed over at a time")
     options = parser.parse_args()

@@ -62,7 +62,11 @@ class Bench:
         # As a header: given as a key, the client warns of it over http, which is fine here.
         headers = {"api-key": self.address.key} if self.address.key else {}
         client = AsyncQdrantClient(
-            url=self.address.url, headers=headers, check_compatibility=False, timeout=30
+            url=self.address.url,
+            headers=headers,
+            check_compatibility=False,
+            timeout=30,
+            verify=self.address.url.startswith("https"),
         )
         try:
             yield client

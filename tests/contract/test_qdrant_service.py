@@ -61,7 +61,11 @@ async def client(address: Address) -> AsyncIterator[AsyncQdrantClient]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a key over http, on a server for tests
         opened = AsyncQdrantClient(
-            url=address.url, api_key=address.key, check_compatibility=False, timeout=30
+            url=address.url,
+            api_key=address.key,
+            check_compatibility=False,
+            timeout=30,
+            verify=address.url.startswith("https"),
         )
     yield opened
     await opened.close()

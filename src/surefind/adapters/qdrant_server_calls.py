@@ -225,6 +225,7 @@ class QdrantServer:
                     grpc_port=self._place.grpc_port or 0,
                     timeout=math.ceil(WRITE_TIMEOUT_S),
                     check_compatibility=False,  # it would be a warning, in a thread of its own
+                    verify=self._secure,  # certificates take their time, also where none is met
                     limits=httpx.Limits(
                         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS
                     ),
