@@ -400,7 +400,10 @@ class CatalogStore(PublishedCatalogs, Protocol):
     async def create(self, ref: GenerationRef, copy_of: GenerationRef | None) -> CatalogWriter: ...
 
     async def seal(self, manifest: Manifest) -> None:
-        """Write the manifest: from now on the generation is complete, though not yet current."""
+        """Write the manifest: from now on the generation is complete, though not yet current.
+
+        Sealing again puts the new manifest in the place of the old one, at once and as a whole.
+        """
         ...
 
     async def point_to(self, ref: GenerationRef) -> None:

@@ -99,6 +99,12 @@ class Settings(BaseSettings):
         0, ge=0, description="How many tokens of a passage the next one may repeat"
     )
     keep_generations: int = Field(5, ge=1, description="How many generations to keep")
+    gate: Path | None = Field(
+        None, description="Golden tests that every new generation must pass to be published"
+    )
+    gate_strict: bool = Field(
+        default=False, description="Whether the gate also holds back what it can't decide"
+    )
     threads: int | None = Field(
         None, ge=1, description="How many threads embed; by default one per core"
     )
@@ -214,12 +220,12 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     database_url: SecretStr | None = Field(None, validation_alias="DATABASE_URL")
 
-    @field_validator("data_dir", "cache_dir", "model_dir", mode="before")
+    @field_validator("data_dir", "cache_dir", "model_dir", "gate", mode="before")
     @classmethod
     def _is_a_path(cls, value: object) -> object:
         """The empty path would be the folder one happens to be in."""
         if value == "":
-            raise ValueError("it is empty; name a folder, or leave it out")
+            raise ValueError("it is empty; name a path, or leave it out")
         if not isinstance(value, str | PathLike):
             return value
         try:

@@ -6,14 +6,14 @@ from uuid import uuid4
 import pytest
 
 from catalog_building import ONE, TWO, build, manifest
-from fakes import MemoryCatalogStore, document, record
+from fakes import NOW, MemoryCatalogStore, document, record
 from postgres_service import PostgresService
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.postgres import PostgresCatalogStore
 from surefind.adapters.postgres_connection import Database
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.errors import InputError, StoreBusy, StoreError, UnknownDocument, UnknownGeneration
-from surefind.model import DocumentRecord
+from surefind.model import DocumentRecord, FailedTest, GateResult, Rate, Threshold
 from surefind.ports import Catalog, CatalogStore, WholeCatalog
 
 
@@ -154,6 +154,18 @@ class CatalogContract:
         await build(store)
         assert await store.identity() == identity
         assert int(identity, 16) > 0
+
+    async def test_sealing_again_replaces_the_manifest(self, store: CatalogStore) -> None:
+        await build(store)
+        rate = Rate(1, 20, 0.01, 0.2)
+        threshold = Threshold(0.6, 40.0, rate, rate, 1.0, "golden.yaml", "abc", NOW, 3)
+        failed = FailedTest("t", "Wie groß?", "failed", "outranked", "9th")
+        gate = GateResult(1, "golden.yaml", 4, "fail", held=True, failed=(failed,))
+        await store.seal(manifest(ONE))
+        await store.seal(replace(manifest(ONE), threshold=threshold, gate=gate))
+        again = await store.manifest(ONE)
+        assert (again.threshold, again.gate) == (threshold, gate)
+        assert await store.complete("docs") == [ONE]
 
     async def test_what_is_dropped_is_gone(self, store: CatalogStore) -> None:
         await build(store)

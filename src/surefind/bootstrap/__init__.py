@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from surefind.services.building import Report
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.facets import Facets
+    from surefind.services.gate import Gate
     from surefind.services.generations import Generations
     from surefind.services.inspect import Inspection
     from surefind.services.keys import Keyring, Keys
@@ -179,12 +180,29 @@ class Application:
             return await starter_set(generation.catalog)
 
     async def validate(
-        self, golden: GoldenSet, options: ValidateOptions, progress: Validated
+        self,
+        golden: GoldenSet,
+        options: ValidateOptions,
+        progress: Validated,
+        generation: int | None = None,
     ) -> ValidationReport:
+        """`generation` is the one to ask, also where no reader sees it."""
+        from surefind.services.reading import Readers
+        from surefind.services.search import Searcher
         from surefind.services.validate import Validator
 
-        validator = Validator(self.readers, await self.searcher(), version("surefind"))
-        return await validator.run(golden, options, progress)
+        if generation is None:
+            validator = Validator(self.readers, await self.searcher(), version("surefind"))
+            return await validator.run(golden, options, progress)
+        manifest = await self.generations.one(generation)
+        readers = Readers(self.index, self.catalogs, pinned=manifest)
+        searcher = Searcher(readers, await self.embedder(), self.terms)
+        try:
+            return await Validator(readers, searcher, version("surefind")).run(
+                golden, options, progress
+            )
+        finally:
+            await readers.close()
 
     async def migrate_catalog(self, *, rehearse: bool) -> Sequence[Migration]:
         """The steps that the tables in PostgreSQL lacked, now taken, or shown to be possible."""
@@ -220,14 +238,18 @@ class Application:
         dry_run: bool = False,
         websites: Sequence[str] = (),
         crawl: Mapping[str, Any] | None = None,
+        gate: str | PathLike[str] | None = None,
+        gate_strict: bool = False,
         **wanted: Any,
     ) -> IngestReport:
         """`crawl` holds what is asked of the crawler, `wanted` what is asked of the ingest, both by
-        the names of their options.
+        the names of their options. `gate` is a file of golden tests; the empty one is none, also
+        where the settings name one.
         """
         from surefind.services.building import IngestTools
         from surefind.services.ingest import IngestOptions, Ingestor
 
+        guard = await self._gate(gate, strict=gate_strict)
         sources = self._sources(paths, websites, crawl or {})
         if not dry_run:
             self._folder.prepare()
@@ -246,12 +268,21 @@ class Application:
         options = IngestOptions(
             collection=self.settings.collection,
             keep_generations=self.settings.keep_generations,
+            gate=guard,
             **wanted,
         )
         ingestor = Ingestor(tools)
         if dry_run:
             return await ingestor.rehearse(sources, options, report)
         return await ingestor.run(sources, options, report)
+
+    async def _gate(self, path: str | PathLike[str] | None, *, strict: bool) -> Gate | None:
+        from surefind.services.gate import Gate
+
+        wanted = self.settings.gate if path is None else path
+        if not wanted:
+            return None
+        return Gate(await self.golden(Path(wanted)), strict or self.settings.gate_strict)
 
     def _sources(
         self,

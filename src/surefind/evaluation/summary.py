@@ -79,10 +79,13 @@ def summarise(
     return replace(report, verdict=_verdict(report, failures, doubts), reasons=failures + doubts)
 
 
-def with_comparison(report: Report, comparison: Comparison) -> Report:
-    """A run that got worse fails; one that can't be told from the baseline is inconclusive."""
+def with_comparison(report: Report, comparison: Comparison, against: str = "") -> Report:
+    """A run that got worse fails; one that can't be told from the baseline is inconclusive.
+
+    `against` names the baseline in the reasons, where it is not a run that was saved.
+    """
     verdict, reasons = report.verdict, report.reasons
-    against = f"against the baseline of run {comparison.baseline_run_id}"
+    against = f"against {against or f'the baseline of run {comparison.baseline_run_id}'}"
     if comparison.verdict is Verdict.FAIL:
         worse = [change.measure for change in comparison.changes if change.verdict is Verdict.FAIL]
         reasons = (*reasons, f"{', '.join(worse)}: worse {against}")

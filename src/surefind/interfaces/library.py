@@ -60,12 +60,15 @@ class AsyncSurefind:
         *paths: str | PathLike[str],
         rebuild: bool = False,
         allow_shrink: bool = False,
+        gate: str | PathLike[str] | None = None,
     ) -> IngestReport:
+        """`gate` names golden tests that must pass before it is published; `""` is no gate."""
         return await self._application.ingest(
             paths,
             lambda _progress: None,
             rebuild=rebuild,
             allow_shrink=allow_shrink,
+            gate=gate,
         )
 
     async def retrieve(
@@ -137,9 +140,12 @@ class Surefind:
         *paths: str | PathLike[str],
         rebuild: bool = False,
         allow_shrink: bool = False,
+        gate: str | PathLike[str] | None = None,
     ) -> IngestReport:
         return self._portal.call(
-            lambda: self._inner.ingest(*paths, rebuild=rebuild, allow_shrink=allow_shrink)
+            lambda: self._inner.ingest(
+                *paths, rebuild=rebuild, allow_shrink=allow_shrink, gate=gate
+            )
         )
 
     def retrieve(

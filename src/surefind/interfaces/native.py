@@ -8,12 +8,15 @@ from surefind.model import (
     ChunkRecord,
     Confidence,
     Cost,
+    GateResult,
     Hit,
     IngestReport,
     LegScore,
     Manifest,
     PageFailure,
+    Rate,
     SearchResult,
+    Threshold,
 )
 from surefind.services.facets import Offer
 from surefind.services.filtering import describe
@@ -115,7 +118,46 @@ def ingest_json(report: IngestReport) -> Json:
         "broken_links": _broken(report.broken_links),
         "empty_pages": list(report.empty_pages),
         "pruned_generations": list(report.pruned),
+        "gate": report.gate and gate_json(report.gate),
         "seconds": round(report.seconds, 3),
+    }
+
+
+def gate_json(gate: GateResult) -> Json:
+    return {
+        "generation": gate.generation or None,
+        "golden": gate.golden,
+        "verdict": gate.verdict or None,
+        "held": gate.held,
+        "tests": gate.tests,
+        "passed": gate.passed,
+        "reasons": list(gate.reasons),
+        "warnings": list(gate.warnings),
+        "failed": [asdict(test) for test in gate.failed],
+        "compared_with": gate.compared_with,
+        "not_compared": gate.not_compared or None,
+    }
+
+
+def threshold_json(threshold: Threshold) -> Json:
+    return {
+        "similarity": _rounded(threshold.similarity),
+        "false_accepts": _rate(threshold.false_accepts),
+        "false_rejects": _rate(threshold.false_rejects),
+        "false_accept_cost": threshold.false_accept_cost,
+        "golden": threshold.golden,
+        "golden_digest": threshold.golden_digest,
+        "calibrated_at": threshold.calibrated_at.isoformat(),
+    }
+
+
+def _rate(rate: Rate) -> Json:
+    return {
+        "value": _rounded(rate.value),
+        "low": _rounded(rate.low),
+        "high": _rounded(rate.high),
+        "count": rate.count,
+        "total": rate.total,
     }
 
 
@@ -192,6 +234,8 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
         "analyzer": manifest.lexical.analyzer,
         "fields": {field.name: list(field.kinds) for field in manifest.fields},
         "calibration": manifest.calibration and asdict(manifest.calibration),
+        "threshold": manifest.threshold and threshold_json(manifest.threshold),
+        "gate": manifest.gate and gate_json(manifest.gate),
         "surefind_version": manifest.surefind_version,
     }
 

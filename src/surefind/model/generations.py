@@ -65,6 +65,71 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """A share of `total`, with the interval that holds the true one with 95 % confidence."""
+
+    count: int
+    total: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        return self.count / self.total if self.total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """From which best similarity on a question counts as answered, learned from golden tests.
+
+    `slope` is that of the logistic curve whose middle it is. The rates are those on tests that
+    had no part in choosing it: negatives that were accepted, positives that were rejected.
+    `false_accept_cost` says how many false rejections a false acceptance was worth.
+    """
+
+    similarity: float
+    slope: float
+    false_accepts: Rate
+    false_rejects: Rate
+    false_accept_cost: float
+    golden: str
+    golden_digest: str
+    calibrated_at: datetime
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTest:
+    test_id: str
+    query_text: str
+    outcome: str
+    cause: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What golden tests said of a generation before readers saw it.
+
+    `held`: it was not published. `compared_with` is the generation that readers saw then, and
+    `not_compared` says why there was no comparison. `failed` are the first of those that did not
+    pass. The verdict of a rehearsal is empty.
+    """
+
+    generation: int
+    golden: str
+    tests: int
+    verdict: str = ""
+    held: bool = False
+    passed: int = 0
+    reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    failed: tuple[FailedTest, ...] = ()
+    compared_with: int | None = None
+    not_compared: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GenerationRef:
     collection: str
     number: int
@@ -80,7 +145,8 @@ class Manifest:
     `based_on` is the generation its index was copied from, `follows` the one that readers saw
     before. `replaced` counts the points that were deleted or overwritten since the index was built
     afresh. `pending` are pages that should have been read anew and could not be. `fields` are those
-    that its pages' front matter adds.
+    that its pages' front matter adds. `gate` is what golden tests said before it was published,
+    `threshold` what they taught; it may be learned later, and is all that may be.
     """
 
     collection: str
@@ -101,6 +167,8 @@ class Manifest:
     pending: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     calibration: Calibration | None = None
+    gate: GateResult | None = None
+    threshold: Threshold | None = None
 
     @property
     def ref(self) -> GenerationRef:
@@ -124,7 +192,7 @@ class IngestReport:
     """What an ingest did. `generation` is the one that readers see after it.
 
     `broken_links` is None where links were not asked to be checked, `cost` where the embedder is
-    free, or nobody has said its price.
+    free, or nobody has said its price, `gate` where no golden tests were run.
     """
 
     collection: str
@@ -149,6 +217,7 @@ class IngestReport:
     seconds: float
     broken_links: tuple[BrokenLink, ...] | None = None
     cost: Cost | None = None
+    gate: GateResult | None = None
 
     @property
     def added(self) -> int:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from statistics import fmean, pvariance
 
-from surefind.model import Calibration, Confidence, Evidence
+from surefind.model import Calibration, Confidence, Evidence, Threshold
 from surefind.ports import Catalog, DenseProbe, Embedder, VectorIndex
 
 SAMPLE = 64
@@ -69,7 +69,7 @@ def judge(calibration: Calibration | None, best_similarity: float | None) -> Con
     return Confidence(value, Evidence.FAIR if value >= _FAIR else Evidence.THIN)
 
 
-def still_fits(calibration: Calibration | None, chunks: int) -> bool:
+def still_fits(calibration: Calibration | Threshold | None, chunks: int) -> bool:
     """A collection that has hardly changed in size is not calibrated again."""
     if calibration is None:
         return False

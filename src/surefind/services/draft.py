@@ -28,6 +28,7 @@ from surefind.services.building import (
     some_chunks,
     unpaid_tokens,
 )
+from surefind.services.confidence import still_fits
 from surefind.services.filtering import fields_of
 from surefind.services.generations import drop
 from surefind.services.lexical import mean_on_grid
@@ -112,7 +113,7 @@ class Draft:
     async def build(
         self, changes: Changes, making: "Making", report: Report
     ) -> tuple[Manifest, int]:
-        """Embed, index, verify, seal; (manifest, points). It is complete then, not yet current."""
+        """Embed, index, verify; (manifest, points). It is whole then, and not sealed yet."""
         tools = self._tools
         ref, catalog = await self._begun()
         chunks = await catalog.count()
@@ -139,7 +140,8 @@ class Draft:
         self._catalog = None
         report(Progress("verifying", 0))
         before = self._base.manifest
-        known = before.calibration if before and before.embedder == fingerprint else None
+        alike = before if before and before.embedder == fingerprint else None
+        known, threshold = (alike.calibration, alike.threshold) if alike else (None, None)
         await check_whole(ref, points, written, tools.index, tools.catalogs)
         calibration = await calibrated(ref, written, tools, known)
         manifest = Manifest(
@@ -161,14 +163,20 @@ class Draft:
             pending=tuple(changes.pending),
             fields=fields_of(record.attributes for record in documents),
             calibration=calibration,
+            threshold=threshold if still_fits(threshold, written) else None,
         )
-        await tools.catalogs.seal(manifest)
         return manifest, points
 
     async def publish(self, manifest: Manifest) -> None:
+        await self._tools.catalogs.seal(manifest)
         await self._tools.catalogs.point_to(manifest.ref)
         self._ref = None  # no longer ours to clean up
         await self._tools.index.published(manifest.ref)
+
+    async def hold_back(self, manifest: Manifest) -> None:
+        """Complete, for whoever wants to look into it or publish it by hand, and not current."""
+        await self._tools.catalogs.seal(manifest)
+        self._ref = None
 
     async def clean_up(self) -> None:
         """What was not published never happened."""

@@ -1,8 +1,9 @@
 """Generations: which there are, which one readers see, and going back."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
-from surefind.errors import InputError, UnknownCollection
+from surefind.errors import InputError, StoreError, UnknownCollection
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
 from surefind.services.history import Difference, difference
@@ -37,9 +38,19 @@ class Generations:
         return await current_number(self._collection, self._catalogs)
 
     async def list(self) -> list[Manifest]:
-        """Every complete generation, oldest first."""
-        await self.current()
+        """Every complete generation, oldest first, also where a gate held all of them back."""
+        if await self.seen() is None and not await self._catalogs.complete(self._collection):
+            await self.current()
         return await self._catalogs.manifests(self._collection)
+
+    async def seen(self) -> int | None:
+        """The current one; None where nothing was published yet."""
+        return await self._catalogs.current(self._collection)
+
+    async def one(self, number: int | None = None) -> Manifest:
+        """By default the one that readers see."""
+        wanted = await self.current() if number is None else number
+        return await self._catalogs.manifest(GenerationRef(self._collection, wanted))
 
     async def rollback(self, to: int | None = None) -> Manifest:
         """Move the pointer to generation `to`, by default the one before the current one."""
@@ -91,6 +102,17 @@ class Generations:
             other for other in complete if other.number < ref.number
         ]
         return earlier[-1] if earlier else None
+
+
+async def held_back(manifest: Manifest, catalogs: CatalogStore) -> list[GenerationRef]:
+    """What gates have held back since the generation that this one follows: their time is over."""
+    found = []
+    for ref in await catalogs.complete(manifest.collection):
+        if (manifest.follows or 0) < ref.number < manifest.number:
+            with suppress(StoreError):  # a damaged one goes when its turn comes
+                gate = (await catalogs.manifest(ref)).gate
+                found += [ref] if gate is not None and gate.held else []
+    return found
 
 
 async def drop(ref: GenerationRef, index: IndexStore, catalogs: CatalogStore) -> None:

@@ -2,22 +2,24 @@
 
 What readers read is never edited. The catalog of the next generation is written first, page by
 page, so that memory does not grow with the source; then its chunks are embedded and indexed; then
-both are verified, sealed and published. A run that dies leaves an unfinished generation, which
-the next run removes, and every vector that was paid for, in the cache.
+both are verified, tested where there is a gate, sealed and published. A run that dies leaves an
+unfinished generation, which the next run removes, and every vector that was paid for, in the
+cache.
 """
 
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from surefind.errors import InputError, StoreError
-from surefind.model import IngestReport, Manifest
+from surefind.model import GateResult, GenerationRef, IngestReport, Manifest
 from surefind.ports import Source
 from surefind.services.building import IngestTools, Report
 from surefind.services.draft import Base, Draft, Making, open_base
-from surefind.services.generations import drop
+from surefind.services.gate import Gate, judge
+from surefind.services.generations import drop, held_back
 from surefind.services.links import LinkCheck
 from surefind.services.planning import Changes, check_budget, check_same_making, check_shrinking
 from surefind.services.survey import Rehearsal, Survey, Target
@@ -33,6 +35,7 @@ class IngestOptions:
     keep_generations: int = 5
     check_links: bool = False
     max_cost: float | None = None
+    gate: Gate | None = None
 
 
 class Ingestor:
@@ -48,8 +51,7 @@ class Ingestor:
         self, sources: Sequence[Source], options: IngestOptions, report: Report = lambda _: None
     ) -> IngestReport:
         """Whatever it raises, readers see what they saw before."""
-        _check_sources(sources)
-        self._check_price_known(options)
+        self._check(sources, options)
         tools = self._tools
         async with tools.catalogs.writing("ingest"):
             current = await tools.catalogs.current(options.collection)
@@ -68,15 +70,17 @@ class Ingestor:
         self, sources: Sequence[Source], options: IngestOptions, report: Report = lambda _: None
     ) -> IngestReport:
         """What `run` would do, guards included. It writes nothing and embeds nothing."""
-        _check_sources(sources)
-        self._check_price_known(options)
+        self._check(sources, options)
         base = await open_base(options.collection, self._tools, rebuild=options.rebuild)
         try:
             return await _Run(self._tools, options, sources, report).rehearse(base)
         finally:
             await base.close()
 
-    def _check_price_known(self, options: IngestOptions) -> None:
+    def _check(self, sources: Sequence[Source], options: IngestOptions) -> None:
+        _check_sources(sources)
+        if options.gate is not None:
+            options.gate.check()
         if options.max_cost is not None and self._tools.price_per_million_tokens is None:
             raise InputError(
                 f"--max-cost: nobody has said what {self._tools.embedder.fingerprint.model} costs; "
@@ -108,16 +112,32 @@ class _Run:
     async def publish(self, base: Base, draft: Draft) -> IngestReport:
         changes = await self._survey(base, draft)
         if base.manifest is not None and base.index_usable and not changes.any:
-            return self._report(base.manifest, changes, base.manifest.chunks, published=False)
+            told = self._report(base.manifest, changes, base.manifest.chunks, published=False)
+            return replace(told, gate=None)
         manifest, points = await draft.build(changes, self._making, self._report_progress)
+        gate = await self._judged(manifest, base)
+        manifest = replace(manifest, gate=gate)
+        if gate is not None and gate.held:
+            pruned = await self._drop(await held_back(manifest, self._tools.catalogs))
+            await draft.hold_back(manifest)
+            told = self._report(manifest, changes, points, published=False, pruned=pruned)
+            return replace(told, generation=manifest.follows or 0)
         await draft.publish(manifest)
         pruned = await self._prune(manifest)
         return self._report(manifest, changes, points, published=True, pruned=pruned)
 
+    async def _judged(self, manifest: Manifest, base: Base) -> GateResult | None:
+        gate = self._options.gate
+        if gate is None:
+            return None
+        before = base.manifest if base.index_usable else None
+        return await judge(gate, manifest, before, self._tools, self._report_progress)
+
     async def rehearse(self, base: Base) -> IngestReport:
         changes = await self._survey(base, Rehearsal())
         check_budget(self._tools.cost(changes.unpaid_tokens), self._options.max_cost)
-        return self._report(base.manifest, changes, 0, published=False)
+        gate = self._options.gate.rehearsed() if self._options.gate and changes.any else None
+        return replace(self._report(base.manifest, changes, 0, published=False), gate=gate)
 
     async def _survey(self, base: Base, target: Target) -> Changes:
         options, tools = self._options, self._tools
@@ -140,16 +160,19 @@ class _Run:
         complete = await tools.catalogs.complete(manifest.collection)
         keep = self._options.keep_generations
         kept = {manifest.number} if keep == 1 else {manifest.number, manifest.follows}
-        others = [ref for ref in complete if ref.number not in kept]
-        room = keep - (len(complete) - len(others))
-        surplus = others[: max(0, len(others) - room)]
+        held = await held_back(manifest, tools.catalogs)
+        others = [ref for ref in complete if ref.number not in kept and ref not in held]
+        room = keep - len(kept & {ref.number for ref in complete})
+        return await self._drop([*others[: max(0, len(others) - room)], *held])
+
+    async def _drop(self, surplus: Sequence[GenerationRef]) -> tuple[int, ...]:
         try:
             for ref in surplus:
-                await drop(ref, tools.index, tools.catalogs)
+                await drop(ref, self._tools.index, self._tools.catalogs)
         except StoreError as error:
             _log.warning("old generations could not be removed: %s", error)
             return ()
-        return tuple(ref.number for ref in surplus)
+        return tuple(sorted(ref.number for ref in surplus))
 
     def _report(
         self,
@@ -184,6 +207,7 @@ class _Run:
             seconds=time.monotonic() - self._started,
             cost=self._tools.cost(changes.unpaid_tokens),
             broken_links=None if changes.broken_links is None else tuple(changes.broken_links),
+            gate=manifest.gate if manifest else None,
         )
 
 

@@ -71,9 +71,14 @@ class CollectionReader:
         index: IndexStore,
         catalogs: PublishedCatalogs,
         pause_s: float = _PAUSE_S,
+        pinned: Manifest | None = None,
     ) -> None:
-        """`pause_s` lies between two looks for a catalog that is away."""
+        """`pause_s` lies between two looks for a catalog that is away.
+
+        `pinned` is the one generation to read, published or not.
+        """
         self.collection = collection
+        self._pinned = pinned
         self._pause_s = pause_s
         self._next_look = 0.0
         self._index = index
@@ -102,7 +107,7 @@ class CollectionReader:
             self._open = None
 
     async def _current(self) -> OpenGeneration:
-        token = await self._catalogs.token(self.collection)
+        token = await self._find_token()
         if self._open is not None and self._token == token:
             await self._look_for_catalog(self._open)
             return self._open
@@ -121,7 +126,7 @@ class CollectionReader:
 
     async def _reopen(self, tries: int) -> OpenGeneration:
         """The token tells one pointer from the next: a number alone may come again."""
-        token = await self._catalogs.token(self.collection)
+        token = await self._find_token()
         if self._open is not None and self._token == token:
             return self._open
         number = await self._number()
@@ -129,7 +134,7 @@ class CollectionReader:
             opened = await self._open_generation(GenerationRef(self.collection, number))
         except (StoreError, UnknownGeneration):
             # It may have been replaced and removed since its number was read.
-            if tries == 1 or token == await self._catalogs.token(self.collection):
+            if tries == 1 or token == await self._find_token():
                 raise
             return await self._reopen(tries - 1)
         before, self._open, self._token = self._open, opened, token
@@ -138,11 +143,16 @@ class CollectionReader:
             await before.retire()
         return opened
 
+    async def _find_token(self) -> object:
+        return self._pinned or await self._catalogs.token(self.collection)
+
     async def _number(self) -> int:
+        if self._pinned is not None:
+            return self._pinned.number
         return await current_number(self.collection, self._catalogs)
 
     async def _open_generation(self, ref: GenerationRef) -> OpenGeneration:
-        manifest = await self._catalogs.manifest(ref)
+        manifest = self._pinned or await self._catalogs.manifest(ref)
         index = await self._index.open(ref)
         try:
             _check_whole(manifest, await index.count())
@@ -155,7 +165,8 @@ class CollectionReader:
         try:
             return await self._catalogs.open(ref)
         except StoreError as error:
-            await self._catalogs.manifest(ref)  # removed meanwhile is not the same as away
+            if self._pinned is None:
+                await self._catalogs.manifest(ref)  # removed meanwhile is not the same as away
             _log.warning("the catalog is away, the index stands in: %s", error)
             self._next_look = time.monotonic() + self._pause_s
             return None
@@ -192,16 +203,28 @@ class Leases:
 
 
 class Readers:
-    """The doors of all collections, each opened when it is first asked for."""
+    """The doors of all collections, each opened when it is first asked for.
 
-    def __init__(self, index: IndexStore, catalogs: PublishedCatalogs) -> None:
+    `pinned` is the one generation of its collection to read, published or not.
+    """
+
+    def __init__(
+        self, index: IndexStore, catalogs: PublishedCatalogs, pinned: Manifest | None = None
+    ) -> None:
         self._index = index
         self._catalogs = catalogs
+        self._pinned = pinned
         self._readers: dict[str, CollectionReader] = {}
 
     def of(self, collection: str) -> CollectionReader:
         if collection not in self._readers:
-            self._readers[collection] = CollectionReader(collection, self._index, self._catalogs)
+            pinned = self._pinned
+            self._readers[collection] = CollectionReader(
+                collection,
+                self._index,
+                self._catalogs,
+                pinned=pinned if pinned and pinned.collection == collection else None,
+            )
         return self._readers[collection]
 
     def lease(self, collections: Sequence[str]) -> Leases:

@@ -35,12 +35,16 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ValidateOptions:
-    """What is None is as the golden set says, or else as usual."""
+    """What is None is as the golden set says, or else as usual.
+
+    `partial`: a run that is stopped tells what it found until then.
+    """
 
     collection: str = DEFAULT_COLLECTION
     top_k: int | None = None
     mode: Mode | None = None
     concurrency: int = 4
+    partial: bool = True
 
 
 class Validator:
@@ -64,7 +68,7 @@ class Validator:
             explainer = Explainer(self._readers, self._searcher)
             tester = Tester(self._searcher, explainer, subject, meaning, measures)
             session = _Session(golden.tests, tester, progress)
-            await session.work(wanted.concurrency)
+            await session.work(wanted.concurrency, partial=wanted.partial)
         run = Run(
             run_id=str(uuid.uuid4()),
             subject=subject,
@@ -76,6 +80,12 @@ class Validator:
             store_away=session.store_away,
         )
         return summarise(golden, measures, session.outcomes, run)
+
+
+def check_runnable(golden: GoldenSet) -> None:
+    """InputError where the golden set can't be run as it is written, before anything is."""
+    wanted = _settled(ValidateOptions(), golden)
+    measures_for(golden, wanted.top_k or DEFAULT_TOP_K)
 
 
 def measures_for(golden: GoldenSet, top_k: int) -> tuple[Measure, ...]:
@@ -165,7 +175,7 @@ class _Session:
             for number, test in enumerate(self._tests)
         )
 
-    async def work(self, concurrency: int) -> None:
+    async def work(self, concurrency: int, *, partial: bool) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(concurrency, len(self._tests))):
@@ -173,7 +183,7 @@ class _Session:
         except asyncio.CancelledError:
             # Whoever stops a run wants to see what it found; a second time stops for good.
             task = asyncio.current_task()
-            if task is None or task.uncancel():
+            if not partial or task is None or task.uncancel():
                 raise
             self.interrupted = "it was stopped"
 

@@ -1,9 +1,11 @@
 """`surefind ingest`: documentation in, the next generation out."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefind.errors import InputError
 from surefind.interfaces.cli.console import (
     AsJson,
     Collection,
@@ -15,13 +17,13 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
-from surefind.interfaces.failures import FAILED
+from surefind.interfaces.failures import FAILED, INCONCLUSIVE
 
 _LEAST_SHOWN = 0.0001
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
-    from surefind.model import IngestReport
+    from surefind.model import GateResult, IngestReport
 
 
 def ingest(
@@ -72,6 +74,20 @@ def ingest(
             min=0, help="Embed nothing if that would cost more, in the currency of the price."
         ),
     ] = None,
+    gate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Golden tests that must pass on the new state before it is published.",
+            show_default=False,
+        ),
+    ] = None,
+    gate_strict: Annotated[
+        bool,
+        typer.Option("--gate-strict", help="Publish nothing that the gate can't decide on, too."),
+    ] = False,
+    no_gate: Annotated[
+        bool, typer.Option("--no-gate", help="Publish without the gate that the settings name.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn documentation into a searchable collection.
@@ -79,6 +95,8 @@ def ingest(
     Only what changed is read and embedded again. Searches go on meanwhile, on what was there
     before; the new state appears all at once, or, if anything goes wrong, not at all.
     """
+    if no_gate and gate is not None:
+        raise InputError("--gate and --no-gate: give one of the two")
 
     async def work(application: "Application") -> "IngestReport":
         with progress_display() as progress:
@@ -90,6 +108,8 @@ def ingest(
                 dry_run=dry_run,
                 check_links=check_links,
                 max_cost=max_cost,
+                gate="" if no_gate else gate,
+                gate_strict=gate_strict,
                 websites=site or [],
                 crawl={
                     "include": tuple(include or ()),
@@ -112,8 +132,15 @@ def ingest(
         show_json(ingest_json(report))
     else:
         show(plan(report) if dry_run else summary(report))
-    if report.failures:
-        raise typer.Exit(FAILED)
+    code = _exit_code(report)
+    if code:
+        raise typer.Exit(code)
+
+
+def _exit_code(report: "IngestReport") -> int:
+    if report.gate is not None and report.gate.held and report.gate.verdict != "fail":
+        return INCONCLUSIVE
+    return FAILED if report.failures or (report.gate is not None and report.gate.held) else 0
 
 
 def plan(report: "IngestReport") -> str:
@@ -128,6 +155,9 @@ def plan(report: "IngestReport") -> str:
         ("removed", report.removed_pages),
     ):
         lines += [f"  {verb:<8} {path}" for path in paths]
+    if report.gate is not None:
+        count = "1 test" if report.gate.tests == 1 else f"{report.gate.tests} tests"
+        lines.append(f"  gate     {count} of {report.gate.golden} would be run before publishing")
     return "\n".join(lines + _notes(report))
 
 
@@ -135,6 +165,9 @@ def summary(report: "IngestReport") -> str:
     """What changed, what is there now, what needs a look."""
     if report.published:
         head = f"{report.collection}: generation {report.generation} published"
+    elif report.gate is not None:
+        stays = f"generation {report.generation} stays" if report.generation else "there is none"
+        head = f"{report.collection}: generation {report.gate.generation} held back, {stays}"
     else:
         head = f"{report.collection}: nothing changed, generation {report.generation} stays"
     lines = [
@@ -147,7 +180,32 @@ def summary(report: "IngestReport") -> str:
     if report.pruned:
         numbers = ", ".join(map(str, report.pruned))
         lines.append(f"  removed  old generations {numbers}")
+    if report.gate is not None:
+        lines += gate_lines(report.gate)
+        if report.gate.held:
+            command = f"surefind generations publish {report.gate.generation}"
+            lines.append(f"  publish  `{command}` shows it to readers all the same")
     return "\n".join(lines + _notes(report))
+
+
+_VERDICTS = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive"}
+
+
+def gate_lines(gate: "GateResult") -> list[str]:
+    """What golden tests said before publishing, and what can be done about it."""
+    passed = f"{gate.passed} of {gate.tests} passed"
+    lines = [f"  gate     {_VERDICTS[gate.verdict]}: {passed} ({gate.golden})"]
+    if gate.compared_with is not None:
+        lines.append(f"           compared with generation {gate.compared_with}")
+    elif gate.not_compared:
+        lines.append(f"           not compared: {gate.not_compared}")
+    lines += [f"           {reason}" for reason in gate.reasons]
+    lines += [f"           warning: {warning}" for warning in gate.warnings]
+    for test in gate.failed:
+        why = ": ".join(filter(None, (test.cause.replace("_", " "), test.message)))
+        lines.append(f"  {test.outcome:<8} {test.test_id}: {test.query_text}")
+        lines.append(f"           {why}")
+    return lines
 
 
 def _cost(report: "IngestReport") -> list[str]:

@@ -60,6 +60,10 @@ def validate(
     concurrency: Annotated[
         int, typer.Option(help="How many questions are asked at a time, 1 to 64.")
     ] = 4,
+    generation: Annotated[
+        int | None,
+        typer.Option(help="The generation to ask, also one that a gate held back."),
+    ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -75,7 +79,7 @@ def validate(
     if qrels is not None and file is None:
         raise InputError("--qrels: name the file of topics that it judges")
     before = None if baseline is None else read_report(str(baseline), _content(baseline))
-    report = _run(file, qrels, top_k, mode, concurrency, collection, data_dir)
+    report = _run(file, qrels, top_k, mode, concurrency, generation, collection, data_dir)
     refused: NotComparable | None = None
     if before is not None:
         try:
@@ -100,6 +104,7 @@ def _run(
     top_k: int | None,
     mode: Mode | None,
     concurrency: int,
+    generation: int | None,
     collection: str | None,
     data_dir: str | None,
 ) -> "Report":
@@ -112,7 +117,10 @@ def _run(
             golden = await application.golden(file, qrels)
             options = ValidateOptions(application.settings.collection, top_k, mode, concurrency)
             return await application.validate(
-                golden, options, lambda done, total: display(Progress("validated", done, total))
+                golden,
+                options,
+                lambda done, total: display(Progress("validated", done, total)),
+                generation,
             )
 
         return run(work, collection=collection, data_dir=data_dir)
