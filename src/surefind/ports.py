@@ -149,7 +149,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DenseProbe:
-    """The nearest by cosine. `among` restricts it to those points; that, and `exact`, scan."""
+    """The nearest by cosine. `among` restricts it to those points; that, and `exact`, scan.
+
+    A scan looks at the vectors as they were given, whatever smaller form is searched otherwise.
+    """
 
     vector: Vector
     limit: int

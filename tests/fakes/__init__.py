@@ -3,6 +3,7 @@
 from fakes.analyzers import WordAnalyzer, word_terms
 from fakes.catalogs import MemoryCatalog, MemoryCatalogStore
 from fakes.embedders import WORDS, MemoryCache, WordEmbedder
+from fakes.faults import FaultyIndexStore
 from fakes.indexes import MemoryIndex, MemoryIndexStore, MemoryIndexWriter
 from fakes.sources import PageSource
 from fakes.values import ATTRIBUTES, NOW, document, record
@@ -11,6 +12,7 @@ __all__ = [
     "ATTRIBUTES",
     "NOW",
     "WORDS",
+    "FaultyIndexStore",
     "MemoryCache",
     "MemoryCatalog",
     "MemoryCatalogStore",

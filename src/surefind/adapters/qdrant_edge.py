@@ -56,6 +56,7 @@ _SCHEMAS = {
     Kind.NUMBER: edge.PayloadSchemaType.Float,
     Kind.DATE: edge.PayloadSchemaType.Datetime,
 }
+_SCAN = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
 
 
 class EdgeIndexStore:
@@ -276,7 +277,7 @@ def _request(probe: DenseProbe | TermProbe) -> edge.QueryRequest:
         limit=probe.limit,
         query=query,
         filter=_filter(probe),
-        params=edge.SearchParams(exact=True) if exact else None,
+        params=_SCAN if exact else None,
         with_payload=False,
         with_vector=False,
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from surefind.adapters.postgres_migrations import Migration
     from surefind.evaluation.golden import GoldenSet
     from surefind.evaluation.report import Report as ValidationReport
-    from surefind.model import IngestReport, Query, SearchResult
+    from surefind.model import IngestReport, Query, SearchResult, Threshold
     from surefind.ports import CatalogStore, IndexStore, Reranker, Source
     from surefind.services.building import Report
     from surefind.services.embedding import CachedEmbedder
@@ -192,17 +192,27 @@ class Application:
         from surefind.services.validate import Validator
 
         if generation is None:
-            validator = Validator(self.readers, await self.searcher(), version("surefind"))
-            return await validator.run(golden, options, progress)
-        manifest = await self.generations.one(generation)
-        readers = Readers(self.index, self.catalogs, pinned=manifest)
-        searcher = Searcher(readers, await self.embedder(), self.terms)
+            readers, searcher = self.readers, await self.searcher()
+        else:
+            manifest = await self.generations.one(generation)
+            readers = Readers(self.index, self.catalogs, pinned=manifest)
+            searcher = Searcher(readers, await self.embedder(), self.terms)
+        under_load = None
+        if options.load is not None:
+            # Users ask what nobody has asked before: a load of remembered questions would flatter.
+            fresh = (await self.embedder()).uncached
+            under_load = Searcher(readers, fresh, self.terms)
         try:
-            return await Validator(readers, searcher, version("surefind")).run(
-                golden, options, progress
-            )
+            validator = Validator(readers, searcher, version("surefind"), under_load)
+            return await validator.run(golden, options, progress)
         finally:
-            await readers.close()
+            if generation is not None:
+                await readers.close()
+
+    async def learn_threshold(self, report: ValidationReport) -> Threshold:
+        from surefind.services.calibrating import learn_threshold
+
+        return await learn_threshold(report, self.catalogs)
 
     async def migrate_catalog(self, *, rehearse: bool) -> Sequence[Migration]:
         """The steps that the tables in PostgreSQL lacked, now taken, or shown to be possible."""

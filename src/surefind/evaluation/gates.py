@@ -19,10 +19,13 @@ QUANTITIES = (
     "stale",
     "invalid",
     "errors",
+    "error_rate",
     "false_accept_rate",
+    "index_recall",
     "p50_ms",
     "p95_ms",
     "p99_ms",
+    "max_ms",
 )
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,

@@ -13,7 +13,10 @@ from typing import Any, Literal
 
 from surefind.evaluation.gates import Severity
 from surefind.evaluation.golden import TestKind
+from surefind.evaluation.index_recall import IndexRecall
+from surefind.evaluation.load import Load
 from surefind.evaluation.statistics import Difference, Verdict
+from surefind.evaluation.thresholds import Separation
 from surefind.model import Mode
 
 SCHEMA: Literal["surefind.validation/1"] = "surefind.validation/1"
@@ -248,6 +251,8 @@ class Report:
     """`interrupted` says why a run ended early, `reasons` why the verdict is not pass.
 
     `store_away` is set where it ended since a store or a service did not answer any more.
+    `separation` is there where there are positives and negatives, `index_recall` and `load` where
+    they were asked for.
     """
 
     __pydantic_config__ = _STRICT
@@ -272,4 +277,7 @@ class Report:
     interrupted: str = ""
     store_away: bool = False
     comparison: Comparison | None = None
+    separation: Separation | None = None
+    index_recall: IndexRecall | None = None
+    load: Load | None = None
     schema: Literal["surefind.validation/1"] = SCHEMA

@@ -165,6 +165,22 @@ def bootstrap_interval(
     return mean + (float(low) - mean) * wider, mean + (float(high) - mean) * wider
 
 
+def wilson_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Of a share; it never claims certainty, also where all or none of a few were counted.
+
+    >>> [round(bound, 3) for bound in wilson_interval(0, 10)]
+    [0.0, 0.278]
+    """
+    if not total:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share, spread = count / total, z * z / total
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * math.sqrt(share * (1 - share) / total + spread / (4 * total)) / (1 + spread)
+    # Rounding must not push a bound past the share itself.
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
+
+
 def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
     """Corrected for looking at many measures at once, after Holm; in the order given."""
     corrected: dict[Name, float] = {}

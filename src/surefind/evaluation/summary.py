@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
-from surefind.evaluation.gates import Gate, Severity
+from surefind.evaluation.gates import QUANTITIES, Gate, Severity
 from surefind.evaluation.golden import GoldenSet, TestKind
+from surefind.evaluation.index_recall import IndexRecall
+from surefind.evaluation.load import Load
 from surefind.evaluation.metrics import Measure
 from surefind.evaluation.report import (
     Category,
@@ -26,6 +28,7 @@ from surefind.evaluation.report import (
     Totals,
 )
 from surefind.evaluation.statistics import Verdict, percentile
+from surefind.evaluation.thresholds import Separation, separate
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,9 @@ class Run:
     integrity: Integrity
     interrupted: str = ""
     store_away: bool = False
+    index_recall: IndexRecall | None = None
+    load: Load | None = None
+    false_accept_cost: float = 1.0
 
 
 def summarise(
@@ -50,6 +56,7 @@ def summarise(
     negatives = _negatives(tests)
     latency = _latency(tests, run.concurrency)
     known = _quantities(tests, totals, negatives, latency) | dict(means.values)
+    known |= _beyond_the_tests(run)
     if not means.judged:
         known = {name: value for name, value in known.items() if name not in means.values}
     gates = tuple(_gate(gate, known.get(gate.quantity)) for gate in golden.gates)
@@ -73,6 +80,9 @@ def summarise(
         warnings=_warnings(gates),
         interrupted=run.interrupted,
         store_away=run.store_away,
+        separation=_separation(tests, run.false_accept_cost),
+        index_recall=run.index_recall,
+        load=run.load,
     )
     failures = tuple(_failures(report, decided_by_gates=_has_fail_gates(golden)))
     doubts = tuple(_doubts(report))
@@ -155,6 +165,17 @@ def _latency(tests: Iterable[TestOutcome], concurrency: int) -> Latency:
     )
 
 
+def _separation(tests: Iterable[TestOutcome], false_accept_cost: float) -> Separation | None:
+    """By the best similarity of each question: it is what a search's confidence goes by."""
+    best: dict[TestKind, list[float]] = {kind: [] for kind in TestKind}
+    for test in tests:
+        judged = test.outcome in {Outcome.PASSED, Outcome.FAILED}
+        # A negative without a threshold can't be judged yet, and is what a threshold is made of.
+        if test.best_similarity is not None and (judged or test.kind is TestKind.NEGATIVE):
+            best[test.kind].append(test.best_similarity)
+    return separate(best[TestKind.POSITIVE], best[TestKind.NEGATIVE], false_accept_cost)
+
+
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else 0.0
 
@@ -177,13 +198,29 @@ def _quantities(
         known["accuracy"] = _mean(accuracies)
     if totals.total > totals.not_run:
         known["pass_rate"] = totals.passed / (totals.total - totals.not_run)
+        known["error_rate"] = totals.error / (totals.total - totals.not_run)
     if negatives.false_accept_rate is not None:
         known["false_accept_rate"] = negatives.false_accept_rate
     if latency.searches:
         known |= {
             field.name: getattr(latency, field.name)
             for field in fields(latency)
-            if field.name.startswith("p")
+            if field.name in QUANTITIES
+        }
+    return known
+
+
+def _beyond_the_tests(run: Run) -> dict[str, float]:
+    """Under load, latencies and errors are those of the load."""
+    known: dict[str, float] = {}
+    if run.index_recall is not None and run.index_recall.lowest is not None:
+        known["index_recall"] = run.index_recall.lowest
+    if run.load is not None and run.load.sent:
+        known["error_rate"] = run.load.error_rate
+        known |= {
+            field.name: getattr(run.load, field.name)
+            for field in fields(run.load)
+            if field.name in QUANTITIES
         }
     return known
 
@@ -218,6 +255,10 @@ def _failures(report: Report, *, decided_by_gates: bool) -> Iterable[str]:
     if report.integrity.tampered:
         chunks = _counted(len(report.integrity.tampered), "chunk")
         yield f"the text of {chunks} does not match its hash: {report.integrity.tampered[0]}"
+    load = report.load
+    if load is not None and load.errors and not _speaks_of(report, "error_rate"):
+        kinds = ", ".join(f"{count} {kind}" for kind, count in load.errors.items())
+        yield f"{sum(load.errors.values())} of {load.sent} searches under load failed: {kinds}"
 
 
 def _doubts(report: Report) -> Iterable[str]:
@@ -235,6 +276,11 @@ def _doubts(report: Report) -> Iterable[str]:
     for gate in report.gates:
         if gate.value is None and gate.severity is Severity.FAIL:
             yield f"{gate.rule}: nothing was there to measure it by"
+
+
+def _speaks_of(report: Report, quantity: str) -> bool:
+    fail = (gate for gate in report.gates if gate.severity is Severity.FAIL)
+    return any(gate.rule.startswith(f"{quantity} ") for gate in fail)
 
 
 def _verdict(report: Report, failures: Sequence[str], doubts: Sequence[str]) -> Verdict:

@@ -333,7 +333,12 @@ def _leg(leg: LegScore | None) -> Json | None:
 def _confidence(confidence: Confidence | None) -> Json | None:
     if confidence is None:
         return None
-    return {"value": _rounded(confidence.value), "evidence": confidence.evidence.value}
+    return {
+        "value": _rounded(confidence.value),
+        "evidence": confidence.evidence.value,
+        "threshold": _rounded(confidence.threshold),
+        "learned": confidence.learned,
+    }
 
 
 def _rounded(value: float | None) -> float | None:

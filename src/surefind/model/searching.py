@@ -193,10 +193,16 @@ class Evidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How likely the collection answers the question, in 0..1, and in a word."""
+    """How likely the collection answers the question, in 0..1, and in a word.
+
+    `threshold` is the similarity from which on an answer is likelier than none; `learned` from
+    golden tests, or else from the collection's own sentences.
+    """
 
     value: float
     evidence: Evidence
+    threshold: float
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 A cosine means something else for every model and every collection, so each generation is
 calibrated when it is built: sentences of its own stand for questions that it answers (measured on
 two judged sets, their best similarities are distributed as those of real questions), everyday
-questions for those that it does not, and a logistic curve is laid between the two.
+questions for those that it does not, and a logistic curve is laid between the two. Where golden
+tests have taught a threshold, it stands in the middle of the curve instead.
 """
 
 import asyncio
@@ -58,15 +59,25 @@ UNRELATED = (
 )
 
 
-def judge(calibration: Calibration | None, best_similarity: float | None) -> Confidence | None:
+def judge(
+    calibration: Calibration | None,
+    best_similarity: float | None,
+    learned: Threshold | None = None,
+) -> Confidence | None:
     """None where there is nothing to judge by."""
-    if calibration is None or best_similarity is None:
+    if best_similarity is None:
         return None
-    distance = calibration.slope * (best_similarity - calibration.middle)
+    if learned is not None:
+        middle, slope = learned.similarity, learned.slope
+    elif calibration is not None:
+        middle, slope = calibration.middle, calibration.slope
+    else:
+        return None
+    distance = slope * (best_similarity - middle)
     value = 1 / (1 + math.exp(-max(-50.0, min(50.0, distance))))
-    if value >= _STRONG:
-        return Confidence(value, Evidence.STRONG)
-    return Confidence(value, Evidence.FAIR if value >= _FAIR else Evidence.THIN)
+    evidence = Evidence.THIN if value < _FAIR else Evidence.FAIR
+    evidence = Evidence.STRONG if value >= _STRONG else evidence
+    return Confidence(value, evidence, middle, learned=learned is not None)
 
 
 def still_fits(calibration: Calibration | Threshold | None, chunks: int) -> bool:

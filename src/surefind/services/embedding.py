@@ -35,6 +35,11 @@ class CachedEmbedder:
         self._cache = cache
 
     @property
+    def uncached(self) -> Embedder:
+        """For who wants to know how long it takes."""
+        return self._embedder
+
+    @property
     def has_cache(self) -> bool:
         return self._cache is not None
 

@@ -145,7 +145,7 @@ class Searcher:
         run.clock.mark("formatted")
         manifest = run.generations[query.collection].manifest
         best_similarity = pool.best_similarity
-        confidence = judge(manifest.calibration, best_similarity)
+        confidence = judge(manifest.calibration, best_similarity, manifest.threshold)
         chunks = sum(generation.manifest.chunks for generation in run.generations.values())
         run.clock.mark("returned")
         return SearchResult(

@@ -61,7 +61,7 @@ class Tester:
         executed_at = datetime.now(UTC)
         begun = time.perf_counter()
         try:
-            query = self._query(test)
+            query = self.query_of(test)
             result = await self._searcher.search(query)
         except SurefindError as error:
             failed = self.unasked(test, Outcome.ERROR, "error", str(error))
@@ -112,7 +112,8 @@ class Tester:
         chunk_ids = [hit.record.chunk.id for hit in hits]
         return judge(test, self._meaning, chunk_ids, self._measures)
 
-    def _query(self, test: GoldenTest) -> Query:
+    def query_of(self, test: GoldenTest) -> Query:
+        """InputError where its filter can't be read."""
         return Query(
             text=test.query_text,
             top_k=self.subject.top_k,

@@ -19,6 +19,8 @@ from surefind.evaluation.resolution import Resolver, quoted_on
 from surefind.evaluation.summary import Run, summarise
 from surefind.model import DEFAULT_COLLECTION, Manifest, Mode
 from surefind.ports import Catalog
+from surefind.services.fitness import Fitness
+from surefind.services.load import LoadOptions
 from surefind.services.reading import OpenGeneration, Readers
 from surefind.services.search import MAX_TOP_K, Searcher
 from surefind.services.testing import Answered, Tester
@@ -26,6 +28,7 @@ from surefind.services.why_not import Explainer
 
 DEFAULT_TOP_K = 5
 MAX_CONCURRENCY = 64
+MAX_COST = 1000.0
 _AWAY_AFTER = 3
 """So many answers in a row that a store or a service is away, and the run ends."""
 
@@ -37,7 +40,9 @@ Progress = Callable[[int, int], None]
 class ValidateOptions:
     """What is None is as the golden set says, or else as usual.
 
-    `partial`: a run that is stopped tells what it found until then.
+    `partial`: a run that is stopped tells what it found until then. `index_recall` holds the
+    approximate index against an exact search, also where a gate of the golden set speaks of it;
+    `duration_s` puts a load on for so long, at a rate of `rate_per_s` or as fast as it goes.
     """
 
     collection: str = DEFAULT_COLLECTION
@@ -45,13 +50,31 @@ class ValidateOptions:
     mode: Mode | None = None
     concurrency: int = 4
     partial: bool = True
+    index_recall: bool = False
+    duration_s: float | None = None
+    rate_per_s: float | None = None
+    false_accept_cost: float = 1.0
+
+    @property
+    def load(self) -> LoadOptions | None:
+        if self.duration_s is None:
+            return None
+        return LoadOptions(self.concurrency, self.duration_s, self.rate_per_s)
 
 
 class Validator:
-    def __init__(self, readers: Readers, searcher: Searcher, version: str) -> None:
+    def __init__(
+        self,
+        readers: Readers,
+        searcher: Searcher,
+        version: str,
+        under_load: Searcher | None = None,
+    ) -> None:
+        """`under_load` is what a load is put on: one that remembers no question, if you like."""
         self._readers = readers
         self._searcher = searcher
         self._version = version
+        self._under_load = under_load or searcher
 
     async def run(
         self,
@@ -69,6 +92,11 @@ class Validator:
             tester = Tester(self._searcher, explainer, subject, meaning, measures)
             session = _Session(golden.tests, tester, progress)
             await session.work(wanted.concurrency, partial=wanted.partial)
+            fitness = Fitness(self._searcher, self._under_load, generation, tester)
+            if not session.interrupted:
+                await fitness.measure(
+                    golden, recall=wanted.index_recall, load=wanted.load, partial=wanted.partial
+                )
         run = Run(
             run_id=str(uuid.uuid4()),
             subject=subject,
@@ -76,8 +104,11 @@ class Validator:
             completed_at=datetime.now(UTC),
             concurrency=wanted.concurrency,
             integrity=tester.integrity,
-            interrupted=session.interrupted,
-            store_away=session.store_away,
+            interrupted=session.interrupted or fitness.interrupted,
+            store_away=session.store_away or fitness.store_away,
+            index_recall=fitness.index_recall,
+            load=fitness.load,
+            false_accept_cost=wanted.false_accept_cost,
         )
         return summarise(golden, measures, session.outcomes, run)
 
@@ -117,6 +148,15 @@ def _settled(options: ValidateOptions, golden: GoldenSet) -> ValidateOptions:
     if not 1 <= options.concurrency <= MAX_CONCURRENCY:
         raise InputError(
             f"concurrency: it is {options.concurrency}, it must be from 1 to {MAX_CONCURRENCY}"
+        )
+    if options.rate_per_s is not None and options.duration_s is None:
+        raise InputError("rate: it goes with a duration; say for how long")
+    if options.load is not None and not golden.tests:
+        raise InputError("duration: there is no question to put a load on with")
+    if not 0 < options.false_accept_cost <= MAX_COST:
+        raise InputError(
+            f"false_accept_cost: it is {options.false_accept_cost:g}, it must be above 0 and at "
+            f"most {MAX_COST:g}"
         )
     return replace(options, top_k=top_k, mode=options.mode or golden.mode or Mode.HYBRID)
 

@@ -11,7 +11,7 @@ from surefind.model import Collapse, Expand, GroupBy, Mode
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
-    from surefind.model import Hit, LegScore, SearchResult
+    from surefind.model import Confidence, Hit, LegScore, SearchResult
     from surefind.services.why_not import WhyNot
 
 _WIDTH = 96
@@ -117,7 +117,19 @@ def _show(result: "SearchResult", *, as_json: bool, explain: bool) -> None:
         return
     for hit in result.hits:
         show(passage(hit, explain=explain))
+    if explain and result.confidence is not None:
+        note(evidence(result.confidence, result.best_similarity or 0.0))
     note(closing(result))
+
+
+def evidence(confidence: "Confidence", best_similarity: float) -> str:
+    """How the evidence for an answer was judged."""
+    source = "golden tests" if confidence.learned else "the collection's own sentences"
+    return (
+        f"confidence {confidence.value:.2f}, {confidence.evidence.value}: the best similarity is "
+        f"{best_similarity:.3f}, and from {confidence.threshold:.3f} on an answer is likely, "
+        f"by {source}"
+    )
 
 
 def _show_cause(answer: "WhyNot", *, as_json: bool) -> None:

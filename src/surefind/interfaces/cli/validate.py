@@ -5,6 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefind.interfaces.cli.beyond_tests import (
+    Calibrate,
+    Duration,
+    FalseAcceptCost,
+    Further,
+    Generation,
+    IndexRecall,
+    Rate,
+)
 from surefind.interfaces.cli.console import (
     AsJson,
     Collection,
@@ -60,10 +69,12 @@ def validate(
     concurrency: Annotated[
         int, typer.Option(help="How many questions are asked at a time, 1 to 64.")
     ] = 4,
-    generation: Annotated[
-        int | None,
-        typer.Option(help="The generation to ask, also one that a gate held back."),
-    ] = None,
+    duration: Duration = None,
+    rate: Rate = None,
+    index_recall: IndexRecall = False,
+    calibrate: Calibrate = False,
+    false_accept_cost: FalseAcceptCost = 1.0,
+    generation: Generation = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -79,7 +90,8 @@ def validate(
     if qrels is not None and file is None:
         raise InputError("--qrels: name the file of topics that it judges")
     before = None if baseline is None else read_report(str(baseline), _content(baseline))
-    report = _run(file, qrels, top_k, mode, concurrency, generation, collection, data_dir)
+    further = Further(duration, rate, index_recall, calibrate, false_accept_cost, generation)
+    report = _run(file, qrels, top_k, mode, concurrency, further, collection, data_dir)
     refused: NotComparable | None = None
     if before is not None:
         try:
@@ -95,7 +107,7 @@ def validate(
         show(terminal(report))
     if refused is not None:
         raise refused
-    raise typer.Exit(_exit_code(report))
+    raise typer.Exit(further.exit_code(_exit_code(report)))
 
 
 def _run(
@@ -104,7 +116,7 @@ def _run(
     top_k: int | None,
     mode: Mode | None,
     concurrency: int,
-    generation: int | None,
+    further: Further,
     collection: str | None,
     data_dir: str | None,
 ) -> "Report":
@@ -116,12 +128,14 @@ def _run(
         async def work(application: "Application") -> "Report":
             golden = await application.golden(file, qrels)
             options = ValidateOptions(application.settings.collection, top_k, mode, concurrency)
-            return await application.validate(
+            report = await application.validate(
                 golden,
-                options,
+                further.added_to(options),
                 lambda done, total: display(Progress("validated", done, total)),
-                generation,
+                further.generation,
             )
+            await further.learn(application, report)
+            return report
 
         return run(work, collection=collection, data_dir=data_dir)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.statistics import Verdict
+from surefind.interfaces.reports.beyond_tests import beyond_tests
 
 _SHOWN = 20
 _LENGTH = 200
@@ -25,6 +26,7 @@ def markdown(report: Report) -> str:
         _facts(report),
         *_measures(report),
         *_categories(report),
+        *_beyond_tests(report),
         *_comparison(report.comparison),
         *_failures(report.tests),
     ]
@@ -85,6 +87,16 @@ def _categories(report: Report) -> Iterable[str]:
                 for category in report.categories
             ],
         )
+
+
+def _beyond_tests(report: Report) -> Iterable[str]:
+    parts = beyond_tests(report)
+    if parts:
+        yield "### Beyond the tests\n"
+        for first, *rest in parts:
+            yield f"- {_safe(first)}"
+            yield from (f"  - {_safe(line)}" for line in rest)
+        yield ""
 
 
 def _comparison(comparison: Comparison | None) -> Iterable[str]:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from surefind.contracts.validation_run import validation_report_of
 from surefind.evaluation.report import Comparison, Outcome, Report, TestOutcome
+from surefind.interfaces.reports.beyond_tests import beyond_tests
 
 _SHOWN = 20
 _TITLES = {"pass": "PASSED", "fail": "FAILED", "inconclusive": "INCONCLUSIVE"}
@@ -19,6 +20,7 @@ def terminal(report: Report) -> str:
         validation_report_of(report).to_summary(),
         *_numbers(report),
         *_categories(report),
+        *("\n".join(lines) for lines in beyond_tests(report)),
         *_comparison(report.comparison),
         *_tests(report.tests),
         "\n".join(_verdict(report)),

@@ -1,0 +1,89 @@
+"""Any index, made worse on purpose: one that dies, and one that does not find all there is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from surefind.errors import StoreError
+from surefind.model import ChunkRecord, GenerationRef, Ranking
+from surefind.ports import DenseProbe, IndexStore, IndexWriter, Matrix, TermProbe, VectorIndex
+
+Probes = Sequence[DenseProbe | TermProbe]
+
+
+@dataclass
+class FaultyIndexStore:
+    """`left` is how many calls are still answered; None for ever.
+
+    `loses` says which points an approximate search does not find; an exact one finds them all.
+    Where there is such a rule, all vectors count as indexed.
+    """
+
+    inner: IndexStore
+    left: int | None = None
+    loses: Callable[[UUID], bool] | None = None
+    opened: list[GenerationRef] = field(default_factory=list)
+
+    def call(self) -> None:
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise StoreError("the index is away")
+
+    async def require_room(self, points: int, dimensions: int) -> None:
+        await self.inner.require_room(points, dimensions)
+
+    async def create(
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+    ) -> IndexWriter:
+        return await self.inner.create(ref, dimensions, copy_of)
+
+    async def open(self, ref: GenerationRef) -> VectorIndex:
+        self.opened.append(ref)
+        return FaultyIndex(await self.inner.open(ref), self)
+
+    async def published(self, ref: GenerationRef) -> None:
+        await self.inner.published(ref)
+
+    async def drop(self, ref: GenerationRef) -> None:
+        await self.inner.drop(ref)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+class FaultyIndex:
+    def __init__(self, inner: VectorIndex, store: FaultyIndexStore) -> None:
+        self._inner = inner
+        self._store = store
+
+    async def probe(self, probes: Probes) -> list[Ranking]:
+        self._store.call()
+        rankings = await self._inner.probe(probes)
+        return [self._lossy(*pair) for pair in zip(probes, rankings, strict=True)]
+
+    async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
+        self._store.call()
+        return await self._inner.payloads(point_ids)
+
+    async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
+        self._store.call()
+        return await self._inner.vectors(point_ids)
+
+    async def count(self) -> int:
+        return await self._inner.count()
+
+    async def indexed(self) -> int:
+        return await self._inner.indexed() if self._store.loses is None else await self.count()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    def _lossy(self, probe: DenseProbe | TermProbe, ranking: Ranking) -> Ranking:
+        loses = self._store.loses
+        exact = isinstance(probe, TermProbe) or probe.exact or probe.among is not None
+        if loses is None or exact:
+            return ranking
+        pairs = zip(ranking.points, ranking.scores, strict=True)
+        kept = [(point, score) for point, score in pairs if not loses(point)]
+        return Ranking([point for point, _ in kept], [score for _, score in kept])
