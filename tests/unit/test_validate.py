@@ -29,7 +29,15 @@ from surefind.evaluation.golden import (
 from surefind.evaluation.metrics import Measure
 from surefind.evaluation.report import Outcome, Report, TestOutcome
 from surefind.evaluation.statistics import Verdict
-from surefind.model import ChunkerSettings, GenerationRef, Mode, Query, Ranking, SearchResult
+from surefind.model import (
+    ChunkerSettings,
+    Collapse,
+    GenerationRef,
+    Mode,
+    Query,
+    Ranking,
+    SearchResult,
+)
 from surefind.ports import DenseProbe, TermProbe
 from surefind.services.reading import Readers
 from surefind.services.search import Searcher
@@ -135,7 +143,9 @@ async def test_what_is_below_the_threshold_or_filtered_says_so(home: Installatio
 async def test_a_near_copy_that_is_shown_instead_is_named(home: Installation) -> None:
     copies = [BySource(f"docs/copy-{which}.md") for which in "ab"]
     text = "the same long words about many green parrots"
-    told = [await outcome_of(home, wants(text, copy), top_k=1) for copy in copies]
+    told = [
+        await outcome_of(home, wants(text, copy), top_k=1, collapse=Collapse.OFF) for copy in copies
+    ]
     missing = next(one for one in told if one.outcome is Outcome.FAILED)
     assert missing.cause == "duplicate"
     assert missing.sought[0].ahead == (missing.found[0].chunk_id,)

@@ -10,13 +10,16 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from surefind.errors import InputError
 from surefind.evaluation.expectations import ByAddress, ByChunk, BySource, ByText, Expectation
 from surefind.evaluation.gates import Gate, Severity
 from surefind.evaluation.located import Located, read_json_lines, read_yaml
 from surefind.evaluation.metrics import MAX_CUTOFF, MAX_GRADE, Measure
-from surefind.model import Mode
+from surefind.model import Collapse, Mode
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 MAX_BYTES = 32 * 2**20
 MAX_TESTS = 100_000
@@ -29,6 +32,7 @@ _FOR_ALL = (
     "name",
     "top_k",
     "mode",
+    "collapse",
     "success_criteria",
     "measures",
     "fail_if",
@@ -87,7 +91,7 @@ class GoldenTest:
 
 @dataclass(frozen=True, slots=True)
 class GoldenSet:
-    """`top_k` and `mode` are None where the file leaves them to who runs it.
+    """`top_k`, `mode` and `collapse` are None where the file leaves them to who runs it.
 
     A set that is `measured_only` is there for its numbers: no single test of it fails a run.
     """
@@ -99,6 +103,7 @@ class GoldenSet:
     top_k: int | None = None
     mode: Mode | None = None
     measured_only: bool = False
+    collapse: Collapse | None = None
 
     @property
     def digest(self) -> str:
@@ -178,7 +183,10 @@ def _golden_set(source: str, values: Mapping[str, Located], tests: Sequence[Loca
             for item in _listed(values, severity.value)
         ),
         top_k=None if top_k is None else top_k.whole("top_k", 1, MAX_CUTOFF),
-        mode=_mode(values["mode"]) if "mode" in values else None,
+        mode=_one_of(Mode, values["mode"], "mode") if "mode" in values else None,
+        collapse=_one_of(Collapse, values["collapse"], "collapse")
+        if "collapse" in values
+        else None,
     )
 
 
@@ -214,11 +222,12 @@ def _gate(severity: Severity, item: Located) -> Gate:
         item.refuse(f"{severity.value}: {error}")
 
 
-def _mode(item: Located) -> Mode:
-    name = item.text("mode")
-    if name not in set(Mode):
-        item.refuse(f"mode: it is {name!r}, it must be one of {', '.join(Mode)}")
-    return Mode(name)
+def _one_of(kind: type[Choice], item: Located, key: str) -> Choice:
+    # `off` is a word of YAML's own, for false.
+    name = "off" if item.value is False else item.text(key)
+    if name not in set(kind):
+        item.refuse(f"{key}: it is {name!r}, it must be one of {', '.join(kind)}")
+    return kind(name)
 
 
 # --- one test ---------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from surefind.evaluation.golden import (
 )
 from surefind.evaluation.located import read_json_lines
 from surefind.evaluation.metrics import MAX_GRADE
+from surefind.model import Collapse
 
 Grades = Mapping[str, Mapping[str, int]]
 """Query id -> document id -> grade."""
@@ -106,7 +107,8 @@ def judged_set(name: str, queries: Mapping[str, str], grades: Grades) -> GoldenS
     if strangers:
         raise InputError(f"{name}: query {strangers[0]!r} has judgements and no text")
     tests = [_test(query, text, grades.get(query, {})) for query, text in queries.items()]
-    return GoldenSet(name, limited(name, tests), measured_only=True)
+    # Judgements name documents one by one, equal ones too: folding would hide what was judged.
+    return GoldenSet(name, limited(name, tests), measured_only=True, collapse=Collapse.OFF)
 
 
 def _test(query: str, text: str, grades: Mapping[str, int]) -> GoldenTest:

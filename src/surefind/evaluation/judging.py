@@ -35,18 +35,28 @@ class Judged:
 
 
 def judge(
-    test: GoldenTest, meaning: Meaning, chunk_ids: Sequence[str], measures: Sequence[Measure]
+    test: GoldenTest,
+    meaning: Meaning,
+    chunk_ids: Sequence[str],
+    measures: Sequence[Measure],
+    twins: Sequence[Sequence[str]] = (),
 ) -> Judged:
-    """`chunk_ids` are those of the hits, best first; none where the question failed."""
+    """`chunk_ids` are those of the hits, best first; none where the question failed.
+
+    `twins` has for each hit the chunks of the very same text that it is shown for: whoever expects
+    one of them is served.
+    """
+    folded = twins or [()] * len(chunk_ids)
+    hits = [(own, *same) for own, same in zip(chunk_ids, folded, strict=True)]
     expected = _labelled(test.expected)
     wrong = _labelled(test.known_wrong)
     sought = tuple(
-        _sought(label, expectation, meaning[expectation], chunk_ids)
+        _sought(label, expectation, meaning[expectation], hits)
         for label, expectation in expected.items()
     )
     live = [one for one in sought if not one.stale]
     named = {label: meaning[expectation] for label, expectation in (expected | wrong).items()}
-    labels = tuple(_labels(chunk_ids, named))
+    labels = tuple(_labels(hits, named))
     known_wrong = tuple(label for label, expectation in wrong.items() if meaning[expectation])
     judgements = {one.label: one.grade for one in live} | dict.fromkeys(known_wrong, 0)
     ranking = [label for of_hit in labels for label in of_hit]
@@ -78,20 +88,20 @@ def _labelled(expectations: Sequence[Expectation]) -> dict[str, Expectation]:
 
 
 def _sought(
-    label: str, expectation: Expectation, meant: frozenset[str], chunk_ids: Sequence[str]
+    label: str, expectation: Expectation, meant: frozenset[str], hits: Sequence[Sequence[str]]
 ) -> Sought:
-    ranks = (rank for rank, chunk_id in enumerate(chunk_ids, start=1) if chunk_id in meant)
+    ranks = (rank for rank, ids in enumerate(hits, start=1) if not meant.isdisjoint(ids))
     rank = next(ranks, None)
     return Sought(str(expectation), label, expectation.grade, rank, stale=not meant)
 
 
 def _labels(
-    chunk_ids: Sequence[str], named: Mapping[str, frozenset[str]]
+    hits: Sequence[Sequence[str]], named: Mapping[str, frozenset[str]]
 ) -> Iterator[tuple[str, ...]]:
     """A hit that meets two expectations stands for both, one after the other."""
     seen: set[str] = set()
-    for chunk_id in chunk_ids:
-        met = [label for label, meant in named.items() if chunk_id in meant]
+    for ids in hits:
+        met = [label for label, meant in named.items() if not meant.isdisjoint(ids)]
         fresh = tuple(label for label in met if label not in seen)
         seen.update(fresh)
-        yield fresh if met else (chunk_id,)
+        yield fresh if met else (ids[0],)

@@ -17,7 +17,7 @@ from surefind.evaluation.index_recall import IndexRecall
 from surefind.evaluation.load import Load
 from surefind.evaluation.statistics import Difference, Verdict
 from surefind.evaluation.thresholds import Separation
-from surefind.model import Mode
+from surefind.model import Collapse, Mode
 
 SCHEMA: Literal["surefind.validation/1"] = "surefind.validation/1"
 
@@ -41,7 +41,8 @@ class Found:
     """One hit of a test's question.
 
     `labels` are the names that the measures know it by: those of the expectations that it is the
-    first to meet, or its own; none where it only repeats what was found before.
+    first to meet, or its own; none where it only repeats what was found before. `twins` are chunks
+    of the very same text that it is shown for.
     """
 
     __pydantic_config__ = _STRICT
@@ -53,6 +54,7 @@ class Found:
     section: str
     score: float
     similarity: float | None
+    twins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,7 @@ class Subject:
     mode: Mode
     top_k: int
     surefind_version: str
+    collapse: Collapse = Collapse.OFF
 
 
 @dataclass(frozen=True, slots=True)

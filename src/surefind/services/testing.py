@@ -110,7 +110,8 @@ class Tester:
 
     def _judge(self, test: GoldenTest, hits: Sequence[Hit]) -> Judged:
         chunk_ids = [hit.record.chunk.id for hit in hits]
-        return judge(test, self._meaning, chunk_ids, self._measures)
+        twins = [[twin.chunk.id for twin in _twins(hit)] for hit in hits]
+        return judge(test, self._meaning, chunk_ids, self._measures, twins)
 
     def query_of(self, test: GoldenTest) -> Query:
         """InputError where its filter can't be read."""
@@ -121,6 +122,7 @@ class Tester:
             mode=self.subject.mode,
             collection=self.subject.collection,
             where=read_expressions(test.where),
+            collapse=self.subject.collapse,
         )
 
     async def _decided(
@@ -166,18 +168,26 @@ class Tester:
             return replace(sought, cause="error", message=f"it could not be explained: {error}")
         copy = _copy_of(answer, hits)
         if copy is not None:
-            return replace(
-                sought,
-                cause=_DUPLICATE,
-                message=f"hit {copy.rank}, {copy.record.chunk.id}, says nearly the same",
-                ahead=(copy.record.chunk.id,),
-            )
+            shown = f"hit {copy.rank}, {copy.record.chunk.id}"
+            told = f"{shown}, says nearly the same"
+            if answer.cause is Cause.FOLDED:
+                told = f"{shown}, is nearly the same and shown for it"
+            names = (copy.record.chunk.id,)
+            return replace(sought, cause=_DUPLICATE, message=told, ahead=names)
         ahead = tuple(hit.record.chunk.id for hit in answer.ahead)
         return replace(sought, cause=answer.cause.value, message=answer.message, ahead=ahead)
 
 
+def _twins(hit: Hit) -> list[ChunkRecord]:
+    """Those folded into a hit whose very words it shows; a page in another version is none."""
+    shown = hit.record.chunk.content_hash
+    return [record for record in hit.also if record.chunk.content_hash == shown]
+
+
 def _copy_of(answer: WhyNot, hits: Sequence[Hit]) -> Hit | None:
     wanted = answer.record
+    if wanted is not None and answer.cause is Cause.FOLDED:
+        return next((hit for hit in hits if hit.rank == answer.rank), None)
     if wanted is None or answer.cause not in _OUTSHONE:
         return None
     return next((hit for hit in hits if is_near_copy(hit.record, wanted)), None)
@@ -219,6 +229,7 @@ def _found(hits: Sequence[Hit], judged: Judged) -> tuple[Found, ...]:
             section=hit.record.section,
             score=hit.score,
             similarity=hit.similarity,
+            twins=tuple(record.chunk.id for record in _twins(hit)),
         )
         for hit, labels in zip(hits, judged.labels, strict=True)
     )

@@ -17,7 +17,7 @@ from surefind.evaluation.metrics import Kind, Measure
 from surefind.evaluation.report import Outcome, Report, Subject, TestOutcome
 from surefind.evaluation.resolution import Resolver, quoted_on
 from surefind.evaluation.summary import Run, summarise
-from surefind.model import DEFAULT_COLLECTION, Manifest, Mode
+from surefind.model import DEFAULT_COLLECTION, Collapse, Manifest, Mode
 from surefind.ports import Catalog
 from surefind.services.fitness import Fitness
 from surefind.services.load import LoadOptions
@@ -49,6 +49,7 @@ class ValidateOptions:
     top_k: int | None = None
     mode: Mode | None = None
     concurrency: int = 4
+    collapse: Collapse | None = None
     partial: bool = True
     index_recall: bool = False
     duration_s: float | None = None
@@ -158,7 +159,12 @@ def _settled(options: ValidateOptions, golden: GoldenSet) -> ValidateOptions:
             f"false_accept_cost: it is {options.false_accept_cost:g}, it must be above 0 and at "
             f"most {MAX_COST:g}"
         )
-    return replace(options, top_k=top_k, mode=options.mode or golden.mode or Mode.HYBRID)
+    return replace(
+        options,
+        top_k=top_k,
+        mode=options.mode or golden.mode or Mode.HYBRID,
+        collapse=options.collapse or golden.collapse or Collapse.SAME,
+    )
 
 
 def _subject(manifest: Manifest, options: ValidateOptions, version: str) -> Subject:
@@ -171,6 +177,7 @@ def _subject(manifest: Manifest, options: ValidateOptions, version: str) -> Subj
         mode=options.mode or Mode.HYBRID,
         top_k=options.top_k or DEFAULT_TOP_K,
         surefind_version=version,
+        collapse=options.collapse or Collapse.SAME,
     )
 
 
