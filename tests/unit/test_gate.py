@@ -22,7 +22,10 @@ from unit.installation import Installation
 WORDS = ("cats", "dogs", "parrots", "horses", "whales", "beavers", "spiders", "llamas")
 PAGES = {f"{word}.md": f"# {word.title()}\n\nall about {word}" for word in WORDS}
 # Still there, but no longer found by their word.
-MUDDLED = {f"{word}.md": "# Animals\n\nall about everything" for word in WORDS}
+MUDDLED = {
+    f"{word}.md": f"# Animals {number}\n\nall about everything {number}"
+    for number, word in enumerate(WORDS)
+}
 
 
 def golden(*rules: str, words: Sequence[str] = WORDS) -> GoldenSet:

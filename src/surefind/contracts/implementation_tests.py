@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Literal
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from surefind.contracts.implementation import (
     SimilarityScore,
 )
 from surefind.contracts.request import Fraction, SearchMode, StrictRequest, Words
+from surefind.evaluation.report import Report, Sought, TestOutcome
 from surefind.model import Mode, Query
 from surefind.services.expectations import Expectation, Outcome
 
@@ -105,6 +107,36 @@ class ValidationTest(BaseModel):
     test_category: str | None
     executed_at: datetime
     result_accuracy: float = Field(ge=0, le=1, description="Found of expected")
+
+
+def validation_tests_of(report: Report) -> list[ValidationTest]:
+    """The tests of a run in the published shape; those that expect no chunk have no place in it.
+
+    An expectation that means several chunks, as a page does, stands for the one that was found, or
+    else for the first of them. So the accuracy is found of expected, as it was in the run.
+    """
+    return [
+        ValidationTest(
+            test_id=test.test_id,
+            query_text=test.query_text,
+            expected_results=list(dict.fromkeys(map(partial(_chunk_of, test), live))),
+            success_criteria=SuccessCriteria(
+                min_accuracy=test.min_accuracy,
+                min_similarity_score=test.min_similarity_score or 0.0,
+            ),
+            test_category=test.category or None,
+            executed_at=test.executed_at,
+            result_accuracy=test.accuracy or 0.0,
+        )
+        for test in report.tests
+        if test.executed_at is not None and (live := [one for one in test.sought if one.meant])
+    ]
+
+
+def _chunk_of(test: TestOutcome, sought: Sought) -> str:
+    shown = () if sought.rank is None else (test.found[sought.rank - 1],)
+    names = [name for hit in shown for name in (hit.chunk_id, *hit.twins)]
+    return next((name for name in names if name in sought.meant), sought.meant[0])
 
 
 class FoundChunk(BaseModel):

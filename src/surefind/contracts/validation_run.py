@@ -37,7 +37,7 @@ def validation_report_of(report: Report) -> ValidationReport:
             "vector_count": subject.chunks,
             "vector_dim": subject.dimensions,
             "distance": "COSINE",
-            "indexed": subject.chunks > 0,
+            "indexed": subject.indexed > 0,
             "collection_exists": True,
         },
         errors=_errors(report),

@@ -1,7 +1,8 @@
 """Golden sets: questions, what each must find, and when the whole is good enough.
 
-A file of YAML holds `tests` and, beside them, what holds for all. In a file of JSON lines each line
-is a test; the first may hold what holds for all. A plain text holds one question a line.
+A file of YAML holds `tests` and, beside them, what holds for all, or it is nothing but a list of
+tests. In a file of JSON lines each line is a test; the first may hold what holds for all. A plain
+text holds one question a line.
 """
 
 from __future__ import annotations
@@ -128,6 +129,8 @@ def read_golden_yaml(source: str, content: bytes) -> GoldenSet:
     root = read_yaml(source, decoded(source, content))
     if root is None or root.value is None:
         raise InputError(f"{source}: it is empty; a golden file has a list of tests")
+    if isinstance(root.value, Sequence) and not isinstance(root.value, str):
+        return _golden_set(source, {}, root.items("tests"))
     values = root.mapping("a golden file", (*_FOR_ALL, "tests"))
     if "tests" not in values:
         root.refuse("a golden file has a list of tests, and here is none")

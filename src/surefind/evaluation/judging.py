@@ -15,6 +15,7 @@ from surefind.evaluation.golden import GoldenTest
 from surefind.evaluation.metrics import Measure, measure_query
 from surefind.evaluation.report import Sought
 
+_MEANT = 20
 Meaning = Mapping[Expectation, frozenset[str]]
 """Which chunks each expectation means; none where it is stale."""
 
@@ -92,7 +93,8 @@ def _sought(
 ) -> Sought:
     ranks = (rank for rank, ids in enumerate(hits, start=1) if not meant.isdisjoint(ids))
     rank = next(ranks, None)
-    return Sought(str(expectation), label, expectation.grade, rank, stale=not meant)
+    first = tuple(sorted(meant)[:_MEANT])
+    return Sought(str(expectation), label, expectation.grade, rank, stale=not meant, meant=first)
 
 
 def _labels(

@@ -61,7 +61,8 @@ class Found:
 class Sought:
     """One expectation: the rank where it was found, or why it was not.
 
-    `ahead` are the ids of chunks that were shown before it.
+    `meant` are the chunks that it means, the first few where it means many. `ahead` are the ids of
+    chunks that were shown before it.
     """
 
     __pydantic_config__ = _STRICT
@@ -74,6 +75,7 @@ class Sought:
     cause: str = ""
     message: str = ""
     ahead: tuple[str, ...] = ()
+    meant: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ class GateOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What was validated, and how it was asked."""
+    """What was validated, and how it was asked. `indexed` vectors are searched by a graph."""
 
     __pydantic_config__ = _STRICT
 
@@ -204,6 +206,7 @@ class Subject:
     top_k: int
     surefind_version: str
     collapse: Collapse = Collapse.OFF
+    indexed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,8 @@ class Validator:
         wanted = _settled(options or ValidateOptions(), golden)
         measures = measures_for(golden, wanted.top_k or DEFAULT_TOP_K)
         async with self._readers.of(wanted.collection).lease() as generation:
-            subject = _subject(generation.manifest, wanted, self._version)
+            indexed = await generation.index.indexed()
+            subject = replace(_subject(generation.manifest, wanted, self._version), indexed=indexed)
             meaning = await _resolve(golden, generation)
             explainer = Explainer(self._readers, self._searcher)
             tester = Tester(self._searcher, explainer, subject, meaning, measures)

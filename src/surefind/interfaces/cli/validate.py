@@ -13,6 +13,7 @@ from surefind.interfaces.cli.beyond_tests import (
     Generation,
     IndexRecall,
     Rate,
+    TestsOut,
 )
 from surefind.interfaces.cli.console import (
     AsJson,
@@ -75,6 +76,7 @@ def validate(
     calibrate: Calibrate = False,
     false_accept_cost: FalseAcceptCost = 1.0,
     generation: Generation = None,
+    tests_out: TestsOut = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -90,7 +92,9 @@ def validate(
     if qrels is not None and file is None:
         raise InputError("--qrels: name the file of topics that it judges")
     before = None if baseline is None else read_report(str(baseline), _content(baseline))
-    further = Further(duration, rate, index_recall, calibrate, false_accept_cost, generation)
+    further = Further(
+        duration, rate, index_recall, calibrate, false_accept_cost, generation, tests_out
+    )
     report = _run(file, qrels, top_k, mode, concurrency, further, collection, data_dir)
     refused: NotComparable | None = None
     if before is not None:
@@ -135,6 +139,7 @@ def _run(
                 further.generation,
             )
             await further.learn(application, report)
+            further.write(report)
             return report
 
         return run(work, collection=collection, data_dir=data_dir)

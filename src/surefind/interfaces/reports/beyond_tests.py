@@ -8,17 +8,24 @@ from surefind.evaluation.report import Report
 from surefind.evaluation.thresholds import Separation
 from surefind.model import Rate
 
+_A_FEW = 4
+
 
 def beyond_tests(report: Report) -> list[list[str]]:
     """A paragraph for each that was measured."""
     parts: list[list[str]] = []
-    if report.separation is not None:
+    if report.separation is not None and _worth_telling(report.separation):
         parts.append(list(_separation(report.separation)))
     if report.index_recall is not None:
         parts.append(list(_index_recall(report.index_recall)))
     if report.load is not None:
         parts.append(list(_load(report.load)))
     return parts
+
+
+def _worth_telling(told: Separation) -> bool:
+    """With a negative or two, nobody has asked for a threshold."""
+    return told.similarity is not None or min(told.positives, told.negatives) >= _A_FEW
 
 
 def _separation(told: Separation) -> Iterator[str]:
