@@ -1,6 +1,7 @@
 """What every catalog promises."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
