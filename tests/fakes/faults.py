@@ -6,7 +6,15 @@ from uuid import UUID
 
 from surefind.errors import StoreError
 from surefind.model import ChunkRecord, GenerationRef, Ranking
-from surefind.ports import DenseProbe, IndexStore, IndexWriter, Matrix, TermProbe, VectorIndex
+from surefind.ports import (
+    DenseProbe,
+    IndexStore,
+    IndexWriter,
+    Matrix,
+    StoreFacts,
+    TermProbe,
+    VectorIndex,
+)
 
 Probes = Sequence[DenseProbe | TermProbe]
 
@@ -29,6 +37,14 @@ class FaultyIndexStore:
             self.left -= 1
             if self.left < 0:
                 raise StoreError("the index is away")
+
+    async def facts(self) -> StoreFacts:
+        self.call()
+        return await self.inner.facts()
+
+    async def held(self) -> list[GenerationRef]:
+        self.call()
+        return await self.inner.held()
 
     async def require_room(self, points: int, dimensions: int) -> None:
         await self.inner.require_room(points, dimensions)
