@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -36,6 +36,10 @@ PAGES = {
         "# Storing honey\n\nHoney keeps for years in a closed jar, in the dark.\n",
     ),
     "garden/tomatoes.md": """\
+---
+level: easy
+reviewed: 2026-03-01
+---
 # Growing tomatoes
 
 Tomatoes want sun, warmth and patience.
@@ -50,6 +54,10 @@ Pinch out the side shoots of cordon varieties, so that the plant puts its streng
 Start in June.
 """,
     "kitchen/bread.md": """\
+---
+level: hard
+reviewed: 2026-05-01
+---
 # Baking bread
 
 ## Kneading the dough
@@ -77,6 +85,9 @@ A cold kitchen doubles the proving time of a sourdough loaf.
 The preheating alarm rings when every zone is warm.
 """,
     "traps.md": """\
+---
+level: <img src=x onerror="window.pwned=1">
+---
 # Traps
 
 ## Hostile <img src=x onerror="window.pwned=1"> heading
@@ -168,9 +179,11 @@ class Page:
         self.driver.execute_cdp_cmd(f"Emulation.{command}", parameters)
 
 
-def ingest(home: Path, *options: str) -> Path:
-    """`home`, with the pages in docs/ and a data folder."""
-    for name, text in PAGES.items():
+def ingest(home: Path, *options: str, pages: Mapping[str, str | None] = PAGES) -> Path:
+    """`home`, with the pages in docs/ and a data folder; None is no page."""
+    for name, text in pages.items():
+        if text is None:
+            continue
         path = home / "docs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")

@@ -29,6 +29,14 @@ window.fetch = (address, options) => calls++
 """
 
 
+def shown(page: Page, selector: str) -> str:
+    """Its text, in one line, with a space between its parts."""
+    parts = (
+        "return [...document.querySelector(arguments[0]).children].map(each => each.textContent)"
+    )
+    return " ".join(str(part) for part in page.run(parts, selector) if part)
+
+
 def test_the_empty_page_says_what_can_be_asked_and_of_what(page: Page) -> None:
     notice = page.find("#notice").text
     assert "What would you like to know?" in notice
@@ -138,8 +146,8 @@ def test_the_list_is_busy_until_the_answer_is_there(page: Page) -> None:
 @pytest.mark.parametrize(
     ("mode", "explained"),
     [
-        pytest.param("dense", r"score 0\.\d\d: meaning rank 1 \(cosine 0\.\d\d\)", id="dense"),
-        pytest.param("lexical", r"score 1\.00: words rank 1 \(BM25 \d+\.\d\)", id="lexical"),
+        pytest.param("dense", r"score 0\.\d\d by meaning alone", id="dense"),
+        pytest.param("lexical", r"score 1\.00 by words alone", id="lexical"),
     ],
 )
 def test_the_mode_changes_the_request_and_the_address(
@@ -149,26 +157,32 @@ def test_the_mode_changes_the_request_and_the_address(
     assert [body["mode"] for body in page.requests()] == ["hybrid"]
     page.find(f"input[value={mode}]").click()
     page.wait(lambda: f"mode={mode}" in page.query_string, "the mode in the address")
-    page.wait(lambda: re.fullmatch(explained, page.find(".score").text), "the score of one leg")
+    page.wait(lambda: re.match(explained, shown(page, ".score summary")), "the score of one leg")
     assert [body["mode"] for body in page.requests()] == [mode]
 
 
-def test_a_hybrid_score_names_both_legs(page: Page) -> None:
+def test_a_score_is_explained_by_its_legs(page: Page) -> None:
     page.ask(QUESTION)
-    explained = r"score 1\.00: meaning rank 1 \(cosine 0\.\d\d\), words rank 1 \(BM25 \d+\.\d\)"
-    assert re.fullmatch(explained, page.find(".score").text)
-    assert "no words in common" in page.find_all(".score")[-1].text
+    first = page.find(".score")
+    assert shown(page, ".score summary").startswith("score 1.00 meaning 0.60 + words 0.40")
+    first.find_element("css selector", "summary").click()
+    dense, lexical = (row.text.replace("\n", " ") for row in page.find_all(".score[open] dl div"))
+    assert re.fullmatch(r"meaning cosine 0\.\d{3}, rank 1: 0\.600 of the score", dense)
+    assert re.fullmatch(r"words BM25 \d+\.\d\d, rank 1: 0\.400 of the score", lexical)
+    told = page.run("return [...document.querySelectorAll('.score')].at(-1).textContent")
+    assert "no words in common" in told
 
 
-def test_the_bar_is_as_long_as_the_score(page: Page) -> None:
+def test_the_bar_is_as_long_as_the_shares_of_the_score(page: Page) -> None:
     page.ask(QUESTION)
-    sizes = page.run(
-        "return [...document.querySelectorAll('.bar')]"
-        ".map(bar => parseFloat(getComputedStyle(bar).backgroundSize.match(/[\\d.]+/)))"
+    widths = page.run(
+        "return [...document.querySelectorAll('.score .bar')].map(bar => 100 / bar.clientWidth *"
+        "[...bar.children].reduce((sum, part) => sum + part.getBoundingClientRect().width, 0))"
     )
-    scores = [float(score.text.split()[1].rstrip(":")) for score in page.find_all(".score")]
+    told = page.run("return [...document.querySelectorAll('.score')].map(each => each.textContent)")
+    scores = [float(str(score).split()[1][:4]) for score in told]
     assert len(set(scores)) > 2
-    assert sizes == pytest.approx([100 * score for score in scores], abs=0.51)
+    assert widths == pytest.approx([100 * score for score in scores], abs=1)
 
 
 def test_an_address_carries_the_whole_search(page: Page) -> None:
@@ -205,7 +219,11 @@ def test_typing_on_adds_one_step_to_the_history(page: Page) -> None:
     assert page.run("return window.steps") == 1
 
 
-def test_the_footer_tells_the_time_and_the_generation(page: Page) -> None:
+def test_the_time_of_each_stage_and_the_generation_are_told(page: Page) -> None:
     page.ask(QUESTION)
-    told = r"\d+\.\d ms \(embedding \d+\.\d, search \d+\.\d\) · generation 1 of docs"
-    assert re.fullmatch(told, page.find("#facts").text)
+    assert re.fullmatch(r"\d+\.\d ms", page.find("#timings summary").text)
+    page.find("#timings summary").click()
+    stages = [row.text.replace("\n", " ") for row in page.find_all(".stages div")]
+    assert len(stages) == 6
+    assert all(re.fullmatch(r"[a-z ]+ \d+\.\d ms", stage) for stage in stages)
+    assert page.find("#facts").text == "generation 1 of docs"

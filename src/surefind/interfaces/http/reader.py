@@ -16,9 +16,10 @@ _PAGE = """<!doctype html>
 <title>{title} · surefind</title>
 <link rel="icon" type="image/svg+xml" href="/static/favicon.svg">
 <link rel="stylesheet" href="/static/style.css">
+<script src="/static/theme.js"></script>
 </head>
 <body class="reader">
-<header><a href="/">surefind</a> <span>{path}</span></header>
+<header><a href="/">surefind</a> <h1>{title}</h1> <span>{path}</span></header>
 <main>
 <article>
 {body}

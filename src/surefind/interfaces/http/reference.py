@@ -17,7 +17,7 @@ _PAGE = """<!doctype html>
 <link rel="stylesheet" href="/static/style.css">
 </head>
 <body class="reader">
-<header><a href="/">surefind</a> <span>The API, version {version}</span></header>
+<header><a href="/">surefind</a> <h1>The API</h1> <span>version {version}</span></header>
 <main>
 <article>
 <section>For machines: <a href="/openapi.json">openapi.json</a></section>

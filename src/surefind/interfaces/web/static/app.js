@@ -1,62 +1,73 @@
-// The search page. The address holds the question, so a search can be linked and Back works.
-// Whatever comes from the server becomes text nodes, never markup.
-"use strict";
+// The page: what is asked, what is shown for it, and which view it is shown in.
+
+import { addressOf, asked, MODES, whereOf } from "/static/address.js";
+import { ask, keep, key } from "/static/api.js";
+import { showCollections, useCollections } from "/static/collections.js";
+import { button, byId, counted, described, element, milliseconds, stored } from "/static/dom.js";
+import { offerFilters, showFilters, useFilters } from "/static/filters.js";
+import { useKeyboard } from "/static/keyboard.js";
+import { fit, showHit } from "/static/passages.js";
+import { askWhyNot, useWhyNot } from "/static/why-not.js";
 
 const TOP_K = 10;
 const PAUSE_MS = 250;
-const READER = "http://localhost:8000/read/";
-const MODES = ["hybrid", "dense", "lexical"];
 const TOPICS = "install start use configure create add change run build deploy support error";
-const STOPWORDS = new Set(
-  ("a an and are as at be by can do does for from has have how i if in into is it its me my not of on or our " +
-    "should than that the their there this to was we what when where which who why will with you your").split(" "),
-);
+const STAGES = {
+  received: "opening the index",
+  embedded: "embedding the question",
+  searched: "searching",
+  filtered: "fusing and choosing",
+  formatted: "fetching the texts",
+  returned: "answering",
+};
+const HINTS = {
+  unreachable: "Start it again with “surefind serve”, then try again.",
+  rate_limited: "Wait a moment, then try again.",
+  upstream_error: "Words are found without it.",
+  service_unavailable: "It may be over in a moment.",
+  validation_error: "Change the question or its filters.",
+};
 
-const byId = (id) => document.getElementById(id);
 const [field, form, status] = ["question", "ask", "status"].map(byId);
-const [notice, hits, facts] = ["notice", "hits", "facts"].map(byId);
+const [notice, hits, facts, timings] = ["notice", "hits", "facts", "timings"].map(byId);
 
 let timer; // of the pause in typing
 let request; // the newest; answers to older ones are dropped
+let latest = "/"; // the address of the search that was last looked at
 let settled = true; // typing changes the history entry that typing began; anything else adds one
-
-function element(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-}
-
-const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 
 // --- the question -----------------------------------------------------------------------------
 
-function asked() {
-  const given = new URLSearchParams(location.search);
-  return {
-    text: (given.get("q") ?? "").trim(),
-    mode: MODES.includes(given.get("mode")) ? given.get("mode") : MODES[0],
-    threshold: Number(given.get("threshold")) || 0,
-  };
-}
-
-function addressOf(text, mode) {
-  const { threshold } = asked();
-  const parts = new URLSearchParams();
-  if (text) parts.set("q", text);
-  if (mode !== MODES[0]) parts.set("mode", mode);
-  if (text && threshold) parts.set("threshold", threshold);
-  return String(parts) ? `/?${parts}` : "/";
-}
-
-function ask({ done }) {
+function go(changes, { done = true } = {}) {
   clearTimeout(timer);
-  const address = addressOf(field.value.trim(), form.elements.mode.value);
+  const address = addressOf({ ...asked(), view: "search", ...changes });
   if (address !== location.pathname + location.search) {
     history[settled ? "pushState" : "replaceState"](null, "", address);
     scrollTo(0, 0);
   }
   settled = done;
-  search();
+  draw();
+}
+
+const written = () => ({ text: field.value.trim(), mode: form.elements.mode.value });
+
+function draw() {
+  const { view, where } = asked();
+  const searching = view === "search";
+  for (const [id, shown] of [["search", searching], ["asking", searching], ["collections", !searching]]) byId(id).hidden = !shown;
+  for (const [id, here] of [["to-search", searching], ["to-collections", !searching]]) {
+    if (here) byId(id).setAttribute("aria-current", "page");
+    else byId(id).removeAttribute("aria-current");
+  }
+  byId("forget").hidden = !key();
+  showFilters(where);
+  if (searching) {
+    latest = location.pathname + location.search;
+    return search();
+  }
+  request?.abort();
+  document.title = "Collections · surefind";
+  showCollections(problemOf);
 }
 
 function restore() {
@@ -65,42 +76,28 @@ function restore() {
   field.value = text;
   form.elements.mode.value = mode;
   settled = true;
-  search();
-}
-
-async function retrieve(body, signal) {
-  let response;
-  try {
-    response = await fetch("/retrieve", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-      signal,
-    });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw { error: "unreachable", message: "The server does not answer. Is it still running?" };
-  }
-  const answer = await response.json().catch((error) => {
-    if (error.name === "AbortError") throw error;
-    return { error: `HTTP ${response.status}`, message: "The server’s answer can’t be read." };
-  });
-  if (!answer.hits) throw answer;
-  return answer;
+  draw();
 }
 
 async function search() {
   request?.abort();
   const mine = (request = new AbortController());
-  const { text, mode, threshold } = asked();
+  const { text, mode, threshold, where } = asked();
   document.title = text ? `${text} · surefind` : "surefind";
   const body = text
-    ? { query: text, top_k: TOP_K, mode, ...(threshold && mode !== "lexical" && { threshold }) }
+    ? {
+        query: text, top_k: TOP_K, mode, highlight: true,
+        ...(threshold && mode !== "lexical" && { threshold }),
+        ...(where.length && { where: whereOf(where) }),
+      }
     : { query: TOPICS, top_k: 15, mode: "lexical" }; // costs no embedding, tells what is there
   hits.ariaBusy = "true";
   try {
-    const answer = await retrieve(body, mine.signal);
-    if (mine === request) text ? showAnswer(answer) : showStart(answer);
+    const answer = await ask("/retrieve", { body, signal: mine.signal });
+    if (mine !== request) return;
+    if (text) showAnswer(answer, body);
+    else showStart(answer);
+    if (answer.status !== "partial") offerFilters(answer.generation); // the catalog knows them
   } catch (error) {
     if (mine === request) showError(error);
   }
@@ -115,7 +112,7 @@ function show(sentence, told, passages = []) {
   notice.hidden = !told.length;
   notice.className = "";
   hits.replaceChildren(...passages);
-  fit();
+  fit(hits);
 }
 
 function showCollection({ collection, generation, chunks }) {
@@ -123,13 +120,30 @@ function showCollection({ collection, generation, chunks }) {
   facts.textContent = `generation ${generation} of ${collection}`;
 }
 
+function showTimings(spent) {
+  timings.hidden = !spent;
+  if (!spent) return;
+  const stages = Object.entries(STAGES).filter(([stage]) => stage in spent);
+  const rows = stages.map(([stage, words]) => {
+    const bar = element("span", { className: "bar", ariaHidden: "true" });
+    const part = element("i", { className: "dense" });
+    part.style.setProperty("--share", spent.total ? spent[stage] / spent.total : 0);
+    bar.append(part);
+    return [words, [milliseconds(spent[stage]), bar]];
+  });
+  timings.firstElementChild.textContent = milliseconds(spent.total);
+  timings.lastElementChild.replaceChildren(described(rows, "stages"));
+}
+
 function showStart(answer) {
   showCollection(answer);
+  showTimings(null);
+  askWhyNot(null);
+  const { mode, where } = asked();
   const headings = [...new Set(answer.hits.map((hit) => hit.section))];
   const ideas = headings.filter((heading) => heading.length > 5 && heading.length < 45).slice(0, 5);
   const links = ideas.map((idea) =>
-    element("li", {}, element("a", { href: addressOf(idea, form.elements.mode.value) }, idea)),
-  );
+    element("li", {}, element("a", { href: addressOf({ text: idea, mode, where }) }, idea)));
   const told = [
     element("h2", {}, "What would you like to know?"),
     element("p", {}, "Ask as you would ask a colleague, in a sentence or in a few words. You get the " +
@@ -140,16 +154,16 @@ function showStart(answer) {
     told.push(element("ul", { className: "ideas" }, ...links));
   }
   const keys = element("p", { className: "quiet keys" });
-  for (const [key, what] of [["/", "ask"], ["↓ ↑", "move"], ["Enter", "open"], ["Esc", "come back"]]) {
-    keys.append(element("span", {}, element("kbd", {}, key), ` ${what}`));
+  for (const [name, what] of [["/", "ask"], ["↓ ↑", "move"], ["Enter", "open"], ["Esc", "come back"], ["?", "all keys"]]) {
+    keys.append(element("span", {}, element("kbd", {}, name), ` ${what}`));
   }
   show("", [...told, keys]);
 }
 
-function showAnswer(answer) {
+function showAnswer(answer, body) {
   showCollection(answer);
-  const { embedded, searched, total } = answer.timings_ms;
-  facts.prepend(`${total.toFixed(1)} ms (embedding ${embedded.toFixed(1)}, search ${searched.toFixed(1)}) · `);
+  showTimings(answer.timings_ms);
+  askWhyNot(body);
   if (!answer.hits.length) return showNothing(answer);
   const told = answer.status === "partial"
     ? [element("p", {}, "The catalog is away: the passages are the index’s own copies, and whole pages can’t be opened here.")]
@@ -157,183 +171,126 @@ function showAnswer(answer) {
   if (answer.confidence?.evidence === "thin") {
     told.push(element("p", {}, "The evidence is thin: this may not be in the documentation at all. These are the nearest passages."));
   }
-  const sought = stemsOf(answer.query);
-  const passages = answer.hits.map((hit) => showHit(hit, sought));
+  const passages = answer.hits.map(showHit);
   show(`${counted(passages.length, "passage")} for “${answer.query}”`, told, passages);
 }
 
-function showNothing({ mode, best_similarity: best, threshold, chunks }) {
+function showNothing({ mode, best_similarity: best, threshold, chunks, where }) {
   let why = `The nearest passage has a similarity of ${best?.toFixed(2)}; ${threshold} was asked for.`;
   if (best === null) why = chunks ? "No passage has any of these words." : "The collection is empty.";
+  if (where.length && best === null) why = "No passage meets the filters, or none of those has any of these words.";
   const told = [element("h2", {}, "Nothing found"), element("p", {}, why)];
-  if (mode === "lexical") {
-    const wider = element("button", { type: "button" }, "Search by meaning too");
-    wider.addEventListener("click", () => {
-      form.elements.mode.value = MODES[0];
-      ask({ done: true });
-      field.focus();
-    });
-    told.push(wider);
-  }
+  const offer = (label, changes) => told.push(button(label, () => {
+    go({ ...written(), ...changes });
+    restore();
+    field.focus();
+  }));
+  if (mode === "lexical" && chunks) offer("Search by meaning too", { mode: MODES[0] });
+  if (where.length) offer("Remove the filters", { where: [] });
+  if (threshold) offer("Show the nearest all the same", { threshold: 0 });
   show(`No passages found. ${why}`, told);
 }
 
-function showError({ error = "error", message = "Something went wrong on this page." }) {
-  const again = element("button", { type: "button" }, "Try again");
-  again.addEventListener("click", () => {
+function showError(error) {
+  const told = problemOf(error, () => {
     field.focus();
     search();
   });
-  const told = [element("h2", {}, "That did not work"), element("p", {}, message), element("code", {}, error)];
-  show(`The search failed: ${message}`, [...told, again]);
-  notice.className = "failed";
+  show(`The search failed: ${error.message ?? "something went wrong on this page"}`, told);
+  notice.className = error.status === 401 ? "" : "failed";
   facts.textContent = "";
+  showTimings(null);
+  askWhyNot(null);
 }
 
-function showHit(hit, sought) {
-  const link = element("a", { href: hit.url.startsWith(READER) ? hit.read_path : hit.url });
-  link.append(...marked(hit.section, sought));
-  const above = hit.breadcrumb.slice(0, -hit.section.length).replaceAll(" > ", " › ");
-  const passage = element("div", { className: "passage" }, ...passageOf(hit, sought));
-  const more = element("button", { type: "button", className: "more", hidden: true }, "Show all");
-  more.ariaExpanded = "false";
-  more.addEventListener("click", () => {
-    const open = passage.classList.toggle("open");
-    more.ariaExpanded = String(open);
-    more.textContent = open ? "Show less" : "Show all";
-    fit();
+/** What went wrong, and what to do about it. */
+function problemOf({ status: code, error = "error", message = "Something went wrong on this page.", wait_s: wait }, again) {
+  if (code === 401) return [keyForm(message)];
+  if (code === 404) return [element("h2", {}, "Nothing is here yet"), element("p", {}, message), button("Look again", again)];
+  const hint = wait > 1 ? `Wait ${wait} s, then try again.` : (HINTS[error] ?? "");
+  const told = [element("h2", {}, "That did not work"), element("p", {}, message)];
+  if (hint) told.push(element("p", {}, hint));
+  told.push(element("code", {}, error));
+  const ways = element("p", { className: "line" }, button("Try again", again));
+  if (message.startsWith("where:")) ways.append(button("Remove the filters", () => go({ where: [] })));
+  if (error === "upstream_error" && asked().view === "search") {
+    ways.append(button("Search by words", () => {
+      go({ mode: "lexical" });
+      restore();
+    }));
+  }
+  return [...told, ways];
+}
+
+function keyForm(message) {
+  const input = element("input", { id: "key", type: "password", autocomplete: "off", spellcheck: false, required: true });
+  const made = element("form", { className: "key" },
+    element("h2", {}, "This server wants a key"),
+    element("p", {}, "It is kept in this tab only, and forgotten when you close it. Whoever runs the server makes one with “surefind keys create”."),
+    element("label", { htmlFor: "key" }, "Key"),
+    element("div", { className: "line" }, input, element("button", { type: "submit", className: "strong" }, "Use it")));
+  if (key()) made.append(element("p", { className: "bad" }, `The one you gave was refused: ${message}.`));
+  made.addEventListener("submit", (event) => {
+    event.preventDefault();
+    keep(input.value.trim());
+    draw();
   });
-  const bar = element("span", { className: "bar", ariaHidden: "true" });
-  bar.style.setProperty("--share", hit.score);
-  return element("li", { className: "hit" },
-    element("p", { className: "trail" },
-      element("span", {}, above), element("span", { className: "path" }, hit.source_path)),
-    element("h2", {}, link),
-    passage,
-    more,
-    ...others(hit),
-    element("p", { className: "score" }, bar, explain(hit)),
-  );
-}
-
-/** The same passage elsewhere: in another version, another language, another place. */
-function others({ also, version }) {
-  if (!also.length) return [];
-  const links = also.flatMap((same, number) => [
-    number ? ", " : "",
-    element("a", { href: same.url }, [same.version, same.locale].filter(Boolean).join(" ") || same.url),
-  ]);
-  return [element("p", { className: "also" }, version ? `${version}; the same in ` : "The same in ", ...links)];
-}
-
-function explain({ score, legs: { dense, lexical } }) {
-  const place = (leg) => (leg.rank ? `rank ${leg.rank}` : "not near");
-  const parts = [];
-  if (dense) parts.push(`meaning ${place(dense)} (cosine ${dense.score.toFixed(2)})`);
-  if (lexical?.score > 0) parts.push(`words ${place(lexical)} (BM25 ${lexical.score.toFixed(1)})`);
-  else if (lexical) parts.push("no words in common");
-  return `score ${score.toFixed(2)}: ${parts.join(", ")}`;
-}
-
-// --- the passage ------------------------------------------------------------------------------
-
-/** The passage without the headings that stand above it, its fenced code set as code. */
-function passageOf({ text, breadcrumb, content_type: type }, sought) {
-  const above = breadcrumb.split(" > ");
-  const lines = text.split("\n");
-  const repeats = (line) => line.startsWith("#") && above.some((title) => line.includes(title));
-  const body = lines.findIndex((line) => line.trim() && !repeats(line));
-  let shown = lines.slice(Math.max(body, 0)).join("\n");
-  const fences = shown.match(/^ *(?:`{3,}|~{3,}).*$/gm) ?? [];
-  // A long block of code may be cut, and a passage then begins inside it.
-  if (fences.length ? fences.length % 2 && !/\w/.test(fences[0]) : type === "code") shown = "```\n" + shown;
-  const nodes = [];
-  let end = 0;
-  const add = (tag, part) => {
-    const trimmed = part.replace(/^\n+|\s+$/g, "");
-    if (trimmed) nodes.push(element(tag, {}, ...marked(trimmed, sought)));
-  };
-  for (const block of shown.matchAll(/^ *(`{3,}|~{3,}).*\n([^]*?)(?:^ *\1[`~]* *$|$(?![^]))/gm)) {
-    add("p", shown.slice(end, block.index));
-    add("pre", block[2]);
-    end = block.index + block[0].length;
-  }
-  add("p", shown.slice(end));
-  return nodes;
-}
-
-function stemsOf(question) {
-  const words = (question.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => word.toLowerCase());
-  const telling = words.filter((word) => !STOPWORDS.has(word));
-  return new Set((telling.length ? telling : words).map(stem));
-}
-
-/** Near enough to the index's own stemmer to show why a passage was found. */
-function stem(word) {
-  return word.toLowerCase()
-    .replace(/^(.*?[aeiouy].*?)(?:ings?|ed|ies|es|(?<!s)s)$/, "$1")
-    .replace(/(?<=..)(?:ion|(?<=.{5})ment|e|(?<![aeiou])y)$/, "")
-    .replace(/(?<=.{5})at$/, "")
-    .replace(/([bdfgmnprt])\1$/, "$1");
-}
-
-function marked(text, sought) {
-  const nodes = [];
-  let end = 0;
-  for (const { 0: word, index } of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
-    if (!sought.has(stem(word))) continue;
-    nodes.push(text.slice(end, index), element("mark", {}, word));
-    end = index + word.length;
-  }
-  return [...nodes, text.slice(end)];
-}
-
-/** A passage that is cut has a button, and begins near the first word that was sought. */
-function fit() {
-  for (const passage of hits.querySelectorAll(".passage:not(.open)")) {
-    passage.nextElementSibling.hidden = passage.scrollHeight <= passage.clientHeight + 2;
-    const sought = passage.querySelector("mark")?.offsetTop ?? 0;
-    passage.scrollTop = sought > passage.clientHeight * 0.6 ? sought - passage.clientHeight * 0.4 : 0;
-    passage.classList.toggle("within", passage.scrollTop > 0);
-  }
+  return made;
 }
 
 // --- the visitor ------------------------------------------------------------------------------
 
-function move(step) {
-  const links = [...hits.querySelectorAll("h2 a")];
-  const at = links.findIndex((link) => link.closest("li").contains(document.activeElement));
-  if (step < 0 && at <= 0) return field.focus();
-  const next = links[Math.min(at + step, links.length - 1)];
-  next?.focus({ preventScroll: true });
-  next?.closest("li").scrollIntoView({ block: "nearest" });
+function useTheme() {
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const tell = () => (byId("theme").ariaPressed = String(isDark()));
+  byId("theme").addEventListener("click", () => {
+    const wanted = isDark() ? "light" : "dark";
+    const follows = (wanted === "dark") === system.matches;
+    if (follows) delete root.dataset.theme;
+    else root.dataset.theme = wanted;
+    stored("localStorage", "surefind.theme", follows ? null : wanted);
+    tell();
+  });
+  system.addEventListener("change", tell);
+  tell();
 }
-
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  const { key, target } = event;
-  const typing = target === field;
-  const among = typing || hits.contains(target);
-  const step = { ArrowDown: among && 1, ArrowUp: among && -1, j: !typing && 1, k: !typing && -1 }[key];
-  if (step) move(step);
-  else if ((key === "/" || key === "Escape") && !typing) field.focus(), field.select();
-  else return;
-  event.preventDefault();
-});
 
 field.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(ask, PAUSE_MS, { done: false });
+  timer = setTimeout(() => go(written(), { done: false }), PAUSE_MS);
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  ask({ done: true });
+  go(written());
 });
 form.addEventListener("change", (event) => {
   if (event.target === field) return;
   settled = true;
-  ask({ done: true });
+  go(written());
+});
+for (const id of ["to-search", "to-collections"]) {
+  byId(id).addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    history.pushState(null, "", id === "to-search" ? latest : addressOf({ view: "collections" }));
+    restore();
+    if (id === "to-search") field.focus();
+  });
+}
+byId("forget").addEventListener("click", () => {
+  keep(null);
+  draw();
 });
 addEventListener("popstate", restore);
-addEventListener("resize", fit);
+addEventListener("resize", () => fit(hits));
+useFilters((where) => {
+  settled = true;
+  go({ ...written(), where });
+});
+useWhyNot();
+useCollections(problemOf);
+useKeyboard();
+useTheme();
 restore();

@@ -1,0 +1,58 @@
+// Making elements. Whatever comes from the server becomes text nodes, never markup.
+
+const READER = "http://localhost:8000/read/";
+
+export const byId = (id) => document.getElementById(id);
+
+export function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+export function button(label, action, properties = {}) {
+  const made = element("button", { type: "button", ...properties }, label);
+  made.addEventListener("click", action);
+  return made;
+}
+
+/** A list of terms and what is said of each. */
+export function described(pairs, className = "") {
+  const rows = pairs.map(([term, told]) =>
+    element("div", {}, element("dt", {}, term), element("dd", {}, ...[told].flat())));
+  return element("dl", { className }, ...rows);
+}
+
+export const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+
+export const milliseconds = (value) => `${value.toFixed(1)} ms`;
+
+/** Where a passage is read. What was published nowhere is read here, whatever this server's port. */
+export function placeOf(url) {
+  if (url.startsWith(READER)) return "/read/" + url.slice(READER.length);
+  return /^https?:\/\//i.test(url) ? url : "";
+}
+
+/** The other way round: an address of this page as the collection knows it. */
+export function knownAs(address) {
+  const here = `${location.origin}/read/`;
+  return address.startsWith(here) ? READER + address.slice(here.length) : address;
+}
+
+export function when(iso) {
+  const moment = new Date(iso);
+  const told = moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+  return element("time", { dateTime: iso, title: iso }, told);
+}
+
+/** What a browser keeps for the page; where it keeps nothing, the page still works. */
+export function stored(storage, name, ...values) {
+  try {
+    if (!values.length) return window[storage].getItem(name);
+    if (values[0] === null) window[storage].removeItem(name);
+    else window[storage].setItem(name, values[0]);
+  } catch {
+    // Forbidden by the visitor's settings.
+  }
+  return values[0] ?? null;
+}

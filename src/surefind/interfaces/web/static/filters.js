@@ -1,0 +1,147 @@
+// Filters: those in use as chips, and a panel to choose others from what the collection has.
+
+import { read } from "/static/address.js";
+import { ask } from "/static/api.js";
+import { button, byId, element } from "/static/dom.js";
+
+const [chips, panel, opener] = ["chips", "filters", "filter"].map(byId);
+const AT_HAND = 12; // as many values may stand side by side; more of them go into the list below
+const SIGNS = {
+  text: [["=", "is"], ["!=", "is not"]],
+  flag: [["=", "is"]],
+  path: [["^=", "is under"], ["=", "is"], ["!=", "is not"]],
+  number: [[">=", "is at least"], ["<=", "is at most"], ["=", "is"], ["!=", "is not"]],
+  date: [[">=", "is not before"], ["<", "is before"]],
+};
+const WORDS = { "=": " is ", "!=": " is not ", "^=": " under ", ">=": " ≥ ", "<=": " ≤ ", ">": " > ", "<": " < " };
+const NAMES = { content_type: "kind", source_path: "file", url: "address", locale: "language" };
+
+let offered; // what the server says there is, of one generation
+let given = []; // the expressions in use
+let change = () => {}; // told when the visitor wants others
+
+const nameOf = (key) => NAMES[key] ?? key.replaceAll("_", " ");
+const valueOf = (value) => ({ true: "yes", false: "no" })[value] ?? String(value);
+
+function told(expression) {
+  const parts = read(expression);
+  return parts ? nameOf(parts[0]) + WORDS[parts[1]] + valueOf(parts[2]) : expression;
+}
+
+export function useFilters(whenChanged) {
+  change = whenChanged;
+  opener.addEventListener("click", () => toggleFilters());
+}
+
+export function toggleFilters(open = panel.hidden) {
+  if (opener.hidden) return;
+  panel.hidden = !open;
+  opener.ariaExpanded = String(open);
+  if (open) panel.querySelector("button, select")?.focus();
+  else opener.focus();
+}
+
+export const filtersAreOpen = () => !panel.hidden;
+
+/** What there is to filter by; asked for once per generation, and again after it failed. */
+export async function offerFilters(generation) {
+  if (offered?.generation === generation) return;
+  offered = { generation, fields: [] };
+  try {
+    offered = await ask("/fields");
+  } catch {
+    offered = undefined; // searches work without; whoever needs the reason gets it from them
+  }
+  opener.hidden = !offered?.fields.length;
+  drawPanel();
+}
+
+export function showFilters(where) {
+  given = where;
+  chips.hidden = !where.length;
+  chips.replaceChildren(...where.map((expression, number) => {
+    const chip = button(told(expression), () => {
+      change(given.filter((other) => other !== expression));
+      (chips.querySelectorAll("button")[number] ?? chips.querySelector("button") ?? byId("question")).focus();
+    }, { className: "chip", ariaLabel: `Remove the filter ${told(expression)}` });
+    return element("li", {}, chip);
+  }));
+  if (where.length > 1) chips.append(element("li", {}, button("Remove all", () => {
+    change([]);
+    byId("question").focus();
+  }, { className: "link" })));
+  opener.textContent = where.length ? `Filter (${where.length})` : "Filter";
+  for (const toggle of panel.querySelectorAll("[aria-pressed]")) {
+    toggle.ariaPressed = String(given.includes(toggle.dataset.expression));
+  }
+}
+
+function drawPanel() {
+  const fields = offered?.fields ?? [];
+  const near = fields.filter(({ values }) => values?.length > 1 && values.length <= AT_HAND);
+  panel.replaceChildren(...near.map(choices), condition(fields));
+}
+
+function choices({ name, values }) {
+  const toggles = values.map(({ value, chunks }) => {
+    const expression = `${name}=${value}`;
+    const toggle = button("", () => {
+      const without = given.filter((other) => other !== expression);
+      change(without.length < given.length ? without : [...given, expression]);
+    }, { className: "choice", ariaPressed: String(given.includes(expression)) });
+    toggle.dataset.expression = expression;
+    toggle.append(valueOf(value), " ", element("small", {}, chunks.toLocaleString("en")));
+    return toggle;
+  });
+  const group = element("div", { className: "choices" }, element("span", { className: "name" }, nameOf(name)), ...toggles);
+  group.role = "group";
+  group.ariaLabel = nameOf(name);
+  return group;
+}
+
+// --- any field, any condition -----------------------------------------------------------------
+
+function condition(fields) {
+  const option = ({ name }) => element("option", { value: name }, nameOf(name));
+  const grouped = (label, some) => (some.length ? [element("optgroup", { label }, ...some.map(option))] : []);
+  const field = element("select", { name: "field", ariaLabel: "Field" },
+    ...grouped("From the front matter", fields.filter((one) => one.front_matter)),
+    ...grouped("Of every passage", fields.filter((one) => !one.front_matter)));
+  const sign = element("select", { name: "sign", ariaLabel: "Condition" });
+  const place = element("span", { className: "value" });
+  const form = element("form", { className: "condition" },
+    element("span", { className: "name" }, "Any field"), field, sign, place, element("button", {}, "Add"));
+  const chosen = () => fields.find(({ name }) => name === field.value);
+  const draw = () => {
+    const { kinds, values } = chosen();
+    const signs = new Map(kinds.flatMap((kind) => SIGNS[kind]));
+    sign.replaceChildren(...[...signs].map(([value, words]) => element("option", { value }, words)));
+    drawValue(place, kinds, values);
+  };
+  field.addEventListener("change", draw);
+  if (fields.some(({ name }) => name === "source_path")) field.value = "source_path";
+  if (fields.length) draw();
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const value = place.firstChild.value.trim();
+    if (!value) return place.firstChild.focus();
+    const expression = field.value + sign.value + value;
+    if (!given.includes(expression)) change([...given, expression]);
+    if (place.firstChild.type === "text") place.firstChild.value = "";
+  });
+  return form;
+}
+
+function drawValue(place, kinds, values) {
+  const [kind] = kinds;
+  const label = { ariaLabel: "Value", name: "value" };
+  if (values?.length || kind === "flag") {
+    const listed = values?.length ? values : [{ value: true }, { value: false }];
+    place.replaceChildren(element("select", label,
+      ...listed.map(({ value }) => element("option", { value: String(value) }, valueOf(value)))));
+    return;
+  }
+  const type = kinds.length > 1 ? "text" : { number: "number", date: "date" }[kind] ?? "text";
+  const hint = { path: "docs/guide", number: "50" }[kind] ?? "";
+  place.replaceChildren(element("input", { ...label, type, placeholder: hint, step: "any", autocomplete: "off", spellcheck: false }));
+}

@@ -1,0 +1,29 @@
+"""Axe, the accessibility checker, run inside the page that is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import axe_playwright_python
+
+if TYPE_CHECKING:
+    from browser.conftest import Page
+
+_FOLDER = Path(axe_playwright_python.__file__).parent
+AXE = next(_FOLDER.rglob("axe.min.js")).read_text("utf-8")
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RUN = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {runOnly: arguments[0]}).then(found => done({
+  passed: found.passes.length,
+  violations: found.violations.map(rule => `${rule.id}: ${rule.nodes.map(node => node.html)}`),
+}));
+"""
+
+
+def violations(page: Page) -> list[str]:
+    page.run(AXE)
+    found = page.driver.execute_async_script(RUN, RULES)
+    assert found["passed"] > 10, "it must have looked at something"
+    return [str(violation) for violation in found["violations"]]
