@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import axe_playwright_python
 
 if TYPE_CHECKING:
     from browser.conftest import Page
 
-_FOLDER = Path(axe_playwright_python.__file__).parent
-AXE = next(_FOLDER.rglob("axe.min.js")).read_text("utf-8")
+AXE = next(
+    path.read_text("utf-8")
+    for path in Path(str(files("axe_playwright_python"))).rglob("axe.min.js")
+)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 RUN = """
 const done = arguments[arguments.length - 1];

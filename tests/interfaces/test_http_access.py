@@ -11,7 +11,7 @@ import pytest
 from commands import serving, surefind, surefind_json
 
 QUESTION = {"query": "vinegar"}
-OPEN = ["/", "/live", "/ready", "/health", "/api/v1/health", "/static/style.css"]
+OPEN = ["/", "/live", "/ready", "/health", "/api/v1/health", "/embed.js", "/static/style.css"]
 CLOSED = ["/openapi.json", "/read/docs/docs/index.md", "/nothing", "/health/", "/static"]
 
 

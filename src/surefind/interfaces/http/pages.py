@@ -1,8 +1,8 @@
-"""The search page, its parts and the reader."""
+"""The search page, its parts, the box for other sites, and the reader."""
 
 from importlib.resources import files
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
@@ -10,6 +10,8 @@ from surefind.bootstrap import Application
 from surefind.errors import SurefindError
 from surefind.interfaces.failures import failure_of
 from surefind.interfaces.http.reader import render_document, render_problem
+
+_KEPT = "public, max-age=300"
 
 
 def add_pages(app: FastAPI, application: Application) -> None:
@@ -21,6 +23,15 @@ def add_pages(app: FastAPI, application: Application) -> None:
     @app.get("/", include_in_schema=False)
     async def index() -> HTMLResponse:
         return HTMLResponse(page)
+
+    box = (web / "embed.js").read_bytes()
+
+    @app.head("/embed.js", include_in_schema=False)
+    @app.get("/embed.js", include_in_schema=False)
+    async def embed() -> Response:
+        """Any site may load it, also one that asks for a word to that effect."""
+        headers = {"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": _KEPT}
+        return Response(box, media_type="text/javascript", headers=headers)
 
     @app.head("/read/{name}/{source_path:path}", include_in_schema=False)
     @app.get("/read/{name}/{source_path:path}", include_in_schema=False)

@@ -1,0 +1,311 @@
+// A search box for any site: <script src="https://search.example.com/embed.js" data-key="…"></script>
+// It lives in a shadow root, brings its styles as a constructed sheet, and loads nothing else, so a
+// site with a strict policy needs no more than script-src and connect-src for the service. Whatever
+// comes from the service becomes text nodes, never markup.
+(() => {
+  "use strict";
+
+  const script = document.currentScript;
+  if (!script?.src || document.querySelector("surefind-search")) return;
+  const service = new URL(script.src).origin;
+  const options = { ...window.surefind, ...script.dataset };
+  const LOCAL_READER = "http://localhost:8000/read/";
+  const PAUSE_MS = 200;
+  const AROUND = 90; // letters before the first word that was sought
+  const LENGTH = 260;
+  const MAC = /mac|iphone|ipad/i.test(navigator.platform);
+
+  const STYLES = `
+    :host {
+      color-scheme: light dark;
+      --accent: var(--surefind-accent, light-dark(#0f6a62, #6fd1c1));
+      --ground: var(--surefind-background, light-dark(#fff, #1b2023));
+      --ink: var(--surefind-text, light-dark(#1d2327, #e3e7e8));
+      --quiet: color-mix(in srgb, var(--ink) 72%, var(--ground));
+      --line: color-mix(in srgb, var(--ink) 16%, var(--ground));
+      --tint: color-mix(in srgb, var(--accent) 12%, var(--ground));
+      --round: var(--surefind-radius, 12px);
+      font: 16px/1.5 var(--surefind-font, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif);
+    }
+    :host([data-theme="light"]) { color-scheme: light; }
+    :host([data-theme="dark"]) { color-scheme: dark; }
+    * { box-sizing: border-box; font: inherit; }
+    h2, p, ol { margin: 0; padding: 0; }
+    :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+    .open {
+      display: inline-flex; align-items: center; gap: .6em; padding: .45em .9em; border: 1px solid var(--line);
+      border-radius: 99px; background: var(--ground); color: var(--ink); font-size: .9em; cursor: pointer;
+    }
+    .open:hover { border-color: var(--accent); }
+    .open.floating { position: fixed; right: 1.25rem; bottom: 1.25rem; z-index: 2147483000; box-shadow: 0 4px 18px #0003; }
+    .open svg { flex: none; }
+    kbd { padding: 0 .4em; border: 1px solid var(--line); border-radius: 5px; color: var(--quiet); font-size: .8em; }
+    dialog {
+      width: min(var(--surefind-width, 42rem), calc(100vw - 1.5rem)); max-height: min(40rem, calc(100dvh - 3rem));
+      margin: min(12vh, 6rem) auto auto; padding: 0; border: 1px solid var(--line); border-radius: var(--round);
+      background: var(--ground); color: var(--ink); box-shadow: 0 24px 70px #0006; overflow: hidden;
+    }
+    dialog[open] { display: flex; flex-direction: column; }
+    dialog::backdrop { background: #0b10128c; }
+    .field { display: flex; align-items: center; gap: .7rem; padding: .9rem 1.1rem; border-bottom: 1px solid var(--line); }
+    .field svg { flex: none; color: var(--quiet); }
+    input { flex: 1; min-width: 0; border: 0; background: none; color: inherit; font-size: 1.08em; outline: none; }
+    input::placeholder { color: var(--quiet); opacity: 1; }
+    .field:focus-within { box-shadow: inset 0 -2px var(--accent); }
+    .close { padding: .15em .6em; border: 1px solid var(--line); border-radius: 6px; background: none; color: var(--quiet); font-size: .8em; cursor: pointer; }
+    .found { flex: 1; min-height: 0; overflow-y: auto; overscroll-behavior: contain; }
+    .status { padding: .7rem 1.1rem; color: var(--quiet); font-size: .88em; }
+    .status:empty { display: none; }
+    .status.bad { color: light-dark(#a1261d, #ff9a8f); }
+    ol { list-style: none; padding: 0 .5rem .5rem; }
+    ol:empty { display: none; }
+    .found[aria-busy="true"] ol { opacity: .55; }
+    a { display: block; padding: .65rem .7rem; border-radius: calc(var(--round) - 4px); color: inherit; text-decoration: none; overflow-wrap: anywhere; }
+    a:hover, a:focus { background: var(--tint); }
+    .title { color: var(--accent); font-weight: 600; }
+    .trail { color: var(--quiet); font-size: .78em; }
+    .text { margin-top: .15rem; font-size: .88em; color: var(--quiet); }
+    mark { padding: 0 .08em; border-radius: 3px; background: light-dark(#ffe8a3, #564410); color: light-dark(#3b2f00, #ffedb3); }
+    .keys { display: flex; gap: 1.1rem; padding: .5rem 1.1rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: .78em; }
+    @media (hover: none) { .keys, .open kbd { display: none; } }
+  `;
+
+  // --- making ---------------------------------------------------------------------------------
+
+  function element(tag, properties = {}, ...children) {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  }
+
+  function glass() {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const set = { viewBox: "0 0 24 24", width: "18", height: "18", fill: "none", stroke: "currentColor", "stroke-width": "2", "stroke-linecap": "round", "aria-hidden": "true" };
+    for (const [name, value] of Object.entries(set)) svg.setAttribute(name, value);
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("d", "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13ZM15.5 15.5 20 20");
+    svg.append(path);
+    return svg;
+  }
+
+  const label = options.label || "Search";
+  const opener = element("button", { type: "button", className: "open" }, glass(), label);
+  if (options.shortcut !== "off") {
+    opener.append(element("kbd", { ariaHidden: "true" }, MAC ? "⌘ K" : "Ctrl K"));
+    opener.setAttribute("aria-keyshortcuts", "Control+K Meta+K");
+  }
+  const input = element("input", {
+    type: "text", placeholder: options.placeholder || "Ask the documentation", ariaLabel: label,
+    autocomplete: "off", autocapitalize: "none", spellcheck: false, enterKeyHint: "search", maxLength: 2000,
+  });
+  const status = element("p", { className: "status", role: "status" });
+  const list = element("ol", { ariaLabel: "Passages" });
+  const found = element("div", { className: "found", ariaBusy: "false" }, status, list);
+  const close = element("button", { type: "button", className: "close" }, "Close");
+  const keys = element("p", { className: "keys", ariaHidden: "true" });
+  for (const [key, what] of [["↓ ↑", "move"], ["Enter", "open"], ["Esc", "close"]]) {
+    keys.append(element("span", {}, element("kbd", {}, key), ` ${what}`));
+  }
+  const dialog = element("dialog", { ariaLabel: label }, element("div", { className: "field" }, glass(), input, close), found, keys);
+
+  // --- asking ---------------------------------------------------------------------------------
+
+  let timer;
+  let request;
+  let blocked = false; // by the policy of this very page
+
+  async function search() {
+    clearTimeout(timer);
+    request?.abort();
+    const query = input.value.trim();
+    if (!query) return show("");
+    const mine = (request = new AbortController());
+    found.ariaBusy = "true";
+    try {
+      const answer = await retrieve(query, mine.signal);
+      if (mine === request) show(sentence(answer.hits.length, query), answer.hits.map(hitOf));
+    } catch (problem) {
+      if (mine === request && problem.name !== "AbortError") show(problem.message, [], true);
+    }
+    if (mine === request) found.ariaBusy = "false";
+  }
+
+  const sentence = (number, query) =>
+    number ? `${number} passage${number === 1 ? "" : "s"} for “${query}”` : `Nothing found for “${query}”. Try other words.`;
+
+  async function retrieve(query, signal) {
+    const body = { query, top_k: Number(options.topK) || 6, mode: options.mode || "hybrid", highlight: true, ...where() };
+    const headers = { "Content-Type": "application/json", ...(options.key && { Authorization: `Bearer ${options.key}` }) };
+    let response;
+    try {
+      response = await fetch(`${service}/retrieve`, { method: "POST", headers, body: JSON.stringify(body), signal, credentials: "omit" });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Error(await unreachable());
+    }
+    const answer = await response.json().catch(() => ({}));
+    if (response.ok && answer.hits) return answer;
+    if (response.status === 401) complain("it wants a key: make one of scope read and give it as data-key");
+    else complain(`${response.status} ${answer.message ?? ""}`);
+    if (response.status === 429) throw new Error("Too many questions at once. Wait a moment, then go on.");
+    if (response.status === 400) throw new Error(`The search can’t answer this: ${answer.message}`);
+    throw new Error("The search does not work at the moment. Try again later.");
+  }
+
+  function where() {
+    if (!options.where) return {};
+    if (typeof options.where === "object") return { where: options.where };
+    try {
+      return { where: JSON.parse(options.where) };
+    } catch {
+      complain("data-where is no JSON; it is left out");
+      return {};
+    }
+  }
+
+  /** A browser tells a page of these causes nothing, so a second look is needed. */
+  async function unreachable() {
+    try {
+      await fetch(`${service}/live`, { mode: "no-cors", credentials: "omit" });
+    } catch {
+      await new Promise((done) => setTimeout(done, 50)); // of a broken policy one hears a little later
+      if (blocked) {
+        complain(`the content security policy of this page does not allow it: add ${service} to connect-src`);
+        return "This page is not allowed to reach the search.";
+      }
+      complain("it does not answer");
+      return "The search does not answer. Try again later.";
+    }
+    complain(`it does not know this site: start it with SUREFIND_CORS_ORIGINS=${location.origin} (the setting cors_origins)`);
+    return `The search does not know this site yet. Its owner has to add ${location.origin} to cors_origins.`;
+  }
+
+  const complain = (what) => console.error(`surefind: ${service}: ${what}`);
+
+  // --- showing --------------------------------------------------------------------------------
+
+  function show(told, hits = [], bad = false) {
+    status.textContent = told;
+    status.classList.toggle("bad", bad);
+    list.replaceChildren(...hits);
+    found.scrollTop = 0;
+    if (!told) found.ariaBusy = "false";
+  }
+
+  function hitOf({ url, section, section_highlights: marks, breadcrumb, text, highlights }) {
+    const above = breadcrumb.slice(0, -section.length).split(" > ").filter(Boolean).join(" › ");
+    const link = element("a", {},
+      element("div", { className: "trail" }, above),
+      element("div", { className: "title" }, ...marked(section, unitsOf(section, marks), 0, section.length)),
+      element("div", { className: "text" }, ...excerpt(text, unitsOf(text, highlights))));
+    const place = url.startsWith(LOCAL_READER) ? `${service}/read/${url.slice(LOCAL_READER.length)}` : url;
+    if (/^https?:\/\//i.test(place)) link.href = place;
+    return element("li", {}, link);
+  }
+
+  /** Some of the passage, from a little before the first word that was sought. */
+  function excerpt(text, spans) {
+    const body = text.match(/^(?:\s*#+ [^\n]*\n)*\s*/)[0].length;
+    const first = spans.find(([start]) => start >= body)?.[0] ?? body;
+    let start = first - body > LENGTH / 2 ? first - AROUND : body;
+    if (start > body) start += text.slice(start, first).search(/\s/) + 1;
+    let end = Math.min(text.length, start + LENGTH);
+    if (end < text.length) end = start + text.slice(start, end).replace(/\s\S*$/, "").length;
+    return [start > body ? "… " : "", ...marked(text, spans, start, end), end < text.length ? " …" : ""];
+  }
+
+  function marked(text, spans, start, end) {
+    const nodes = [];
+    let done = start;
+    const plain = (part) => part.replace(/`+|\*\*|^#+ /gm, "");
+    for (const [from, to] of spans) {
+      if (from < done || to > end) continue;
+      nodes.push(plain(text.slice(done, from)), element("mark", {}, text.slice(from, to)));
+      done = to;
+    }
+    return [...nodes, plain(text.slice(done, end))];
+  }
+
+  /** The service counts characters, a browser counts halves of some of them. */
+  function unitsOf(text, spans) {
+    if (!/[\ud800-\udbff]/.test(text)) return spans;
+    const places = [0];
+    for (const character of text) places.push(places.at(-1) + character.length);
+    return spans.map((span) => span.map((place) => places[place]));
+  }
+
+  // --- the visitor ----------------------------------------------------------------------------
+
+  function open() {
+    if (!dialog.open) dialog.showModal();
+    input.focus();
+    input.select();
+  }
+
+  function move(step) {
+    const links = [...list.querySelectorAll("a")];
+    const at = links.indexOf(list.getRootNode().activeElement);
+    if (step < 0 && at <= 0) return input.focus();
+    links[Math.min(at + step, links.length - 1)]?.focus();
+  }
+
+  opener.addEventListener("click", open);
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close(); // beside it
+  });
+  dialog.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // keys of the site are not meant here
+    if (event.isComposing) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step && !(event.key === "Enter" && event.target === input)) return;
+    event.preventDefault();
+    if (step) move(step);
+    else search();
+  });
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(search, PAUSE_MS);
+  });
+  addEventListener("keydown", (event) => {
+    const wanted = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
+    if (!wanted || options.shortcut === "off") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    open();
+  }, true);
+  document.addEventListener("securitypolicyviolation", (event) => {
+    if (event.blockedURI.startsWith(service) && event.effectiveDirective === "connect-src") blocked = true;
+  });
+
+  // --- its place ------------------------------------------------------------------------------
+
+  const host = document.createElement("surefind-search");
+  const root = host.attachShadow({ mode: "open" });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLES);
+  root.adoptedStyleSheets = [sheet];
+  root.append(opener, dialog);
+
+  /** As the option says; else as the site looks, where it says so; else as the system does. */
+  function follow() {
+    const ofMaterial = { slate: "dark", default: "light" }[document.body.dataset.mdColorScheme];
+    const theme = [options.theme, document.documentElement.dataset.theme, ofMaterial].find((one) => one === "dark" || one === "light");
+    if (theme) host.dataset.theme = theme;
+    else delete host.dataset.theme;
+  }
+
+  function place() {
+    const target = options.target ? document.querySelector(options.target) : null;
+    if (options.target && !target) complain(`there is no ${options.target} on this page; the button floats`);
+    opener.classList.toggle("floating", !target);
+    (target ?? document.body).append(host);
+    follow();
+    const changes = new MutationObserver(follow);
+    changes.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    changes.observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
+  }
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", place);
+  else place();
+})();

@@ -1,0 +1,336 @@
+"""The search box on a site of somebody else, with a policy that allows little."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+import yaml
+from selenium.webdriver.common.keys import Keys
+
+from browser.axe import violations
+from browser.conftest import Page
+from browser.questions import QUESTION
+from commands import serving, surefind
+from surefind.text.docusaurus_config import read_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from selenium import webdriver
+    from selenium.webdriver.remote.webelement import WebElement
+
+DOCS = Path(__file__).parents[2] / "docs" / "search-box.md"
+EXAMPLES = dict(
+    re.findall(r"```(js|yaml|html)\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)[::-1]
+)
+ROOT = "document.querySelector('surefind-search').shadowRoot"
+
+
+class Site(BaseHTTPRequestHandler):
+    """Pages by their path, each under its policy."""
+
+    def __init__(self, pages: dict[str, tuple[str, str]], *arguments: Any) -> None:
+        self.pages = pages
+        super().__init__(*arguments)
+
+    def do_GET(self) -> None:
+        policy, content = self.pages.get(self.path, ("", ""))
+        body = content.encode()
+        self.send_response(200 if content else 404)
+        kind = "text/javascript" if self.path.endswith(".js") else "text/html; charset=utf-8"
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Security-Policy", policy)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def listening(pages: dict[str, tuple[str, str]]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Site, pages)) as server:
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class Foreign(NamedTuple):
+    """A site that embeds the box of a service."""
+
+    address: str
+    service: str
+    key: str
+    pages: dict[str, tuple[str, str]]
+
+    def put(self, tags: str, *, policy: str = "", path: str = "/") -> None:
+        strict = f"script-src 'self' {self.service}; connect-src {self.service}"
+        page = f"<!doctype html><html lang=en><title>Site</title><main><h1>Site</h1>{tags}</main>"
+        self.pages[path] = (f"default-src 'none'; {policy or strict}", page)
+
+    def script(self, **options: str) -> str:
+        given = {"data-key": self.key, **options}
+        written = "".join(f" {name.replace('_', '-')}='{value}'" for name, value in given.items())
+        return f"<script src='{self.service}/embed.js'{written}></script>"
+
+
+@pytest.fixture(scope="module")
+def site(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Foreign]:
+    own = tmp_path_factory.mktemp("service")
+    ignored = shutil.ignore_patterns("views", "*.lock")
+    shutil.copytree(home / "data", own / "data", ignore=ignored)
+    made = surefind("keys", "create", "--name", "site", "--data-dir", "data", cwd=own)
+    pages: dict[str, tuple[str, str]] = {}
+    with (
+        listening(pages) as address,
+        serving("--data-dir", "data", cwd=own, SUREFIND_CORS_ORIGINS=address) as (service, _),
+    ):
+        yield Foreign(address, service, made.stdout.strip(), pages)
+
+
+class Box(Page):
+    """The search box, as a visitor of the site meets it."""
+
+    def inside(self, selector: str) -> WebElement:
+        element: WebElement = self.run(f"return {ROOT}.querySelector(arguments[0])", selector)
+        return element
+
+    def texts(self, selector: str) -> list[str]:
+        script = f"return [...{ROOT}.querySelectorAll(arguments[0])].map(each => each.textContent)"
+        return [str(text) for text in self.run(script, selector)]
+
+    def show(self, path: str = "/") -> None:
+        self.open(path)
+        self.wait(lambda: self.find_all("surefind-search"), "the box")
+
+    def search(self, question: str) -> None:
+        field = self.inside("input")
+        field.clear()
+        field.send_keys(question, Keys.ENTER)
+        self.wait(lambda: self.texts(".status") != [""] and not self.searching, "the answer")
+
+    @property
+    def searching(self) -> bool:
+        return self.inside(".found").get_attribute("aria-busy") == "true"
+
+    def is_open(self) -> bool:
+        return bool(self.run(f"return {ROOT}.querySelector('dialog').open"))
+
+    @property
+    def active(self) -> WebElement:
+        element: WebElement = self.run(f"return {ROOT}.activeElement")
+        return element
+
+
+@pytest.fixture
+def box(driver: webdriver.Chrome, site: Foreign) -> Iterator[Box]:
+    """After the test, the console must have nothing to complain of."""
+    box = Box(driver, site.address)
+    box.emulate("setEmulatedMedia", features=[])
+    box.emulate("clearDeviceMetricsOverride")
+    driver.set_window_size(1200, 900)
+    box.complaints()
+    site.pages["/favicon.ico"] = ("", "no icon")
+    yield box
+    assert box.complaints() == []
+
+
+def test_the_box_searches_under_a_strict_policy(box: Box, site: Foreign) -> None:
+    site.put(site.script())
+    box.show()
+    box.inside(".open").click()
+    assert box.is_open()
+    box.search(QUESTION)
+    assert box.texts(".title")[0] == "Watering tomatoes"
+    assert box.texts(".status") == [f"6 passages for “{QUESTION}”"]
+    assert "water" in {word.lower() for word in box.texts("li:first-child mark")}
+    assert "twice a week" in box.texts(".text")[0]
+    link = box.inside("a").get_attribute("href")
+    assert link == f"{site.service}/read/docs/docs/garden/tomatoes.md#watering-tomatoes"
+    loaded = box.run("return performance.getEntriesByType('resource').map(each => each.name)")
+    assert {str(name).rpartition("/")[0] for name in loaded} <= {site.service, site.address}
+
+
+def test_the_box_by_keyboard(box: Box, site: Foreign) -> None:
+    site.put(site.script())
+    box.show()
+    box.press(Keys.CONTROL, "k", Keys.NULL)
+    assert box.is_open()
+    assert box.active == box.inside("input")
+    box.active.send_keys(QUESTION)
+    box.wait(lambda: box.texts(".title"), "the passages, without Enter")
+    box.active.send_keys(Keys.ARROW_DOWN)
+    assert box.active.text.split("\n")[1] == "Watering tomatoes"
+    box.active.send_keys(Keys.ARROW_DOWN)
+    assert box.active == box.inside("li:nth-child(2) a")
+    box.active.send_keys(Keys.ARROW_UP, Keys.ARROW_UP)
+    assert box.active == box.inside("input")
+    box.active.send_keys(Keys.ESCAPE)
+    assert not box.is_open()
+    box.press(Keys.META, "k", Keys.NULL)
+    assert box.is_open()
+    assert box.run(f"return {ROOT}.querySelector('input').value") == QUESTION
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_box(box: Box, site: Foreign, theme: str) -> None:
+    site.put(site.script(data_theme=theme))
+    box.show()
+    assert violations(box) == []
+    box.inside(".open").click()
+    box.search(QUESTION)
+    assert violations(box) == []
+
+
+def test_a_page_that_tries_to_run_something_is_harmless(box: Box, site: Foreign) -> None:
+    site.put(site.script(), policy=f"script-src 'unsafe-inline' {site.service}; connect-src *")
+    box.show()
+    box.inside(".open").click()
+    box.search("hostile passage")
+    assert "Hostile  heading" in box.texts(".title")
+    assert any('alert("pwned")</script>' in text for text in box.texts(".text"))
+    box.search('<img src=x onerror="window.pwned=1">')
+    assert box.texts("dialog :is(img, script, b, [onload])") == []
+    assert box.run("return window.pwned") is None
+
+
+def test_the_box_looks_as_the_site_says(box: Box, site: Foreign) -> None:
+    site.put(site.script())
+    box.show()
+    colour = f"return getComputedStyle({ROOT}.querySelector('.open')).backgroundColor"
+    schemes = []
+    for place, value in (
+        ("documentElement.dataset.theme", "dark"),
+        ("documentElement.dataset.theme", "light"),
+        ("documentElement.dataset.theme", ""),
+        ("body.dataset.mdColorScheme", "slate"),
+    ):
+        box.run(f"document.{place} = arguments[0]", value)
+        box.wait(lambda: box.run("return new Promise(done => setTimeout(done, 0, true))"), "a turn")
+        schemes.append(box.run(colour))
+    dark, light = "rgb(27, 32, 35)", "rgb(255, 255, 255)"
+    assert schemes == [dark, light, light, dark]
+    box.run(
+        "const sheet = new CSSStyleSheet();"
+        "sheet.replaceSync('* { color: red } surefind-search { --surefind-background: #010203 }');"
+        "document.adoptedStyleSheets = [sheet]"
+    )
+    assert box.run(colour) == "rgb(1, 2, 3)"
+    assert (
+        box.run(f"return getComputedStyle({ROOT}.querySelector('.open')).color") != "rgb(255, 0, 0)"
+    )
+
+
+def test_the_options_are_followed(box: Box, site: Foreign) -> None:
+    tags = "<div id=here></div>" + site.script(
+        data_target="#here",
+        data_label="Ask us",
+        data_top_k="2",
+        data_mode="lexical",
+        data_where='{"source_path": {"under": "docs/kitchen"}}',
+        data_shortcut="off",
+    )
+    site.put(tags)
+    box.show()
+    box.requests()
+    assert box.find_all("#here surefind-search")
+    assert box.texts(".open") == ["Ask us"]
+    box.find("html").send_keys(Keys.CONTROL, "k", Keys.NULL)
+    assert not box.is_open()
+    box.inside(".open").click()
+    box.search("dough degrees")
+    [asked] = [body for body in box.requests() if body["query"] == "dough degrees"][:1]
+    assert (asked["top_k"], asked["mode"]) == (2, "lexical")
+    assert asked["where"] == {"source_path": {"under": "docs/kitchen"}}
+    assert len(box.texts("li")) == 2
+
+
+def test_the_example_for_docusaurus_works(box: Box, site: Foreign) -> None:
+    config, _ = read_config(EXAMPLES["js"].replace("https://search.example.com", site.service))
+    scripts = config["scripts"]
+    assert isinstance(scripts, list)
+    [attributes] = scripts
+    attributes["data-key"] = site.key
+    written = "".join(
+        f" {name}" if value is True else f" {name}='{value}'" for name, value in attributes.items()
+    )
+    site.put(f"<script{written}></script>")
+    box.show()
+    box.inside(".open").click()
+    box.search(QUESTION)
+    assert box.texts(".title")[0] == "Watering tomatoes"
+
+
+def test_the_example_for_mkdocs_works(box: Box, site: Foreign) -> None:
+    text = DOCS.read_text("utf-8")
+    [options] = re.findall(r"```js\n(window\.surefind.*?)```", text, re.DOTALL)
+    scripts = yaml.safe_load(EXAMPLES["yaml"])["extra_javascript"]
+    assert scripts == ["javascripts/search-box.js", "https://search.example.com/embed.js"]
+    local, service = scripts[0], scripts[1].replace("https://search.example.com", site.service)
+    site.pages[f"/{local}"] = ("", options.replace("surefind_1f0c52d7_…", site.key))
+    site.put(f"<script src='{local}'></script><script src='{service}'></script>")
+    box.show()
+    assert box.texts(".open")[0].startswith("Search the handbook")
+    box.inside(".open").click()
+    box.search(QUESTION)
+    assert box.texts(".title")[0] == "Watering tomatoes"
+
+
+# --- when it can't search ---------------------------------------------------------------------
+
+
+def complaint(box: Box) -> str:
+    return " ".join(box.complaints())
+
+
+def test_a_service_that_does_not_know_the_site_is_explained(
+    box: Box, site: Foreign, address: str
+) -> None:
+    other = site._replace(service=address)
+    other.put(other.script())
+    box.show()
+    box.inside(".open").click()
+    box.search(QUESTION)
+    assert box.texts(".status.bad") == [
+        "The search does not know this site yet. "
+        f"Its owner has to add {site.address} to cors_origins."
+    ]
+    assert f"SUREFIND_CORS_ORIGINS={site.address}" in complaint(box)
+
+
+def test_a_key_that_is_missing_is_explained(box: Box, site: Foreign) -> None:
+    site.put(site.script(**{"data-key": ""}))
+    box.show()
+    box.inside(".open").click()
+    box.search(QUESTION)
+    assert box.texts(".status.bad") == ["The search does not work at the moment. Try again later."]
+    assert "give it as data-key" in complaint(box)
+
+
+def test_a_policy_that_forbids_the_search_is_explained(box: Box, site: Foreign) -> None:
+    site.put(site.script(), policy=f"script-src {site.service}")
+    box.show()
+    box.inside(".open").click()
+    box.search(QUESTION)
+    assert box.texts(".status.bad") == ["This page is not allowed to reach the search."]
+    assert f"add {site.service} to connect-src" in complaint(box)
+
+
+def test_nothing_found_says_what_to_do(box: Box, site: Foreign) -> None:
+    site.put(site.script(data_mode="lexical"))
+    box.show()
+    box.inside(".open").click()
+    box.search("xylophone")
+    assert box.texts(".status") == ["Nothing found for “xylophone”. Try other words."]
+    box.inside("input").clear()
+    box.inside("input").send_keys(" ")
+    box.wait(lambda: box.texts(".status") == [""], "the empty panel")
