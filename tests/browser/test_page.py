@@ -138,6 +138,8 @@ def test_the_list_is_busy_until_the_answer_is_there(page: Page) -> None:
     page.field.send_keys(QUESTION, Keys.ENTER)
     page.wait(lambda: page.busy, "the list to be busy")
     assert page.headings == []
+    page.wait(lambda: page.status.startswith("Still searching"), "a word about it")
+    assert page.find("#status").is_displayed()
     page.run("window.release()")
     page.wait_for_answer(QUESTION)
     assert not page.busy

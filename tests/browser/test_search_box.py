@@ -167,7 +167,8 @@ def test_the_box_by_keyboard(box: Box, site: Foreign) -> None:
     assert box.is_open()
     assert box.active == box.inside("input")
     box.active.send_keys(QUESTION)
-    box.wait(lambda: box.texts(".title"), "the passages, without Enter")
+    told = [f"6 passages for “{QUESTION}”"]
+    box.wait(lambda: box.texts(".status") == told, "the passages, without Enter")
     box.active.send_keys(Keys.ARROW_DOWN)
     assert box.active.text.split("\n")[1] == "Watering tomatoes"
     box.active.send_keys(Keys.ARROW_DOWN)

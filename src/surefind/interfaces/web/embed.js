@@ -187,7 +187,9 @@
   function show(told, hits = [], bad = false) {
     status.textContent = told;
     status.classList.toggle("bad", bad);
+    const within = list.contains(list.getRootNode().activeElement);
     list.replaceChildren(...hits);
+    if (within) input.focus(); // what had the focus is gone
     found.scrollTop = 0;
     if (!told) found.ariaBusy = "false";
   }

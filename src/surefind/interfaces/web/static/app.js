@@ -11,6 +11,7 @@ import { askWhyNot, useWhyNot } from "/static/why-not.js";
 
 const TOP_K = 10;
 const PAUSE_MS = 250;
+const SLOW_MS = 1000;
 const TOPICS = "install start use configure create add change run build deploy support error";
 const STAGES = {
   received: "opening the index",
@@ -92,6 +93,9 @@ async function search() {
       }
     : { query: TOPICS, top_k: 15, mode: "lexical" }; // costs no embedding, tells what is there
   hits.ariaBusy = "true";
+  const slow = setTimeout(() => {
+    if (mine === request) status.textContent = "Still searching: the server takes its time. You may go on typing.";
+  }, SLOW_MS);
   try {
     const answer = await ask("/retrieve", { body, signal: mine.signal });
     if (mine !== request) return;
@@ -100,6 +104,8 @@ async function search() {
     if (answer.status !== "partial") offerFilters(answer.generation); // the catalog knows them
   } catch (error) {
     if (mine === request) showError(error);
+  } finally {
+    clearTimeout(slow);
   }
   if (mine === request) hits.ariaBusy = "false";
 }
@@ -111,7 +117,9 @@ function show(sentence, told, passages = []) {
   notice.replaceChildren(...told);
   notice.hidden = !told.length;
   notice.className = "";
+  const within = hits.contains(document.activeElement);
   hits.replaceChildren(...passages);
+  if (within) field.focus(); // what had the focus is gone
   fit(hits);
 }
 
