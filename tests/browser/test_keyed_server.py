@@ -54,7 +54,7 @@ def page(driver: webdriver.Chrome, keyed: Keyed) -> Iterator[Page]:
     page.open("/static/favicon.svg")
     page.run("sessionStorage.clear()")
     page.open()
-    page.wait(lambda: page.find_all("#key"), "the question for a key")
+    page.wait(lambda: page.find_all(".key input"), "the question for a key")
     page.requests()
     page.complaints()
     yield page
@@ -62,7 +62,7 @@ def page(driver: webdriver.Chrome, keyed: Keyed) -> Iterator[Page]:
 
 
 def give(page: Page, key: str) -> None:
-    page.find("#key").send_keys(key, Keys.ENTER)
+    page.find(".key input").send_keys(key, Keys.ENTER)
     page.wait(lambda: page.find_all("#notice > h2, .build"), "what the key opens")
 
 
@@ -74,7 +74,7 @@ def test_a_key_is_asked_for_and_kept_in_this_tab_only(page: Page, keyed: Keyed) 
     assert "This server wants a key" in page.find("#notice").text
     assert "surefind keys create" in page.find("#notice").text
     assert violations(page) == []
-    page.find("#key").send_keys("surefind_00000000_wrong", Keys.ENTER)
+    page.find(".key input").send_keys("surefind_00000000_wrong", Keys.ENTER)
     page.wait(lambda: "was refused" in page.find("#notice").text, "the refusal")
     give(page, keyed.read)
     page.ask(QUESTION)
@@ -85,8 +85,17 @@ def test_a_key_is_asked_for_and_kept_in_this_tab_only(page: Page, keyed: Keyed) 
     page.driver.refresh()
     page.wait_for_answer(QUESTION)
     page.find("#forget").click()
-    page.wait(lambda: page.find_all("#key"), "the question for a key")
+    page.wait(lambda: page.find_all(".key input"), "the question for a key")
     assert page.run("return sessionStorage.length") == 0
+
+
+def test_a_key_is_asked_for_in_the_other_tab_too(page: Page, keyed: Keyed) -> None:
+    page.find("#to-collections").click()
+    page.wait(lambda: page.find_all("#collections .key input"), "the question for a key")
+    assert violations(page) == []
+    page.find("#collections .key input").send_keys(keyed.read, Keys.ENTER)
+    page.wait(lambda: page.find_all(".build"), "the generations")
+    assert page.find("#forget").is_displayed()
 
 
 def test_a_key_is_sent_as_the_documented_header(page: Page, keyed: Keyed) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from selenium.webdriver.common.keys import Keys
 
 from browser.questions import QUESTION
@@ -75,3 +76,35 @@ def test_a_server_that_is_gone_is_named_and_can_be_tried_again(
     page.wait(lambda: not page.busy and page.find_all("#notice button"), "the error again")
     assert page.focused == page.field
     assert any("ERR_CONNECTION_REFUSED" in complaint for complaint in page.complaints())
+
+
+REFUSE_ONCE = """
+const [status, error, wait] = arguments;
+const real = window.fetch;
+window.fetch = () => {
+  window.fetch = real;
+  const body = JSON.stringify({error, message: "the service failed"});
+  return Promise.resolve(new Response(body, {status, headers: {"Retry-After": String(wait)}}));
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "told", "way"),
+    [
+        (502, "upstream_error", "Words are found without it.", "Search by words"),
+        (429, "rate_limited", "Wait 7 s, then try again.", "Try again"),
+        (404, "not_found", "Nothing is here yet", "Look again"),
+    ],
+)
+def test_a_failure_says_what_to_do_next(
+    page: Page, status: int, error: str, told: str, way: str
+) -> None:
+    page.run(REFUSE_ONCE, status, error, 7 * (status == 429))
+    page.field.send_keys(QUESTION, Keys.ENTER)
+    page.wait(lambda: told in page.find("#notice").text, "what to do")
+    [button] = [each for each in page.find_all("#notice button") if each.text == way]
+    button.click()
+    page.wait_for_answer(QUESTION)
+    assert page.headings[0] == "Watering tomatoes"
+    assert ("mode=lexical" in page.query_string) == (status == 502)

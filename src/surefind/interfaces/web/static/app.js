@@ -3,10 +3,12 @@
 import { addressOf, asked, MODES, whereOf } from "/static/address.js";
 import { ask, keep, key } from "/static/api.js";
 import { showCollections, useCollections } from "/static/collections.js";
-import { button, byId, counted, described, element, milliseconds, stored } from "/static/dom.js";
+import { button, byId, counted, described, element, milliseconds } from "/static/dom.js";
 import { offerFilters, showFilters, useFilters } from "/static/filters.js";
 import { useKeyboard } from "/static/keyboard.js";
 import { fit, showHit } from "/static/passages.js";
+import { problemOf } from "/static/problems.js";
+import { useTheme } from "/static/theme-switch.js";
 import { askWhyNot, useWhyNot } from "/static/why-not.js";
 
 const TOP_K = 10;
@@ -21,14 +23,6 @@ const STAGES = {
   formatted: "fetching the texts",
   returned: "answering",
 };
-const HINTS = {
-  unreachable: "Start it again with “surefind serve”, then try again.",
-  rate_limited: "Wait a moment, then try again.",
-  upstream_error: "Words are found without it.",
-  service_unavailable: "It may be over in a moment.",
-  validation_error: "Change the question or its filters.",
-};
-
 const [field, form, status] = ["question", "ask", "status"].map(byId);
 const [notice, hits, facts, timings] = ["notice", "hits", "facts", "timings"].map(byId);
 
@@ -68,7 +62,7 @@ function draw() {
   }
   request?.abort();
   document.title = "Collections · surefind";
-  showCollections(problemOf);
+  showCollections();
 }
 
 function restore() {
@@ -200,9 +194,16 @@ function showNothing({ mode, best_similarity: best, threshold, chunks, where }) 
 }
 
 function showError(error) {
-  const told = problemOf(error, () => {
+  const again = () => {
     field.focus();
-    search();
+    draw();
+  };
+  const told = problemOf(error, again, {
+    unfiltered: () => go({ where: [] }),
+    words: () => {
+      go({ mode: "lexical" });
+      restore();
+    },
   });
   show(`The search failed: ${error.message ?? "something went wrong on this page"}`, told);
   notice.className = error.status === 401 ? "" : "failed";
@@ -211,59 +212,7 @@ function showError(error) {
   askWhyNot(null);
 }
 
-/** What went wrong, and what to do about it. */
-function problemOf({ status: code, error = "error", message = "Something went wrong on this page.", wait_s: wait }, again) {
-  if (code === 401) return [keyForm(message)];
-  if (code === 404) return [element("h2", {}, "Nothing is here yet"), element("p", {}, message), button("Look again", again)];
-  const hint = wait > 1 ? `Wait ${wait} s, then try again.` : (HINTS[error] ?? "");
-  const told = [element("h2", {}, "That did not work"), element("p", {}, message)];
-  if (hint) told.push(element("p", {}, hint));
-  told.push(element("code", {}, error));
-  const ways = element("p", { className: "line" }, button("Try again", again));
-  if (message.startsWith("where:")) ways.append(button("Remove the filters", () => go({ where: [] })));
-  if (error === "upstream_error" && asked().view === "search") {
-    ways.append(button("Search by words", () => {
-      go({ mode: "lexical" });
-      restore();
-    }));
-  }
-  return [...told, ways];
-}
-
-function keyForm(message) {
-  const input = element("input", { id: "key", type: "password", autocomplete: "off", spellcheck: false, required: true });
-  const made = element("form", { className: "key" },
-    element("h2", {}, "This server wants a key"),
-    element("p", {}, "It is kept in this tab only, and forgotten when you close it. Whoever runs the server makes one with “surefind keys create”."),
-    element("label", { htmlFor: "key" }, "Key"),
-    element("div", { className: "line" }, input, element("button", { type: "submit", className: "strong" }, "Use it")));
-  if (key()) made.append(element("p", { className: "bad" }, `The one you gave was refused: ${message}.`));
-  made.addEventListener("submit", (event) => {
-    event.preventDefault();
-    keep(input.value.trim());
-    draw();
-  });
-  return made;
-}
-
 // --- the visitor ------------------------------------------------------------------------------
-
-function useTheme() {
-  const root = document.documentElement;
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const tell = () => (byId("theme").ariaPressed = String(isDark()));
-  byId("theme").addEventListener("click", () => {
-    const wanted = isDark() ? "light" : "dark";
-    const follows = (wanted === "dark") === system.matches;
-    if (follows) delete root.dataset.theme;
-    else root.dataset.theme = wanted;
-    stored("localStorage", "surefind.theme", follows ? null : wanted);
-    tell();
-  });
-  system.addEventListener("change", tell);
-  tell();
-}
 
 field.addEventListener("input", () => {
   clearTimeout(timer);
@@ -298,7 +247,7 @@ useFilters((where) => {
   go({ ...written(), where });
 });
 useWhyNot();
-useCollections(problemOf);
+useCollections();
 useKeyboard();
 useTheme();
 restore();

@@ -2,13 +2,14 @@
 
 import { ask, key } from "/static/api.js";
 import { button, byId, counted, described, element, when } from "/static/dom.js";
+import { problemOf } from "/static/problems.js";
 
 const view = byId("collections");
 const [dialog, form, adminKey] = ["confirm", "rollback", "admin-key"].map(byId);
 const [text, problem, title] = ["confirm-text", "confirm-error", "confirm-title"].map(byId);
 let target; // the generation that is asked about
 
-export async function showCollections(showError) {
+export async function showCollections() {
   view.ariaBusy = "true";
   if (!view.firstChild) view.append(element("p", { className: "quiet" }, "Looking what is there…"));
   try {
@@ -17,7 +18,7 @@ export async function showCollections(showError) {
     const cards = await Promise.all(collections.map(cardOf));
     view.replaceChildren(element("h2", {}, "Collections"), ...(cards.length ? cards : [nothing()]));
   } catch (error) {
-    view.replaceChildren(...showError(error, () => showCollections(showError)));
+    view.replaceChildren(...problemOf(error, showCollections));
   }
   view.ariaBusy = "false";
 }
@@ -116,7 +117,7 @@ function confirmRollback(build) {
   dialog.showModal();
 }
 
-export function useCollections(showError) {
+export function useCollections() {
   byId("cancel").addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => (adminKey.value = "")); // it is for this once
   form.addEventListener("submit", async (event) => {
@@ -125,7 +126,7 @@ export function useCollections(showError) {
     try {
       await ask("/generations/rollback", { body: { to: target.generation }, shown: adminKey.value.trim() });
       dialog.close();
-      await showCollections(showError);
+      await showCollections();
       const told = `Generation ${target.generation} of ${target.collection} is current now.`;
       view.prepend(element("p", { className: "done", role: "status" }, told));
     } catch ({ message = "Something went wrong on this page." }) {
