@@ -41,6 +41,7 @@ from surefind.model.generations import (
     Threshold,
 )
 from surefind.model.keys import ApiKey, Scope
+from surefind.model.mappings import PayloadMapping, PositionKind, Role
 from surefind.model.searching import (
     DEFAULT_COLLECTION,
     Candidate,
@@ -100,11 +101,14 @@ __all__ = [
     "Mode",
     "PageFailure",
     "PageUnchanged",
+    "PayloadMapping",
     "Place",
+    "PositionKind",
     "Query",
     "Ranking",
     "Rate",
     "Reranking",
+    "Role",
     "Scalar",
     "Scope",
     "SearchResult",

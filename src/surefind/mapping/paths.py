@@ -1,0 +1,147 @@
+"""Paths into a payload: `metadata.source`, `content[].text`, `"a.b".c`.
+
+The notation is Qdrant's own, so that a path can be filtered by. Where a string holds a JSON object,
+a path leads on into it; the engine itself can't follow there.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+Scalar = str | int | float | bool
+Leaf = Scalar | tuple[Scalar, ...]
+"""What a path leads to: one value, or those of a list in their order."""
+
+MAX_DEPTH = 8
+MAX_PATHS = 1000
+MAX_ITEMS = 500
+_LONGEST_JSON = 2_000_000
+_LONGEST_KEY = 200
+_PART = re.compile(r'(?:"((?:[^"\\]|\\.)*)"|([^".\[\]][^.\[\]]*))((?:\[\])?)(\.|$)')
+_MISSING = frozenset(
+    {"", "none", "null", "nil", "nan", "n/a", "na", "-", "unknown", "undefined", "unknown_source"}
+)
+
+
+def is_missing(value: object) -> bool:
+    """Nothing, and the words that programs write for it."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return value.strip().lower() in _MISSING
+    if isinstance(value, tuple | list):
+        return all(is_missing(item) for item in value)
+    return False
+
+
+def parts_of(path: str) -> list[str]:
+    """The steps of a path; a step into the items of a list ends with `[]`. ValueError if odd."""
+    steps: list[str] = []
+    at = 0
+    while at < len(path) or not steps:
+        match = _PART.match(path, at)
+        if match is None or (match[4] == "." and match.end() == len(path)):
+            raise ValueError(f"{path!r} is no path of a payload: write it like metadata.source")
+        name = match[2] if match[1] is None else re.sub(r"\\(.)", r"\1", match[1])
+        steps.append(name + match[3])
+        at = match.end()
+    return steps
+
+
+def joined(parent: str, key: str) -> str:
+    if any(character in key for character in '."[]\\') or not key:
+        escaped = key.replace("\\", "\\\\").replace('"', '\\"')
+        key = f'"{escaped}"'
+    return f"{parent}.{key}" if parent else key
+
+
+def read(payload: Mapping[str, object] | None, path: str) -> Leaf | None:
+    """What a payload has there; None where it has nothing, or nothing that is a value."""
+    held: object = payload
+    for step in parts_of(path):
+        held = _step(held, step)
+        if held is None:
+            return None
+    return _leaf(held)
+
+
+def _step(held: object, step: str) -> object:
+    if isinstance(held, list):  # into every item, wherever the list stood
+        found = [_step(item, step) for item in held[:MAX_ITEMS]]
+        return [item for item in found if item is not None] or None
+    inside = opened(held)
+    if inside is None:
+        return None
+    if step in inside:
+        return inside[step]
+    return inside.get(step.removesuffix("[]"))
+
+
+def opened(value: object) -> Mapping[str, object] | None:
+    """An object, or one that is written in a string."""
+    if isinstance(value, Mapping):
+        return value
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return None
+    if len(value) > _LONGEST_JSON:
+        return None
+    try:
+        read_object = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return read_object if isinstance(read_object, dict) else None
+
+
+def _leaf(value: object) -> Leaf | None:
+    if isinstance(value, list):
+        items = tuple(_flat(value))
+        return items or None
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _flat(values: Sequence[object]) -> Iterator[Scalar]:
+    for value in values[:MAX_ITEMS]:
+        if isinstance(value, str | int | float | bool):
+            yield value
+        elif isinstance(value, list):
+            yield from _flat(value)
+
+
+def leaves(payload: Mapping[str, object] | None) -> dict[str, Leaf]:
+    """Every path of a payload with what it leads to, within reason: a payload may be anything."""
+    found: dict[str, Leaf] = {}
+    _walk(payload or {}, "", 0, found)
+    return found
+
+
+def _walk(inside: Mapping[str, object], parent: str, depth: int, found: dict[str, Leaf]) -> None:
+    # What has a value of its own comes before what is nested: noise must not crowd it out.
+    nested: list[tuple[str, Mapping[str, object]]] = []
+    for key, value in inside.items():
+        if len(found) >= MAX_PATHS:
+            return
+        if len(key) > _LONGEST_KEY:
+            continue
+        path = joined(parent, key)
+        deeper = opened(value)
+        if deeper is not None:
+            nested.append((path, deeper))
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            nested += [(f"{path}[]", _merged(value))]
+        else:
+            leaf = _leaf(value)
+            if leaf is not None:
+                found[path] = leaf
+    if depth < MAX_DEPTH:
+        for path, deeper in nested:
+            _walk(deeper, path, depth + 1, found)
+
+
+def _merged(items: Sequence[object]) -> dict[str, object]:
+    """The objects of a list as one, each key with the values of all."""
+    merged: dict[str, list[object]] = {}
+    for item in items[:MAX_ITEMS]:
+        if isinstance(item, dict):
+            for key, value in item.items():
+                merged.setdefault(str(key), []).append(value)
+    return dict(merged)
