@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     SecretStr,
+    SkipValidation,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -28,8 +29,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from surefind.adapters.connection_table import TABLE, read_connection
 from surefind.errors import InputError
-from surefind.model import DEFAULT_COLLECTION, ChunkerSettings
+from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection
 
 TOML = Path("surefind.toml")
 DOTENV = Path(".env")
@@ -63,6 +65,18 @@ def _listed(value: Any) -> Any:
     return value
 
 
+def _connections(value: Any) -> Any:
+    """From the tables [connected.NAME]."""
+    if isinstance(value, Mapping):
+        return tuple(read_connection(str(name), table) for name, table in value.items())
+    if isinstance(value, str):
+        raise ValueError(f"it is written as tables, [{TABLE}.NAME]")  # noqa: TRY004
+    return tuple(value)
+
+
+Connections = Annotated[
+    tuple[Connection, ...], SkipValidation, NoDecode, BeforeValidator(_connections)
+]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 
 
@@ -161,6 +175,9 @@ class Settings(BaseSettings):
         None, description="Whether /docs is served; by default to this machine only"
     )
     log_queries: bool = Field(default=False, description="Whether the log tells what was asked")
+    connected: Connections = Field(
+        (), description="Collections that something else filled; `surefind connect` writes them"
+    )
 
     qdrant_prefix: str = Field(
         "",

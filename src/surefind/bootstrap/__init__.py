@@ -15,6 +15,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefind.bootstrap.connections import (
+    connected_collections,
+    foreign_collection,
+    routed_catalogs,
+    routed_index,
+    routed_published,
+)
 from surefind.bootstrap.models import Notify, open_embedder, price_of_tokens, reranker_of
 from surefind.bootstrap.stores import (
     catalog_store,
@@ -30,6 +37,8 @@ if TYPE_CHECKING:
     from surefind.model import IngestReport, Query, SearchResult, Threshold
     from surefind.ports import CatalogStore, IndexStore, Reranker, Source
     from surefind.services.building import Report
+    from surefind.services.connect import ConnectWish, Proposal
+    from surefind.services.connected import ConnectedCollection
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.facets import Facets
     from surefind.services.gate import Gate
@@ -70,11 +79,22 @@ class Application:
 
     @cached_property
     def index(self) -> IndexStore:
-        return index_store(self.settings, self._folder, self.catalogs, self._notify)
+        own = index_store(self.settings, self._folder, self._own_catalogs, self._notify)
+        return routed_index(own, self._connected)
 
     @cached_property
     def catalogs(self) -> CatalogStore:
+        return routed_catalogs(self._own_catalogs, self._connected)
+
+    @cached_property
+    def _own_catalogs(self) -> CatalogStore:
         return catalog_store(self.settings, self._folder)
+
+    @cached_property
+    def _connected(self) -> Sequence[ConnectedCollection]:
+        return connected_collections(
+            self.settings, self._notify, self.embedder, lambda: self.terms.name
+        )
 
     @cached_property
     def readers(self) -> Readers:
@@ -82,8 +102,8 @@ class Application:
         from surefind.services.reading import Readers
 
         index = BreakingIndexStore(self.index, lambda ref: Breaker(f"the vector index of {ref}"))
-        catalogs = published_catalogs(self.catalogs, self.settings, self._folder)
-        return Readers(index, catalogs)
+        own = published_catalogs(self._own_catalogs, self.settings, self._folder)
+        return Readers(index, routed_published(own, self._connected))
 
     @property
     def reader(self) -> CollectionReader:
@@ -259,6 +279,7 @@ class Application:
         from surefind.services.building import IngestTools
         from surefind.services.ingest import IngestOptions, Ingestor
 
+        self._check_own()
         guard = await self._gate(gate, strict=gate_strict)
         sources = self._sources(paths, websites, crawl or {})
         if not dry_run:
@@ -337,6 +358,30 @@ class Application:
             embedder = await self.embedder()
             return await inspect(source, settings.chunker, embedder, generation.catalog)
 
+    def _check_own(self) -> None:
+        from surefind.errors import InputError
+
+        name = self.settings.collection
+        if any(one.name == name for one in self.settings.connected):
+            raise InputError(
+                f"collection {name!r} is connected, something else fills it; surefind only reads "
+                "it. Ingest into another one with --collection"
+            )
+
+    async def propose(self, wish: ConnectWish) -> Proposal:
+        """How a collection that something else filled would be read. Nothing is kept."""
+        from surefind.services.connect import propose
+
+        foreign = foreign_collection(wish.collection, wish.url, self.settings, self._notify)
+        try:
+            return await propose(foreign, await self.embedder(), self.terms, wish)
+        finally:
+            await foreign.close()
+
+    async def is_own(self, collection: str) -> bool:
+        """Whether surefind itself has made a collection of that name."""
+        return collection in await self._own_catalogs.collections()
+
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
         """The model, loaded once. Only who writes opens the cache on disk."""
         from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
@@ -374,9 +419,8 @@ class Application:
         index = self.__dict__.get("index")
         if index is not None:
             await index.close()
-        catalogs = self.__dict__.get("catalogs")
-        if catalogs is not None:
-            await catalogs.close()
+        if "catalogs" in self.__dict__ or "_own_catalogs" in self.__dict__:
+            await self.catalogs.close()
         if self._embedder is not None:
             await self._embedder.close()
         reranker = self.__dict__.get("reranker")

@@ -201,5 +201,5 @@ class SimilarityScore(BaseModel):
         return cls(
             score=hit.similarity,
             query_embedding_id=uuid5(POINT_NAMESPACE, f"{embedding_model}\n{query.text}"),
-            result_embedding_id=hit.record.chunk.point_id,
+            result_embedding_id=hit.record.point_id,
         )

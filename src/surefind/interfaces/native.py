@@ -46,6 +46,7 @@ def search_json(result: SearchResult) -> Json:
         "where": [describe(condition) for condition in query.where],
         "best_similarity": _rounded(result.best_similarity),
         "confidence": _confidence(result.confidence),
+        "notes": list(result.notes),
         "hits": [hit_json(hit) for hit in result.hits],
         "over_budget": [
             {"chunk_id": hit.record.chunk.id, "rank": hit.rank, "tokens": hit.tokens}
@@ -84,6 +85,7 @@ def chunk_json(record: ChunkRecord) -> Json:
         "content_type": chunk.content_type,
         "content_hash": chunk.content_hash,
         "created_at": record.created_at.isoformat(),
+        "flaws": list(record.flaws),
     }
 
 

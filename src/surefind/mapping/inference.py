@@ -132,7 +132,11 @@ def _by_document(one: Fit, profile: Profile, documents: Mapping[int, object]) ->
         return one
     differing = sum(len(set(numbers)) / len(numbers) for numbers in several) / len(several)
     said = f"{differing:.0%} different within a document"
-    return replace(one, score=one.score * (0.4 + 0.6 * differing), evidence=(*one.evidence, said))
+    return replace(
+        one,
+        score=one.score * (0.4 + 0.6 * differing),
+        evidence=(*one.evidence[:2], said, *one.evidence[2:]),
+    )
 
 
 def _assigned(

@@ -92,6 +92,18 @@ def opened(value: object) -> Mapping[str, object] | None:
     return read_object if isinstance(read_object, dict) else None
 
 
+def is_plain(payload: Mapping[str, object] | None, path: str) -> bool:
+    """Whether the engine itself can follow the path: it does not look into JSON in a string."""
+    held: object = payload
+    for step in parts_of(path):
+        while isinstance(held, list):
+            held = next((item for item in held if isinstance(item, Mapping)), None)
+        if not isinstance(held, Mapping):
+            return False
+        held = held.get(step, held.get(step.removesuffix("[]")))
+    return held is not None
+
+
 def _leaf(value: object) -> Leaf | None:
     if isinstance(value, list):
         items = tuple(_flat(value))

@@ -36,7 +36,8 @@ def fit(role: Role, profile: Profile) -> Fit | None:
         return None
     weight = _NAME_WEIGHT[role]
     score = shape * (1 - weight + weight * name) * _presence(profile) * _nearness(profile.path)
-    said = [f"in {profile.coverage:.0%} of the points", *evidence]
+    present = "all" if profile.coverage == 1 else f"{profile.coverage:.0%} of the"
+    said = [f"in {present} points", *evidence]
     if name >= 0.3:
         said.append("its name says so" if name >= 0.7 else "its name may say so")
     return Fit(role, profile.path, min(1.0, score), tuple(said))

@@ -26,11 +26,11 @@ from surefind.model.filters import (
     Scalar,
     Under,
 )
+from surefind.model.fingerprints import EmbedderFingerprint
 from surefind.model.generations import (
     Calibration,
     ChunkerSettings,
     Cost,
-    EmbedderFingerprint,
     FailedTest,
     GateResult,
     GenerationRef,
@@ -41,7 +41,19 @@ from surefind.model.generations import (
     Threshold,
 )
 from surefind.model.keys import ApiKey, Scope
-from surefind.model.mappings import PayloadMapping, PositionKind, Role
+from surefind.model.mappings import (
+    CollectionFacts,
+    Connection,
+    Distance,
+    PayloadMapping,
+    PositionKind,
+    Role,
+    SparseSpace,
+    VectorSpace,
+    numbered_point,
+    point_label,
+    point_number,
+)
 from surefind.model.searching import (
     DEFAULT_COLLECTION,
     Candidate,
@@ -77,10 +89,13 @@ __all__ = [
     "ChunkRecord",
     "ChunkerSettings",
     "Collapse",
+    "CollectionFacts",
     "Condition",
     "Confidence",
+    "Connection",
     "Context",
     "Cost",
+    "Distance",
     "Document",
     "DocumentRecord",
     "EmbedderFingerprint",
@@ -113,10 +128,15 @@ __all__ = [
     "Scope",
     "SearchResult",
     "SourcePage",
+    "SparseSpace",
     "Status",
     "Terms",
     "Threshold",
     "Timings",
     "Under",
+    "VectorSpace",
+    "numbered_point",
     "point_id",
+    "point_label",
+    "point_number",
 ]

@@ -135,7 +135,11 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """What a catalog keeps of a chunk, with what it needs of its document to be shown."""
+    """What a catalog keeps of a chunk, with what it needs of its document to be shown.
+
+    In a collection that something else filled, `point` is the store's own id, and `flaws` say what
+    is missing there or can't be read.
+    """
 
     chunk: Chunk
     url: str
@@ -146,6 +150,12 @@ class ChunkRecord:
     locale: str = ""
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     term_count: int = 0
+    point: UUID | None = None
+    flaws: tuple[str, ...] = ()
+
+    @property
+    def point_id(self) -> UUID:
+        return self.chunk.point_id if self.point is None else self.point
 
     @property
     def section(self) -> str:

@@ -7,20 +7,8 @@ from datetime import datetime
 
 from surefind.model.documents import BrokenLink, PageFailure
 from surefind.model.filters import Field
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedderFingerprint:
-    """Two embedders with equal fingerprints give the same vectors for the same text."""
-
-    provider: str
-    model: str
-    dimensions: int
-    weights: str
-    input_types: str
-
-    def __str__(self) -> str:
-        return f"{self.provider}/{self.model} ({self.dimensions} dimensions, {self.weights[:12]})"
+from surefind.model.fingerprints import EmbedderFingerprint
+from surefind.model.mappings import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +30,10 @@ class ChunkerSettings:
 
 @dataclass(frozen=True, slots=True)
 class LexicalSettings:
-    """How the lexical leg weighs words. `mean_terms` is the collection's own mean length."""
+    """How the lexical leg weighs words. `mean_terms` is the collection's own mean length.
+
+    A collection without a lexical leg has no analyzer: its name is empty.
+    """
 
     analyzer: str
     mean_terms: float
@@ -146,7 +137,8 @@ class Manifest:
     before. `replaced` counts the points that were deleted or overwritten since the index was built
     afresh. `pending` are pages that should have been read anew and could not be. `fields` are those
     that its pages' front matter adds. `gate` is what golden tests said before it was published,
-    `threshold` what they taught; it may be learned later, and is all that may be.
+    `threshold` what they taught; it may be learned later, and is all that may be. `connected` says
+    how a collection is read that something else filled.
     """
 
     collection: str
@@ -169,6 +161,7 @@ class Manifest:
     calibration: Calibration | None = None
     gate: GateResult | None = None
     threshold: Threshold | None = None
+    connected: Connection | None = None
 
     @property
     def ref(self) -> GenerationRef:

@@ -71,10 +71,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What one leg found, best first: points, and the raw score of each."""
+    """What one leg found, best first: points, and the raw score of each.
+
+    `cosines` are told where the raw scores of a dense leg are none.
+    """
 
     points: list[UUID]
     scores: list[float]
+    cosines: list[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,13 @@ class LegScore:
     """What one leg says of a candidate.
 
     `rank` is None where the leg itself did not find it; `share` is its part of the fused score.
+    `cosine` is told where the raw score is none.
     """
 
     score: float
     rank: int | None
     share: float = 0.0
+    cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,10 @@ class Candidate:
     @property
     def similarity(self) -> float | None:
         """The cosine, clamped to 0..1; None where the question was never embedded."""
-        return None if self.dense is None else min(1.0, max(0.0, self.dense.score))
+        if self.dense is None:
+            return None
+        cosine = self.dense.score if self.dense.cosine is None else self.dense.cosine
+        return min(1.0, max(0.0, cosine))
 
 
 # --- the answer -------------------------------------------------------------------------------
@@ -211,7 +220,7 @@ class SearchResult:
 
     `best_similarity` is told even when the threshold left nothing. `over_budget` are passages that
     `max_tokens` had no room for. `confidence` is None where nothing was embedded, and where the
-    generation was never calibrated.
+    generation was never calibrated. `notes` are for whoever asked: what was done in another way.
     """
 
     query: Query
@@ -223,3 +232,4 @@ class SearchResult:
     timings: Timings
     confidence: Confidence | None = None
     over_budget: tuple[Hit, ...] = ()
+    notes: tuple[str, ...] = ()

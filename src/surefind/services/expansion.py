@@ -16,28 +16,28 @@ async def context_of(record: ChunkRecord, query: Query, catalog: Catalog) -> Con
         chunks = section_of(record, chunks)
     elif query.expand is Expand.NEIGHBOURS:
         chunks = neighbours_of(record, chunks, query.neighbours, query.neighbours)
-    return joined(chunks, await catalog.document_text(source_path))
+    return joined(chunks, await catalog.document_text(source_path)) if chunks else None
 
 
 def neighbours_of(
     record: ChunkRecord, chunks: Sequence[ChunkRecord], before: int, after: int
 ) -> list[ChunkRecord]:
-    position = record.chunk.position
-    return [
-        chunk for chunk in chunks if position - before <= chunk.chunk.position <= position + after
-    ]
+    """By their places in the order: positions may be offsets, and have gaps."""
+    places = [at for at, chunk in enumerate(chunks) if chunk.point_id == record.point_id]
+    if not places:
+        return []
+    return list(chunks[max(0, places[0] - before) : places[0] + after + 1])
 
 
 def section_of(record: ChunkRecord, chunks: Sequence[ChunkRecord]) -> list[ChunkRecord]:
     """From the hit's own heading to the next of its level or above: subsections belong to it."""
     path = record.chunk.heading_path
-    position = record.chunk.position
     inside = [
         chunk.chunk.heading_path[: len(path)] == path
         and (chunk.chunk.heading_path != path or chunk.chunk.anchor == record.chunk.anchor)
         for chunk in chunks
     ]
-    places = [at for at, chunk in enumerate(chunks) if chunk.chunk.position == position]
+    places = [at for at, chunk in enumerate(chunks) if chunk.point_id == record.point_id]
     first = last = places[0] if places else 0
     while first > 0 and inside[first - 1]:
         first -= 1

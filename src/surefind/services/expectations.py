@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from surefind.errors import SurefindError
-from surefind.model import Hit, Query, SearchResult, point_id
-from surefind.services.reading import CollectionReader
+from surefind.model import Hit, Query, SearchResult
+from surefind.services.reading import CollectionReader, chunks_named
 
 Search = Callable[[Query], Awaitable[SearchResult]]
 
@@ -65,5 +65,5 @@ async def _unknown(chunk_ids: tuple[str, ...], reader: CollectionReader) -> tupl
     if not chunk_ids:
         return ()
     async with reader.lease() as generation:
-        known = await generation.index.payloads([point_id(chunk_id) for chunk_id in chunk_ids])
-    return tuple(chunk_id for chunk_id in chunk_ids if point_id(chunk_id) not in known)
+        known = {record.chunk.id for record in await chunks_named(chunk_ids, generation)}
+    return tuple(chunk_id for chunk_id in chunk_ids if chunk_id not in known)

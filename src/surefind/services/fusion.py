@@ -42,12 +42,16 @@ class Found:
 
 @dataclass(slots=True)
 class Leg:
-    """One leg: every row's score, and the keys that it found itself in each collection."""
+    """One leg: every row's score, and the keys that it found itself in each collection.
+
+    `cosines` are those of each key, where the scores of a dense leg are none.
+    """
 
     scores: list[float] = field(default_factory=list)
     found: list[list[int]] = field(default_factory=list)
     scales: list[Scale] = field(default_factory=list)
     weight: float = 1.0
+    cosines: dict[int, float] = field(default_factory=dict)
     _ranks: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -65,7 +69,12 @@ class Leg:
 
     def of(self, row: int, key: int) -> LegScore:
         score = self.scores[row]
-        return LegScore(score, self.ranks.get(key), self.worth(score, key >> _POINT_BITS))
+        share = self.worth(score, key >> _POINT_BITS)
+        return LegScore(score, self.ranks.get(key), share, self.cosines.get(key))
+
+    def similarities(self, keys: Sequence[int]) -> Sequence[float]:
+        """The cosine of every row."""
+        return [self.cosines.get(key, 0.0) for key in keys] if self.cosines else self.scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +98,13 @@ class Pool:
     @property
     def best_similarity(self) -> float | None:
         """None where nothing was embedded, or nothing found."""
-        return _clamped(max(self.dense.scores)) if self.dense and self.rows else None
+        if not self.dense or not self.rows:
+            return None
+        return _clamped(max(self.dense.similarities(self.keys)))
 
     def candidates(self, threshold: float = 0.0) -> Iterator[Candidate]:
         """Those whose similarity reaches the threshold, in their order."""
-        cosines = self.dense.scores if self.dense is not None and threshold > 0 else None
+        cosines = self.dense.similarities(self.keys) if self.dense and threshold > 0 else None
         for row, score in zip(self.rows, self.scores, strict=True):
             if cosines is None or cosines[row] >= threshold:
                 key = self.keys[row]
@@ -105,9 +116,14 @@ class Pool:
                     None if self.lexical is None else self.lexical.of(row, key),
                 )
 
+    @property
+    def goes_by_cosine(self) -> bool:
+        """Whether those that reach a threshold come before those that do not."""
+        return self.dense is None or not self.dense.cosines
+
     def has_all_above(self, threshold: float) -> bool:
         """Whether the dense leg went down to similarities below it: a deeper look finds no more."""
-        if self.dense is None or threshold <= 0:
+        if self.dense is None or threshold <= 0 or not self.goes_by_cosine:
             return False
         cosines = dict(zip(self.keys, self.dense.scores, strict=True))
         return all(cosines[found[-1]] < threshold for found in self.dense.found if found)
@@ -147,12 +163,18 @@ def depth_for(wanted: int) -> int:
 
 
 def dense_pool(found: Sequence[Found]) -> Pool:
-    """Dense alone: the order is the cosine's, and so is the score."""
+    """Dense alone: the order is the cosine's, and so is the score.
+
+    Where an engine ranks by something else, the order is its own, and the best is the measure.
+    """
     leg, keys = Leg(scales=[(0.0, 1.0)] * len(found)), []
     for number, one in enumerate(found):
         keys += _add(leg, number, one.dense)
+        _add_cosines(leg, number, one)
     rows = _best_first(leg.scores, keys)
-    scores = [_clamped(leg.scores[row]) for row in rows]
+    if leg.cosines:
+        leg.scales = [_up_to(leg.scores[rows[0]])] * len(found)
+    scores = [leg.worth(leg.scores[row]) for row in rows]
     return Pool(rows, scores, keys, _names(found), leg, None)
 
 
@@ -175,6 +197,18 @@ def _add(leg: Leg, number: int, ranking: Ranking | None) -> list[int]:
     return keys
 
 
+def _add_cosines(leg: Leg, number: int, found: Found) -> None:
+    for ranking in (found.dense, found.other_dense):
+        if ranking is not None and ranking.cosines is not None:
+            leg.cosines.update(zip(_keys(number, ranking), ranking.cosines, strict=True))
+
+
+def _up_to(best: float) -> Scale:
+    """Of scores that may lie anywhere: it depends on the best alone, not on how many were found."""
+    low = 0.0 if best > 0 else 2 * best - 1
+    return low, best - low
+
+
 def fuse(found: Sequence[Found]) -> Pool:
     """Cosines compare across collections. BM25 does not: it depends on how rare a word is in each.
 
@@ -184,6 +218,7 @@ def fuse(found: Sequence[Found]) -> Pool:
     keys: list[int] = []
     spans: list[slice] = []
     for number, one in enumerate(found):
+        _add_cosines(dense, number, one)
         spans.append(_add_union(keys, dense, lexical, number, one))
     late = _late(keys, dense, lexical)
     dense.scales = [_scale(_without(dense.scores, late))] * len(found)
@@ -208,8 +243,9 @@ def _add_union(keys: list[int], dense: Leg, lexical: Leg, number: int, found: Fo
     """One collection's rows: what either leg found, each with its score in both."""
     by_dense = _scores_of(dense, number, found.dense, found.other_dense)
     by_lexical = _scores_of(lexical, number, found.lexical, found.other_lexical)
+    nothing = min(0.0, min(by_dense.values(), default=0.0)) if dense.cosines else 0.0
     for key in by_lexical.keys() - by_dense.keys():
-        by_dense[key] = 0.0
+        by_dense[key] = nothing
     start = len(keys)
     keys += by_dense
     dense.scores += by_dense.values()

@@ -59,6 +59,11 @@ class TermReader:
             weights[pair] = weights.get(pair, 0.0) + PAIR_WEIGHT
         return _terms(weights.items())
 
+    def words(self, text: str) -> set[int]:
+        """The terms of a text without its pairs: what any BM25 by the same analyzer would store."""
+        run, whole = self._read(text)
+        return {*run, *whole}
+
     def matches(self, text: str, query: str) -> list[tuple[int, int]]:
         """Where in a text the words of a question stand, as (start, end)."""
         wanted = {term for part in self._read(query) for term in part}

@@ -3,12 +3,12 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
 from surefind.errors import StoreError, UnknownGeneration
-from surefind.model import ChunkRecord, GenerationRef, Manifest
+from surefind.model import ChunkRecord, GenerationRef, Manifest, point_id
 from surefind.ports import Catalog, IndexStore, PublishedCatalogs, VectorIndex
 from surefind.services.breaker import Breaker
 from surefind.services.generations import current_number
@@ -60,6 +60,17 @@ class OpenGeneration:
             await self.index.close()
             if self.catalog is not None:
                 await self.catalog.close()
+
+
+async def chunks_named(chunk_ids: Collection[str], generation: OpenGeneration) -> list[ChunkRecord]:
+    """Those of them that the generation holds. A stranger's chunk ids do not tell its points."""
+    if generation.manifest.connected is None:
+        records, _ = await generation.records([point_id(chunk_id) for chunk_id in chunk_ids])
+        return list(records.values())
+    if generation.catalog is None:
+        return []
+    found = [await generation.catalog.chunk(chunk_id) for chunk_id in chunk_ids]
+    return [record for record in found if record is not None]
 
 
 class CollectionReader:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -111,6 +111,7 @@ class Searcher:
         clock = Clock()
         async with self._readers.lease(query.collections) as generations:
             run = Run(query, generations, clock)
+            run.query = query = _possible(query, run)
             clock.mark("received")
             question = await self.question(query, run.generations)
             clock.mark("embedded")
@@ -158,6 +159,7 @@ class Searcher:
             run.clock.timings(),
             confidence,
             tuple(over_budget),
+            tuple(run.notes),
         )
 
     async def _chosen(
@@ -176,7 +178,8 @@ class Searcher:
                 candidates = await diversified(candidates, widened, run.vectors)
             chosen = await choose(candidates, widened, run.records)
             folds = query.group_by is not None or query.collapse is not Collapse.OFF
-            enough = len(chosen) == wanted or not folds or pool.has_all_above(query.threshold)
+            sieved = folds or (query.threshold > 0 and not pool.goes_by_cosine)
+            enough = len(chosen) == wanted or not sieved or pool.has_all_above(query.threshold)
             settled = enough and pool.is_certain_of(wanted)
             if settled or len(pool) < depth or depth >= _DEEPEST:
                 return chosen, pool
@@ -218,7 +221,12 @@ class Searcher:
             raise InputError(
                 f"collection {manifest.collection!r} was built with {manifest.embedder}, the "
                 f"configured embedder is {self._embedder.fingerprint}; configure the one that "
-                "built it, or ingest again with --rebuild"
+                f"built it, or {_next_step(manifest)}"
+            )
+        if mode is not Mode.DENSE and not manifest.lexical.analyzer:
+            raise InputError(
+                f"collection {manifest.collection!r} has no lexical leg: what filled it stored no "
+                "terms that surefind's words match; search with mode dense"
             )
         if mode is not Mode.DENSE and manifest.lexical.analyzer != self._terms.name:
             raise InputError(
@@ -233,6 +241,28 @@ def _first_depth(query: Query, wanted: int) -> int:
     if query.mode is Mode.HYBRID or query.diversity:
         return depth_for(wanted)
     return max(SHALLOW, 2 * wanted)
+
+
+def _next_step(manifest: Manifest) -> str:
+    if manifest.connected is None:
+        return "ingest again with --rebuild"
+    return f"look again with `surefind connect --collection {manifest.collection}`"
+
+
+def _possible(query: Query, run: "Run") -> Query:
+    """As hybrid as the collections allow: one without a lexical leg is searched by meaning."""
+    manifests = [generation.manifest for generation in run.generations.values()]
+    own = [one.collection for one in manifests if one.connected and not one.connected.gives_cosines]
+    if own and len(manifests) > 1 and query.mode is not Mode.LEXICAL:
+        raise InputError(
+            f"collection {own[0]!r} ranks by a score that is no cosine, and no other collection's "
+            "compares with it; search it alone"
+        )
+    wordless = [one.collection for one in manifests if not one.lexical.analyzer]
+    if query.mode is not Mode.HYBRID or not wordless:
+        return query
+    run.notes.append(f"by meaning alone: {', '.join(wordless)} has no lexical leg")
+    return replace(query, mode=Mode.DENSE)
 
 
 def places_of(query: Query, generations: Mapping[str, OpenGeneration]) -> list[Place]:
@@ -269,6 +299,7 @@ class Run:
     generations: Mapping[str, OpenGeneration]
     clock: Clock
     whole: bool = True
+    notes: list[str] = field(default_factory=list)
 
     async def records(self, candidates: Sequence[Candidate]) -> dict[Key, ChunkRecord]:
         records: dict[Key, ChunkRecord] = {}
@@ -307,4 +338,5 @@ def _hit(rank: int, chosen: Chosen) -> Hit:
 def _status(hits: Sequence[Hit], *, whole: bool) -> Status:
     if not hits:
         return Status.NO_RESULTS
-    return Status.SUCCESS if whole else Status.PARTIAL
+    flawed = any(hit.record.flaws for hit in hits)
+    return Status.SUCCESS if whole and not flawed else Status.PARTIAL

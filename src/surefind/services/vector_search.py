@@ -32,10 +32,11 @@ class VectorSearcher:
             [ranking] = await generation.index.probe([probe])
             points = ranking.points[:top_k]
             records, _ = await generation.records(points)
+        cosines = ranking.scores if ranking.cosines is None else ranking.cosines
         return tuple(
-            _hit(rank, score, records[point])
-            for rank, (point, score) in enumerate(
-                zip(points, ranking.scores[:top_k], strict=True), start=1
+            _hit(rank, cosine, records[point])
+            for rank, (point, cosine) in enumerate(
+                zip(points, cosines[:top_k], strict=True), start=1
             )
         )
 

@@ -6,12 +6,12 @@ from enum import StrEnum
 from uuid import UUID
 
 from surefind.errors import InputError, StoreError
-from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult, point_id
+from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult
 from surefind.ports import Catalog, DenseProbe, TermProbe, VectorIndex
 from surefind.services.candidates import Place, Question, find
 from surefind.services.filtering import checked, describe, failing
 from surefind.services.fusion import Pool, depth_for
-from surefind.services.reading import OpenGeneration, Readers
+from surefind.services.reading import OpenGeneration, Readers, chunks_named
 from surefind.services.search import Searcher, check_query
 
 _SHOWN = 3
@@ -56,6 +56,11 @@ class _Standing:
     lexical: float | None
     score: float
     rank: int
+    cosine: float | None = None
+
+    @property
+    def similarity(self) -> float | None:
+        return self.dense if self.cosine is None else self.cosine
 
 
 class Explainer:
@@ -75,12 +80,11 @@ class Explainer:
     async def why_none_of(self, query: Query, wanted: str, chunk_ids: Collection[str]) -> WhyNot:
         """The same for chunks that are known already, whatever they are called together."""
         check_query(query)
-        points = [point_id(chunk_id) for chunk_id in chunk_ids]
         async with self._readers.of(query.collection).lease() as generation:
-            records = await _catalog(generation).by_point(points)
+            records = await chunks_named(chunk_ids, generation)
             if not records:
                 return WhyNot(wanted, Cause.ABSENT, f"the collection no longer holds {wanted}")
-            return await self._explain(query, wanted, list(records.values()), generation)
+            return await self._explain(query, wanted, records, generation)
 
     async def _explain(
         self,
@@ -97,7 +101,8 @@ class Explainer:
         kept = [record for record in chunks if not failing(record, where)]
         if not kept:
             return _filtered(wanted, chunks[0], where)
-        question = await self._searcher.question(query, {query.collection: generation})
+        asked = replace(query, mode=result.query.mode)  # a search does what the collection allows
+        question = await self._searcher.question(asked, {query.collection: generation})
         place = Place(query.collection, generation.index, where)
         pool = await find(question, [place], depth_for(query.top_k))
         standing = await _best(question, kept, pool, generation.index)
@@ -162,31 +167,34 @@ def _filtered(wanted: str, record: ChunkRecord, where: Sequence[Condition]) -> W
 async def _best(
     question: Question, chunks: Sequence[ChunkRecord], pool: Pool, index: VectorIndex
 ) -> _Standing:
-    points = frozenset(record.chunk.point_id for record in chunks)
+    points = frozenset(record.point_id for record in chunks)
     dense: dict[UUID, float] = {}
+    cosines: dict[UUID, float] = {}
     lexical: dict[UUID, float] = {}
     if question.vector is not None:
         [ranking] = await index.probe([DenseProbe(question.vector, len(points), points)])
         dense = dict(zip(ranking.points, ranking.scores, strict=True))
+        cosines = dict(zip(ranking.points, ranking.cosines or (), strict=False))
     if question.terms is not None:
         [ranking] = await index.probe([TermProbe(question.terms, len(points), points)])
         lexical = dict(zip(ranking.points, ranking.scores, strict=True))
     standings = [
         _standing(
             record,
-            dense.get(record.chunk.point_id) if question.vector is not None else None,
-            lexical.get(record.chunk.point_id, 0.0) if question.terms is not None else None,
+            dense.get(record.point_id) if question.vector is not None else None,
+            lexical.get(record.point_id, 0.0) if question.terms is not None else None,
             pool,
         )
         for record in chunks
     ]
-    return max(standings, key=lambda standing: (standing.score, -standing.rank))
+    best = max(standings, key=lambda standing: (standing.score, -standing.rank))
+    return replace(best, cosine=cosines.get(best.record.point_id))
 
 
 def _standing(
     record: ChunkRecord, dense: float | None, lexical: float | None, pool: Pool
 ) -> _Standing:
-    place = pool.place(record.chunk.point_id)
+    place = pool.place(record.point_id)
     if place is not None:
         return _Standing(record, dense, lexical, pool.scores[place - 1], place)
     score = pool.score_of(dense, lexical)
@@ -208,13 +216,14 @@ async def _cause(
         Cause.OUTRANKED,
         "",
         standing.record,
-        None if standing.dense is None else min(1.0, max(0.0, standing.dense)),
+        None if standing.similarity is None else min(1.0, max(0.0, standing.similarity)),
         standing.score,
         standing.rank,
         ahead=result.hits[-_SHOWN:],
     )
-    if standing.dense is not None and standing.dense < query.threshold:
-        message = f"its similarity {standing.dense:.3f} is below the threshold {query.threshold}"
+    if standing.similarity is not None and standing.similarity < query.threshold:
+        similarity = f"{standing.similarity:.3f}"
+        message = f"its similarity {similarity} is below the threshold {query.threshold}"
         return replace(answer, cause=Cause.BELOW_THRESHOLD, message=message)
     if await _is_lost(question, standing, pool, place):
         message = (
@@ -233,7 +242,7 @@ async def _cause(
 
 async def _is_lost(question: Question, standing: _Standing, pool: Pool, place: Place) -> bool:
     """An exact search of the same depth has it, and the approximate one does not."""
-    point = standing.record.chunk.point_id
+    point = standing.record.point_id
     if question.vector is None or pool.place(point) is not None:
         return False
     depth = depth_for(1)

@@ -9,6 +9,7 @@ from surefind.errors import SurefindError
 from surefind.interfaces.cli import (
     catalog,
     chunks,
+    connect,
     doctor,
     generations,
     ingest,
@@ -42,6 +43,7 @@ app.command("search")(search.search)
 app.command("query")(query.query)
 app.command("validate")(validate.validate)
 app.command("serve")(serve.serve)
+app.command("connect")(connect.connect)
 app.add_typer(generations.app, name="generations")
 app.command("export")(moving.export)
 app.command("import")(moving.import_)

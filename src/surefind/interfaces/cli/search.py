@@ -160,11 +160,12 @@ def passage(hit: "Hit", *, explain: bool = False) -> str:
     also = [f"     also {same.link} {same.version} {same.locale}".rstrip() for same in hit.also]
     return "\n".join(
         (
-            f"{hit.rank:>2}.  {record.breadcrumb}",
-            f"     {record.link}",
+            f"{hit.rank:>2}.  {record.breadcrumb or record.chunk.source_path}",
+            f"     {record.link or record.chunk.source_path}",
             f"     score {hit.score:.3f}{similarity}, chunk {record.chunk.id}",
             *(_explained(hit) if explain else ()),
             *also,
+            *(f"     ! {flaw}" for flaw in record.flaws),
             "",
             *shown,
             "",
@@ -212,7 +213,7 @@ def closing(result: "SearchResult") -> str:
 
 
 def _doubts(result: "SearchResult") -> str:
-    doubts = ""
+    doubts = "".join(f"; {told}" for told in result.notes)
     if result.over_budget:
         doubts += (
             f"; {len(result.over_budget)} more did not fit into {result.query.max_tokens} tokens"

@@ -10,7 +10,7 @@ def settings(as_json: AsJson = False) -> None:
     values = load()
     rows = {
         str(field.validation_alias or f"SUREFIND_{name.upper()}"): (
-            getattr(values, name),
+            _shown(getattr(values, name)),
             field.description or "",
         )
         for name, field in Settings.model_fields.items()
@@ -23,3 +23,10 @@ def settings(as_json: AsJson = False) -> None:
     for name, (value, description) in rows.items():
         shown = "not set" if value is None else str(value)
         show(f"{name:<26} {shown}" + (f"\n{'':<26}   {description}" if description else ""))
+
+
+def _shown(value: object) -> object:
+    """Connections by their names: how they are read is for the file to say."""
+    if isinstance(value, tuple):
+        return ", ".join(getattr(one, "name", str(one)) for one in value) or None
+    return value

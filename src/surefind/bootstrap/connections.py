@@ -1,0 +1,113 @@
+"""Collections that something else filled: how they are reached, beside our own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from surefind.bootstrap.models import Notify
+    from surefind.ports import (
+        CatalogStore,
+        Embedder,
+        ForeignCollection,
+        IndexStore,
+        PublishedCatalogs,
+    )
+    from surefind.services.connected import ConnectedCollection
+    from surefind.settings import Settings
+
+
+def connected_collections(
+    settings: Settings,
+    notify: Notify,
+    embedder: Callable[[], Awaitable[Embedder]],
+    analyzer: Callable[[], str],
+) -> Sequence[ConnectedCollection]:
+    """Those of the settings. Nothing is asked of their store before they are read."""
+    if not settings.connected:
+        return ()
+    from surefind.services.connected import ConnectedCollection
+
+    return tuple(
+        ConnectedCollection(
+            connection,
+            foreign_collection(connection.collection, connection.url, settings, notify),
+            embedder,
+            analyzer(),
+        )
+        for connection in settings.connected
+    )
+
+
+def routed_index(own: IndexStore, connected: Sequence[ConnectedCollection]) -> IndexStore:
+    if not connected:
+        return own
+    from surefind.services.connected_stores import ConnectedIndexes
+    from surefind.services.routing import RoutedIndexStore
+
+    return RoutedIndexStore(own, {one.connection.name: ConnectedIndexes(one) for one in connected})
+
+
+def routed_catalogs(own: CatalogStore, connected: Sequence[ConnectedCollection]) -> CatalogStore:
+    if not connected:
+        return own
+    from surefind.services.connected_stores import ConnectedCatalogs
+    from surefind.services.routing import RoutedCatalogStore
+
+    return RoutedCatalogStore(
+        own, {one.connection.name: ConnectedCatalogs(one) for one in connected}
+    )
+
+
+def routed_published(
+    own: PublishedCatalogs, connected: Sequence[ConnectedCollection]
+) -> PublishedCatalogs:
+    if not connected:
+        return own
+    from surefind.services.connected_stores import ConnectedCatalogs
+    from surefind.services.routing import RoutedPublishedCatalogs
+
+    return RoutedPublishedCatalogs(
+        own, {one.connection.name: ConnectedCatalogs(one) for one in connected}
+    )
+
+
+def foreign_collection(
+    name: str, url: str, settings: Settings, notify: Notify
+) -> ForeignCollection:
+    """At the address given, else at QDRANT_URL. A key goes only where its own address leads."""
+    from surefind.errors import InputError
+
+    address = url or settings.qdrant_url
+    if not address:
+        raise InputError(
+            f"collection {name!r}: nobody says where it is; give --url, or set QDRANT_URL in the "
+            "environment or in .env"
+        )
+    if find_spec("qdrant_client") is None:
+        raise InputError(
+            f"collection {name!r} is in a Qdrant server, but Qdrant's package is not installed: "
+            "pip install 'surefind[qdrant]'"
+        )
+    from surefind.adapters.qdrant_connected import QdrantForeignCollection
+    from surefind.adapters.qdrant_server_calls import Place, QdrantServer
+    from surefind.adapters.retrying import Conduct
+
+    key = settings.qdrant_api_key
+    if key and settings.qdrant_url and not _same_host(address, settings.qdrant_url):
+        notify(f"QDRANT_API_KEY is that of QDRANT_URL, and is not sent to {_host(address)}")
+        key = None
+    secret = key.get_secret_value() if key else None
+    place = Place(address, secret, timeout_s=settings.qdrant_timeout_s)
+    return QdrantForeignCollection(QdrantServer(place, Conduct(notify)), name)
+
+
+def _same_host(one: str, other: str) -> bool:
+    return _host(one) == _host(other)
+
+
+def _host(address: str) -> str:
+    return urlsplit(address).netloc.rpartition("@")[2].lower()

@@ -1,0 +1,169 @@
+"""A stranger's payload in our own words: what it has is shown, what it lacks is said."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from surefind.mapping.moments import moment
+from surefind.mapping.paths import Leaf, is_missing, leaves, read
+from surefind.mapping.profiles import text_of, whole
+from surefind.model import (
+    Attribute,
+    Chunk,
+    ChunkRecord,
+    Connection,
+    PayloadMapping,
+    PositionKind,
+    Role,
+    point_label,
+)
+
+NEVER = datetime.fromtimestamp(0, UTC)
+"""Stands where a payload names no moment; the record's flaws say so."""
+
+_LONGEST_ATTRIBUTE = 500
+_MOST_ATTRIBUTES = 64
+
+Payload = Mapping[str, object] | None
+
+
+def value_of(payload: Payload, mapping: PayloadMapping, role: Role) -> Leaf | None:
+    """What the first of the role's keys that says anything says."""
+    for key in mapping.of(role):
+        value = read(payload, key)
+        if value is not None and not is_missing(value):
+            return value
+    return None
+
+
+def text_in(payload: Payload, mapping: PayloadMapping, role: Role = Role.TEXT) -> str:
+    """Empty where there is none. A number stands for itself."""
+    value = value_of(payload, mapping, role)
+    if value is None or isinstance(value, bool):
+        return ""
+    text = text_of(value)
+    return str(value) if text is None and not isinstance(value, tuple) else text or ""
+
+
+def position_in(payload: Payload, mapping: PayloadMapping) -> int | None:
+    """From 0 where the mapping says that it counts from 1."""
+    number = whole(value_of(payload, mapping, Role.POSITION))
+    return None if number is None else max(0, number - mapping.first_position)
+
+
+def document_of(payload: Payload, mapping: PayloadMapping) -> str:
+    """What tells one document from another; empty where nothing does."""
+    for role in (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT):
+        name = text_in(payload, mapping, role)
+        if name:
+            return name.partition("#")[0] if role is Role.URL else name
+    return ""
+
+
+def record_of(point: UUID, payload: Payload, connection: Connection) -> ChunkRecord:
+    """It never fails: a hit with a strange payload is a hit all the same."""
+    mapping = connection.mapping
+    text = text_in(payload, mapping)
+    url, _, anchor = text_in(payload, mapping, Role.URL).partition("#")
+    label = point_label(point)
+    name = text_in(payload, mapping, Role.ID) or label
+    title = text_in(payload, mapping, Role.TITLE)
+    position = position_in(payload, mapping)
+    created = moment(value_of(payload, mapping, Role.CREATED_AT))
+    return ChunkRecord(
+        chunk=Chunk(
+            id=name,
+            source_path=document_of(payload, mapping) or name,
+            position=position or 0,
+            text=text,
+            start=0,
+            end=len(text),
+            heading_path=_headings(payload, mapping, title),
+            context="",
+            anchor=anchor,
+            tokens=len(text.split()),
+            content_hash=_hash_of(text, label),
+            has_code="```" in text,
+            content_type="text",
+        ),
+        url=url,
+        slug=_slug(url),
+        title=title,
+        created_at=created or NEVER,
+        attributes=_attributes(payload, connection),
+        point=point,
+        flaws=_flaws(payload, mapping, text),
+    )
+
+
+def _headings(payload: Payload, mapping: PayloadMapping, title: str) -> tuple[str, ...]:
+    """The title, then the section as far as it is another one; a list is a path already."""
+    section = value_of(payload, mapping, Role.SECTION)
+    if isinstance(section, tuple):
+        steps = [str(step) for step in section if not is_missing(step)]
+    else:
+        steps = [] if section is None else [str(section)]
+    # The title of a section's own page comes first, but a title that is the section's comes last.
+    if isinstance(section, tuple) and title and title not in steps:
+        return (*steps, title)
+    return tuple(dict.fromkeys([*([title] if title else []), *steps]))
+
+
+def _hash_of(text: str, label: str) -> str:
+    """Of the text; points without one are not the same as each other."""
+    return hashlib.sha256((text or f"point {label}").encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _slug(url: str) -> str:
+    try:
+        return urlsplit(url).path.strip("/")
+    except ValueError:
+        return ""
+
+
+def _attributes(payload: Payload, connection: Connection) -> dict[str, Attribute]:
+    """What can be filtered by, and is short enough to be shown."""
+    texts = set(connection.mapping.of(Role.TEXT))
+    known = {field.name for field in connection.fields}
+    kept: dict[str, Attribute] = {}
+    for path, value in leaves(payload).items():
+        if len(kept) == _MOST_ATTRIBUTES:
+            break
+        shown = known and path not in known
+        if path in texts or shown or is_missing(value) or _is_long(value):
+            continue
+        kept[path] = value
+    return kept
+
+
+def _is_long(value: Leaf) -> bool:
+    items = value if isinstance(value, tuple) else (value,)
+    return sum(len(item) for item in items if isinstance(item, str)) > _LONGEST_ATTRIBUTE
+
+
+def _flaws(payload: Payload, mapping: PayloadMapping, text: str) -> tuple[str, ...]:
+    """Of the roles that the collection has, those that this point lacks or has as nonsense."""
+    flaws: list[str] = []
+    if not payload:
+        return ("it has no payload",)
+    if not text:
+        flaws.append("text is missing")
+    for role in (Role.URL, Role.SOURCE_PATH, Role.TITLE, Role.POSITION, Role.CREATED_AT):
+        if not mapping.has(role):
+            continue
+        value = value_of(payload, mapping, role)
+        if value is None:
+            flaws.append(f"{role} is missing")
+        elif not _readable(role, value, mapping):
+            flaws.append(f"{role} can't be read: {str(value)[:40]!r}")
+    return tuple(flaws)
+
+
+def _readable(role: Role, value: Leaf, mapping: PayloadMapping) -> bool:
+    if role is Role.POSITION:
+        return mapping.position_kind is PositionKind.PLACE or whole(value) is not None
+    if role is Role.CREATED_AT:
+        return moment(value) is not None
+    return isinstance(value, str)

@@ -1,0 +1,107 @@
+"""Conditions on our fields, as conditions on the keys of a stranger's payload."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from surefind.errors import InputError
+from surefind.model import (
+    AnyOf,
+    Between,
+    Condition,
+    Connection,
+    Field,
+    Kind,
+    PositionKind,
+    Role,
+    Under,
+)
+
+ROLES = {
+    "chunk_id": Role.ID,
+    "created_at": Role.CREATED_AT,
+    "position": Role.POSITION,
+    "section": Role.SECTION,
+    "source_path": Role.SOURCE_PATH,
+    "title": Role.TITLE,
+    "url": Role.URL,
+}
+"""Our fields that a mapping may know the keys of."""
+
+
+def house_fields(connection: Connection) -> tuple[Field, ...]:
+    """Our own names for what is mapped, with the kinds that the payloads have."""
+    kinds = {field.name: field.kinds for field in connection.fields}
+    found = []
+    for name, role in ROLES.items():
+        held = {kind for key in connection.mapping.of(role) for kind in kinds.get(key, ())}
+        if role in {Role.URL, Role.SOURCE_PATH}:
+            held.add(Kind.PATH)  # so that what can't be done with it is said in its own words
+        if held:
+            found.append(Field(name, tuple(sorted(held))))
+    return tuple(found)
+
+
+def alternatives(where: Sequence[Condition], connection: Connection) -> list[tuple[Condition, ...]]:
+    """Each condition on every key that its field may be in."""
+    return [tuple(_on_keys(condition, connection)) for condition in where]
+
+
+def _on_keys(condition: Condition, connection: Connection) -> list[Condition]:
+    if isinstance(condition, Under):
+        raise InputError(
+            f"where: {condition.key}^=…: a connected collection can't be asked for what lies under "
+            "a path; ask for the whole value with ="
+        )
+    known = {field.name for field in connection.fields}
+    role = ROLES.get(condition.key)
+    mapped = connection.mapping.of(role) if role is not None else ()
+    keys = [key for key in mapped if key in known]
+    if not keys and condition.key in known:
+        keys = [condition.key]
+    if not keys:
+        hidden = " in a place that can be filtered by" if mapped else ""
+        raise InputError(
+            f"where: the payloads of {connection.name!r} have no {condition.key}{hidden}; there "
+            f"are: {', '.join(sorted(known)) or 'no keys at all'}"
+        )
+    shifted = _counted_as_stored(condition, connection) if role is Role.POSITION else condition
+    return [replace(shifted, key=key) for key in keys]
+
+
+def _counted_as_stored(condition: AnyOf | Between, connection: Connection) -> AnyOf | Between:
+    """Positions are shown from 0, whatever they are stored from."""
+    mapping = connection.mapping
+    first = mapping.first_position
+    if not first or mapping.position_kind is not PositionKind.ORDINAL:
+        return condition
+    if isinstance(condition, AnyOf):
+        values = tuple(
+            value + first if isinstance(value, int) and not isinstance(value, bool) else value
+            for value in condition.values
+        )
+        return replace(condition, values=values)
+    return Between(
+        condition.key,
+        gte=_moved(condition.gte, first),
+        gt=_moved(condition.gt, first),
+        lte=_moved(condition.lte, first),
+        lt=_moved(condition.lt, first),
+    )
+
+
+def _moved(bound: float | datetime | None, by: int) -> float | datetime | None:
+    return bound + by if isinstance(bound, int | float) else bound
+
+
+def holds(key: str, value: str, connection: Connection) -> tuple[Condition, ...] | None:
+    """That a key holds a value that is known as text; None where the engine can't be asked."""
+    kinds = {field.name: field.kinds for field in connection.fields}.get(key)
+    if kinds is None:
+        return None
+    found: list[Condition] = []
+    if Kind.TEXT in kinds:
+        found.append(AnyOf(key, (value,)))
+    if Kind.NUMBER in kinds and value.isascii() and value.isdecimal():
+        found.append(AnyOf(key, (int(value),)))
+    return tuple(found) or None

@@ -1,0 +1,130 @@
+"""Two kinds of collections behind one door: our own, and those that are only read."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+
+from surefind.model import GenerationRef, Manifest
+from surefind.ports import (
+    Catalog,
+    CatalogStore,
+    CatalogWriter,
+    IndexStore,
+    IndexWriter,
+    PublishedCatalogs,
+    VectorIndex,
+    WholeCatalog,
+)
+
+
+class RoutedIndexStore:
+    def __init__(self, own: IndexStore, others: Mapping[str, IndexStore]) -> None:
+        self._own = own
+        self._others = others
+
+    def _of(self, collection: str) -> IndexStore:
+        return self._others.get(collection, self._own)
+
+    async def require_room(self, points: int, dimensions: int) -> None:
+        await self._own.require_room(points, dimensions)
+
+    async def create(
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+    ) -> IndexWriter:
+        return await self._of(ref.collection).create(ref, dimensions, copy_of)
+
+    async def open(self, ref: GenerationRef) -> VectorIndex:
+        return await self._of(ref.collection).open(ref)
+
+    async def drop(self, ref: GenerationRef) -> None:
+        await self._of(ref.collection).drop(ref)
+
+    async def published(self, ref: GenerationRef) -> None:
+        await self._of(ref.collection).published(ref)
+
+    async def close(self) -> None:
+        await self._own.close()
+        for store in self._others.values():
+            await store.close()
+
+
+class RoutedPublishedCatalogs:
+    """What readers ask of both kinds."""
+
+    def __init__(self, own: PublishedCatalogs, others: Mapping[str, PublishedCatalogs]) -> None:
+        self._own = own
+        self._others = others
+
+    def _of(self, collection: str) -> PublishedCatalogs:
+        return self._others.get(collection, self._own)
+
+    async def current(self, collection: str) -> int | None:
+        return await self._of(collection).current(collection)
+
+    async def token(self, collection: str) -> object:
+        return await self._of(collection).token(collection)
+
+    async def manifest(self, ref: GenerationRef) -> Manifest:
+        return await self._of(ref.collection).manifest(ref)
+
+    async def open(self, ref: GenerationRef) -> Catalog:
+        return await self._of(ref.collection).open(ref)
+
+
+class RoutedCatalogStore:
+    def __init__(self, own: CatalogStore, others: Mapping[str, CatalogStore]) -> None:
+        self._own = own
+        self._others = others
+
+    def _of(self, collection: str) -> CatalogStore:
+        return self._others.get(collection, self._own)
+
+    async def identity(self) -> str:
+        return await self._own.identity()
+
+    async def collections(self) -> list[str]:
+        own = await self._own.collections()
+        return sorted({*own, *self._others})
+
+    async def current(self, collection: str) -> int | None:
+        return await self._of(collection).current(collection)
+
+    async def token(self, collection: str) -> object:
+        return await self._of(collection).token(collection)
+
+    async def manifest(self, ref: GenerationRef) -> Manifest:
+        return await self._of(ref.collection).manifest(ref)
+
+    async def manifests(self, collection: str) -> list[Manifest]:
+        return await self._of(collection).manifests(collection)
+
+    async def complete(self, collection: str) -> list[GenerationRef]:
+        return await self._of(collection).complete(collection)
+
+    async def unfinished(self, collection: str) -> list[GenerationRef]:
+        return await self._of(collection).unfinished(collection)
+
+    async def next_ref(self, collection: str) -> GenerationRef:
+        return await self._of(collection).next_ref(collection)
+
+    async def create(self, ref: GenerationRef, copy_of: GenerationRef | None) -> CatalogWriter:
+        return await self._of(ref.collection).create(ref, copy_of)
+
+    async def open(self, ref: GenerationRef) -> WholeCatalog:
+        return await self._of(ref.collection).open(ref)
+
+    async def seal(self, manifest: Manifest) -> None:
+        await self._of(manifest.collection).seal(manifest)
+
+    async def point_to(self, ref: GenerationRef) -> None:
+        await self._of(ref.collection).point_to(ref)
+
+    async def drop(self, ref: GenerationRef) -> None:
+        await self._of(ref.collection).drop(ref)
+
+    def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
+        return self._own.writing(purpose)
+
+    async def close(self) -> None:
+        await self._own.close()
+        for store in self._others.values():
+            await store.close()
