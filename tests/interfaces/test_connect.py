@@ -92,6 +92,12 @@ def test_a_collection_is_connected_searched_validated_and_audited(
     assert code == 0, err
     assert "by meaning alone" in err
 
+    code, out, err = run("audit", "-c", "handbook", "--json")
+    report = json.loads(out)
+    assert code == 0, (out, err)
+    assert report["sound"] is True
+    assert report["read"] == len(PASSAGES)
+
     questions = home / "questions.txt"
     questions.write_text("what is a topic?\n")
     code, out, err = run("validate", "-c", "handbook", str(questions), "--json")

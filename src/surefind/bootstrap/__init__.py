@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from surefind.evaluation.report import Report as ValidationReport
     from surefind.model import IngestReport, Query, SearchResult, Threshold
     from surefind.ports import CatalogStore, IndexStore, Reranker, Source
+    from surefind.services.audit import AuditReport
+    from surefind.services.audit import Progress as Audited
     from surefind.services.building import Report
     from surefind.services.connect import ConnectWish, Proposal
     from surefind.services.connected import ConnectedCollection
@@ -377,6 +379,15 @@ class Application:
             return await propose(foreign, await self.embedder(), self.terms, wish)
         finally:
             await foreign.close()
+
+    async def audit(self, progress: Audited) -> AuditReport:
+        """Whether the collection's data is whole."""
+        from surefind.services.audit import audit
+
+        name = self.settings.collection
+        foreign = [one.foreign for one in self._connected if one.connection.name == name]
+        async with self.reader.lease() as generation:
+            return await audit(generation, foreign[0] if foreign else None, progress)
 
     async def is_own(self, collection: str) -> bool:
         """Whether surefind itself has made a collection of that name."""

@@ -7,6 +7,7 @@ import typer
 
 from surefind.errors import SurefindError
 from surefind.interfaces.cli import (
+    audit,
     catalog,
     chunks,
     connect,
@@ -44,6 +45,7 @@ app.command("query")(query.query)
 app.command("validate")(validate.validate)
 app.command("serve")(serve.serve)
 app.command("connect")(connect.connect)
+app.command("audit")(audit.audit)
 app.add_typer(generations.app, name="generations")
 app.command("export")(moving.export)
 app.command("import")(moving.import_)
