@@ -186,3 +186,10 @@ def test_fused_scores_are_in_bounds_in_order_and_complete(
     assert all(0 <= c.score <= 1 for c in candidates)
     scores = [c.score for c in candidates]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_scores_next_to_nothing_overflow_nowhere() -> None:
+    """The smallest numbers there are: a division by one of them is infinite."""
+    for low, high in ((0.0, 2.3e-309), (5e-324, 1e-308), (-1e-308, 0.0)):
+        scores = [c.score for c in everything(fused({0: low, 1: high}, {}))]
+        assert all(0 <= score <= 1 for score in scores)

@@ -24,6 +24,8 @@ DENSE_WEIGHT = 0.6
 DEPTH = 100
 _POINT_BITS = 128
 _POINT = (1 << _POINT_BITS) - 1
+_NOTHING = 1e-100
+"""Scores that differ by less are alike: what is divided by so little overflows."""
 
 Scale = tuple[float, float]
 """Where a leg's share begins to grow, and how far it is from there to the full share."""
@@ -298,9 +300,9 @@ def _without(scores: Sequence[float], late: dict[int, int]) -> Sequence[float]:
 def _scale(scores: Sequence[float]) -> Scale:
     """Where all are alike they count full, unless all are nothing."""
     low, high = min(scores, default=0.0), max(scores, default=0.0)
-    if high > low:
+    if high - low > _NOTHING:
         return low, high - low
-    return (0.0, high) if high > 0 else (low, 1.0)
+    return (0.0, high) if high > _NOTHING else (low, 1.0)
 
 
 def _best_first(scores: Sequence[float], keys: Sequence[int]) -> list[int]:
