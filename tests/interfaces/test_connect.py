@@ -118,7 +118,8 @@ def test_a_collection_is_connected_searched_validated_and_audited(
         answer = client.post("/retrieve", json={"query": "what is a topic?"}).json()
         assert answer["hits"]
         assert client.get("/ready").status_code == 200
-        assert client.get("/documents").json()["total"] == 6
+        listed = client.get("/documents").json()
+        assert (listed["total"], len(listed["documents"])) == (None, 6)
         assert client.post("/search", json={"query": "what is a topic?"}).json()["results"]
         refused = client.post("/retrieve", json={"query": "x", "mode": "lexical"})
         assert refused.status_code == 400

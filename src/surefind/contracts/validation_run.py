@@ -36,7 +36,7 @@ def validation_report_of(report: Report) -> ValidationReport:
             "collection_name": subject.collection,
             "vector_count": subject.chunks,
             "vector_dim": subject.dimensions,
-            "distance": "COSINE",
+            "distance": subject.distance.upper(),
             "indexed": subject.indexed > 0,
             "collection_exists": True,
         },

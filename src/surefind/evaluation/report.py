@@ -207,6 +207,7 @@ class Subject:
     surefind_version: str
     collapse: Collapse = Collapse.OFF
     indexed: int = 0
+    distance: str = "cosine"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from surefind.mapping.records import NEVER
 from surefind.model import (
     BrokenLink,
     ChunkRecord,
@@ -84,7 +85,7 @@ def chunk_json(record: ChunkRecord) -> Json:
         "has_code": chunk.has_code,
         "content_type": chunk.content_type,
         "content_hash": chunk.content_hash,
-        "created_at": record.created_at.isoformat(),
+        "created_at": None if record.created_at == NEVER else record.created_at.isoformat(),
         "flaws": list(record.flaws),
     }
 
@@ -225,7 +226,7 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
         "generation": manifest.number,
         "current": current,
         "created_at": manifest.created_at.isoformat(),
-        "documents": manifest.documents,
+        "documents": documents_of(manifest),
         "chunks": manifest.chunks,
         "based_on": manifest.based_on,
         "sources": list(manifest.sources),
@@ -274,6 +275,11 @@ def offer_json(offer: Offer) -> Json:
             for facet in offer.facets
         ],
     }
+
+
+def documents_of(manifest: Manifest) -> int | None:
+    """None for a collection that something else filled: only a look at every point would tell."""
+    return manifest.documents if manifest.connected is None else None
 
 
 def hit_json(hit: Hit) -> Json:

@@ -179,6 +179,7 @@ def _subject(manifest: Manifest, options: ValidateOptions, version: str) -> Subj
         top_k=options.top_k or DEFAULT_TOP_K,
         surefind_version=version,
         collapse=options.collapse or Collapse.SAME,
+        distance=str(manifest.connected.space.distance) if manifest.connected else "cosine",
     )
 
 

@@ -29,13 +29,17 @@ def list_generations(
 
         show_json([manifest_json(m, current=m.number == current) for m in manifests])
         return
+    from surefind.interfaces.native import documents_of
+
     show("  generation  created               pages  chunks  sources")
     for manifest in manifests:
         mark = "*" if manifest.number == current else " "
         held = "  (held back)" if is_held_back(manifest, current) else ""
+        documents = documents_of(manifest)
+        pages = "-" if documents is None else documents
         created = manifest.created_at.strftime("%Y-%m-%d %H:%M:%SZ")
         show(
-            f"{mark} {manifest.number:>10}  {created}  {manifest.documents:>5}  "
+            f"{mark} {manifest.number:>10}  {created}  {pages:>5}  "
             f"{manifest.chunks:>6}  {', '.join(manifest.sources)}{held}"
         )
 

@@ -10,7 +10,7 @@ from surefind.bootstrap import Application
 from surefind.errors import StoreError
 from surefind.interfaces.http.examples import CHUNK, CHUNKS, DOCUMENTS, FIELDS
 from surefind.interfaces.http.openapi import TAGS, answers
-from surefind.interfaces.native import Json, chunk_json, offer_json
+from surefind.interfaces.native import Json, chunk_json, documents_of, offer_json
 from surefind.model import DocumentRecord
 from surefind.services.passages import MAX_AROUND
 
@@ -56,7 +56,7 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         shown = records[: page.limit]
         return JSONResponse(
             {
-                "total": generation.manifest.documents,
+                "total": documents_of(generation.manifest),
                 "limit": page.limit,
                 "next": shown[-1].source_path if len(records) > page.limit else None,
                 "documents": [_document(record) for record in shown],

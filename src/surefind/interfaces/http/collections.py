@@ -1,5 +1,6 @@
 """The collections over HTTP: the builds there are, what changed in each, and going back to one."""
 
+import logging
 from typing import Annotated
 
 from fastapi import FastAPI, Path, Query
@@ -8,11 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from surefind.bootstrap import Application
 from surefind.contracts.request import StrictRequest
+from surefind.errors import SurefindError
 from surefind.interfaces.http.access import AdminOnly
 from surefind.interfaces.http.examples import CHANGES, COLLECTIONS, GENERATION, GENERATIONS
 from surefind.interfaces.http.openapi import FORBIDDEN, TAGS, answers
-from surefind.interfaces.native import Json, changes_json, manifest_json
+from surefind.interfaces.native import Json, changes_json, documents_of, manifest_json
 from surefind.model import GenerationRef
+
+_log = logging.getLogger(__name__)
 
 MAX_NUMBER = 10**9
 
@@ -79,12 +83,19 @@ async def _collection(application: Application, name: str) -> Json | None:
     number = await application.catalogs.current(name)
     if number is None:
         return None
-    manifest = await application.catalogs.manifest(GenerationRef(name, number))
+    served = name == application.settings.collection
+    told: Json = {"name": name, "served": served, "generation": number}
+    try:
+        manifest = await application.catalogs.manifest(GenerationRef(name, number))
+    except SurefindError as error:
+        # Somebody else's store may be away, and what is ours is there all the same.
+        if served or not any(one.name == name for one in application.settings.connected):
+            raise
+        _log.warning("the connected collection %s can't be looked at: %s", name, error)
+        return {**told, "documents": None, "chunks": None, "created_at": None}
     return {
-        "name": name,
-        "served": name == application.settings.collection,
-        "generation": number,
-        "documents": manifest.documents,
+        **told,
+        "documents": documents_of(manifest),
         "chunks": manifest.chunks,
         "created_at": manifest.created_at.isoformat(),
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from surefind.bootstrap import Application
 from surefind.errors import SurefindError
 from surefind.interfaces.http.requests import RequestRecord
+from surefind.interfaces.native import documents_of
 from surefind.services.turnstile import Turnstile
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -70,8 +71,11 @@ async def _collection(application: Application) -> list[str]:
             values = [
                 ("surefind_generation", manifest.number, "The generation that readers see."),
                 ("surefind_chunks", manifest.chunks, "The chunks of that generation."),
-                ("surefind_documents", manifest.documents, "The pages of that generation."),
             ]
+            documents = documents_of(manifest)
+            if documents is not None:
+                told = ("surefind_documents", documents, "The pages of that generation.")
+                values.append(told)
             await generation.index.count()
         ready = 1
     except SurefindError:
