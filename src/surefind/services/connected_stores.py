@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 
 from surefind.errors import UnknownGeneration
 from surefind.model import GenerationRef, Manifest
-from surefind.ports import CatalogWriter, IndexWriter, WholeCatalog
+from surefind.ports import CatalogWriter, IndexWriter, StoreFacts, WholeCatalog
 from surefind.services.connected import GENERATION, ConnectedCollection, ConnectedIndex
 from surefind.services.connected_catalog import ConnectedCatalog
 
@@ -17,6 +17,12 @@ class ConnectedIndexes:
 
     def __init__(self, collection: ConnectedCollection) -> None:
         self._collection = collection
+
+    async def facts(self) -> StoreFacts:
+        return await _facts_of(self._collection)
+
+    async def held(self) -> list[GenerationRef]:
+        return [GenerationRef(self._collection.connection.name, GENERATION)]
 
     async def require_room(self, points: int, dimensions: int) -> None:
         raise self._collection.refuse("ingest")
@@ -44,6 +50,9 @@ class ConnectedCatalogs:
 
     def __init__(self, collection: ConnectedCollection) -> None:
         self._collection = collection
+
+    async def facts(self) -> StoreFacts:
+        return await _facts_of(self._collection)
 
     async def identity(self) -> str:
         raise self._collection.refuse("ingest")
@@ -97,3 +106,10 @@ class ConnectedCatalogs:
 
     async def close(self) -> None:
         await self._collection.foreign.close()
+
+
+async def _facts_of(collection: ConnectedCollection) -> StoreFacts:
+    found = await collection.facts()
+    return StoreFacts(
+        f"the connected collection {collection.connection.name}", f"{found.points} points"
+    )

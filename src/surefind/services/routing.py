@@ -11,6 +11,7 @@ from surefind.ports import (
     IndexStore,
     IndexWriter,
     PublishedCatalogs,
+    StoreFacts,
     VectorIndex,
     WholeCatalog,
 )
@@ -23,6 +24,15 @@ class RoutedIndexStore:
 
     def _of(self, collection: str) -> IndexStore:
         return self._others.get(collection, self._own)
+
+    async def facts(self) -> StoreFacts:
+        return await self._own.facts()
+
+    async def held(self) -> list[GenerationRef]:
+        found = await self._own.held()
+        for store in self._others.values():
+            found += await store.held()
+        return found
 
     async def require_room(self, points: int, dimensions: int) -> None:
         await self._own.require_room(points, dimensions)
@@ -77,6 +87,9 @@ class RoutedCatalogStore:
 
     def _of(self, collection: str) -> CatalogStore:
         return self._others.get(collection, self._own)
+
+    async def facts(self) -> StoreFacts:
+        return await self._own.facts()
 
     async def identity(self) -> str:
         return await self._own.identity()
