@@ -110,7 +110,7 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
 async def answers(opened: Application) -> list[Any]:
     found = []
     transport = httpx2.ASGITransport(create_app(opened))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://surefind") as http:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         for question in QUESTIONS:
             for mode in ("hybrid", "dense", "lexical"):
                 body = {"query": question, "mode": mode, "top_k": 6}
@@ -223,7 +223,7 @@ async def test_another_model_is_refused_with_both_named(
         key = embedding_service.KEY
         async with application(home, **where, **other, openai_api_key=key) as opened:
             transport = httpx2.ASGITransport(create_app(opened))
-            async with httpx2.AsyncClient(transport=transport, base_url="http://x") as http:
+            async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
                 body = {"query": "kettle", "mode": "dense"}
                 answer = await http.post("/retrieve", json=body)
             assert answer.status_code == 400
@@ -256,7 +256,7 @@ async def test_health_and_readiness_speak_for_the_server(pages: Path) -> None:
         async with application(pages, qdrant_url=service.url) as opened:
             await ingest(opened, pages)
             transport = httpx2.ASGITransport(create_app(opened))
-            async with httpx2.AsyncClient(transport=transport, base_url="http://x") as http:
+            async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
                 assert (await http.get("/ready")).status_code == 200
                 service.always = BROKEN
                 ready, health = await http.get("/ready"), await http.get("/health")
