@@ -16,8 +16,8 @@ from surefind.settings import load
 # CI tries the same examples every time: what is red there is red everywhere. At home each run looks
 # at new ones.
 hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-if os.environ.get("CI"):
-    hypothesis_settings.load_profile("ci")
+hypothesis_settings.register_profile("home", deadline=None)  # timings never decide a test
+hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 
 @pytest.fixture(scope="session")
