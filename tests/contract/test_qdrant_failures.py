@@ -7,9 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-import grpc
 import pytest
-from qdrant_client import grpc as wire
 
 from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
 from fakes import WordEmbedder, record
@@ -410,57 +408,3 @@ async def test_before_1_16_the_mark_is_an_index(service: Service) -> None:
 
 async def _somebody_else() -> str:
     return "d" * 32
-
-
-# --- gRPC -------------------------------------------------------------------------------------
-
-
-class _Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]
-    """A server that tells its version, and has one answer to all else."""
-
-    def __init__(self, code: grpc.StatusCode) -> None:
-        self._code = code
-
-    def service(self, details: Any) -> Any:
-        if details.method.endswith("HealthCheck"):
-            reply = wire.HealthCheckReply(title="qdrant", version="1.18.0").SerializeToString()
-
-            async def healthy(_request: bytes, _context: Any) -> bytes:
-                return bytes(reply)
-
-            return grpc.unary_unary_rpc_method_handler(healthy)
-
-        async def refuse(_request: bytes, context: Any) -> bytes:
-            await context.abort(self._code, f"no, {KEY}")
-            return b""
-
-        return grpc.unary_unary_rpc_method_handler(refuse)
-
-
-@pytest.mark.parametrize(
-    ("code", "kind", "match"),
-    [
-        (grpc.StatusCode.UNAUTHENTICATED, StoreRefused, "QDRANT_API_KEY"),
-        (grpc.StatusCode.PERMISSION_DENIED, StoreRefused, "403"),
-        (grpc.StatusCode.NOT_FOUND, StoreChanged, "docs--0001"),
-        (grpc.StatusCode.INVALID_ARGUMENT, StoreRefused, "no, …"),
-        (grpc.StatusCode.UNAVAILABLE, StoreUnreachable, "3 times"),
-        (grpc.StatusCode.RESOURCE_EXHAUSTED, StoreUnreachable, "3 times"),
-    ],
-)
-async def test_failures_by_grpc_are_told_like_all_others(
-    code: grpc.StatusCode, kind: type[StoreError], match: str
-) -> None:
-    server = grpc.aio.server()
-    server.add_generic_rpc_handlers((_Refusing(code),))
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    opened = Opened("http://127.0.0.1:1")
-    opened.place = replace(opened.place, grpc_port=port)
-    try:
-        async with opened.store() as store:
-            with pytest.raises(kind, match=match) as raised:
-                await store.open(ONE)
-        assert KEY not in str(raised.value)
-    finally:
-        await server.stop(None)

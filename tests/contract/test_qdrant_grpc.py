@@ -1,16 +1,23 @@
-"""A Qdrant server by gRPC: what every index promises.
+"""A Qdrant server by gRPC: what every index promises, and what is told when it fails.
 
-On loopback, or where SUREFIND_TEST_QDRANT_GRPC_PORT says that the named server speaks it.
+The promises on loopback, or by SUREFIND_TEST_QDRANT_GRPC_PORT of the server that is named.
 """
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import Any
 
+import grpc
 import pytest
+from qdrant_client import grpc as wire
 
+from contract.index_contents import ONE
 from contract.test_indexes import IndexContract
+from contract.test_qdrant_failures import KEY, Opened
 from contract.test_qdrant_server import Bench
 from qdrant_grpc import serve_grpc
 from qdrant_service import REAL_GRPC_PORT, REAL_KEY, REAL_URL, Address, serve
+from surefind.errors import StoreChanged, StoreError, StoreRefused, StoreUnreachable
 from surefind.ports import IndexStore
 
 
@@ -34,3 +41,54 @@ class TestQdrantServerByGrpc(IndexContract):
         yield made
         await made.close()
         await bench.clear()
+
+
+class _Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]
+    """A server that tells its version, and has one answer to all else."""
+
+    def __init__(self, code: grpc.StatusCode) -> None:
+        self._code = code
+
+    def service(self, details: Any) -> Any:
+        if details.method.endswith("HealthCheck"):
+            reply = wire.HealthCheckReply(title="qdrant", version="1.18.0").SerializeToString()
+
+            async def healthy(_request: bytes, _context: Any) -> bytes:
+                return bytes(reply)
+
+            return grpc.unary_unary_rpc_method_handler(healthy)
+
+        async def refuse(_request: bytes, context: Any) -> bytes:
+            await context.abort(self._code, f"no, {KEY}")
+            return b""
+
+        return grpc.unary_unary_rpc_method_handler(refuse)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "match"),
+    [
+        (grpc.StatusCode.UNAUTHENTICATED, StoreRefused, "QDRANT_API_KEY"),
+        (grpc.StatusCode.PERMISSION_DENIED, StoreRefused, "403"),
+        (grpc.StatusCode.NOT_FOUND, StoreChanged, "docs--0001"),
+        (grpc.StatusCode.INVALID_ARGUMENT, StoreRefused, "no, …"),
+        (grpc.StatusCode.UNAVAILABLE, StoreUnreachable, "3 times"),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, StoreUnreachable, "3 times"),
+    ],
+)
+async def test_failures_by_grpc_are_told_like_all_others(
+    code: grpc.StatusCode, kind: type[StoreError], match: str
+) -> None:
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((_Refusing(code),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    opened = Opened("http://127.0.0.1:1")
+    opened.place = replace(opened.place, grpc_port=port)
+    try:
+        async with opened.store() as store:
+            with pytest.raises(kind, match=match) as raised:
+                await store.open(ONE)
+        assert KEY not in str(raised.value)
+    finally:
+        await server.stop(None)
