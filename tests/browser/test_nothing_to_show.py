@@ -108,3 +108,28 @@ def test_a_failure_says_what_to_do_next(
     page.wait_for_answer(QUESTION)
     assert page.headings[0] == "Watering tomatoes"
     assert ("mode=lexical" in page.query_string) == (status == 502)
+
+
+STRANGER = """
+const real = window.fetch;
+const told = (body, status = 200) => new Response(JSON.stringify(body), {status});
+window.fetch = async (address, options) => {
+  if (address === "/collections") {
+    const {collections} = await (await real(address, options)).json();
+    const uncounted = {generation: 1, documents: null, chunks: null, created_at: null};
+    return told({collections: [{name: "stranger", served: false, ...uncounted}, ...collections]});
+  }
+  if (!address.includes("stranger")) return real(address, options);
+  return told({error: "service_unavailable", message: "a store failed or is away"}, 503);
+};
+"""
+
+
+def test_a_collection_that_is_away_hides_no_other(page: Page) -> None:
+    page.run(STRANGER)
+    page.find("#to-collections").click()
+    page.wait(lambda: len(page.find_all(".card")) == 2, "both collections")
+    docs, stranger = (card.text for card in page.find_all(".card"))
+    assert docs.startswith("docs served here")
+    assert "Generation 1" in docs
+    assert stranger == "stranger\na store failed or is away"

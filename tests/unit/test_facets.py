@@ -64,6 +64,15 @@ async def test_a_field_with_many_values_is_not_listed(home: Installation) -> Non
     assert (await facets(home))["ticket"].values is None
 
 
+async def test_of_a_very_large_collection_only_the_fields_are_told(
+    home: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefind.services.facets.MOST_CHUNKS", 3)
+    found = await facets(home)
+    assert (found["level"].field.kinds, found["level"].values) == (("text",), None)
+    assert found["has_code"].values is None
+
+
 async def test_it_is_counted_once_and_anew_for_the_next_generation(home: Installation) -> None:
     offers = Facets(home.reader)
     first = await offers.read()

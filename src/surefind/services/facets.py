@@ -12,6 +12,7 @@ from surefind.services.reading import CollectionReader, OpenGeneration
 
 FEW = 50
 LONGEST_VALUE = 80
+MOST_CHUNKS = 200_000  # about ten seconds; whoever has more names the values that they look for
 # The others name one passage or one page each: a list of them is the collection itself.
 _SHARED = ("content_type", "has_code", "locale", "source", "version")
 
@@ -56,7 +57,8 @@ async def _offer(generation: OpenGeneration) -> Offer:
         raise StoreError("the catalog is away, and only it knows what there is to filter by")
     added = generation.manifest.fields
     names = {*_SHARED, *(field.name for field in added)}
-    counted = await _count(generation.catalog, names)
+    few = generation.manifest.chunks <= MOST_CHUNKS
+    counted = await _count(generation.catalog, names) if few else {}
     own = [
         Facet(field, from_front_matter=False, values=counted.get(field.name)) for field in FIELDS
     ]

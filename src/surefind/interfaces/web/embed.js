@@ -194,11 +194,12 @@
     if (!told) found.ariaBusy = "false";
   }
 
-  function hitOf({ url, section, section_highlights: marks, breadcrumb, text, highlights }) {
-    const above = breadcrumb.slice(0, -section.length).split(" > ").filter(Boolean).join(" › ");
+  function hitOf({ url, title, source_path: path, section, section_highlights: marks, breadcrumb, text, highlights }) {
+    const name = section ? marked(section, unitsOf(section, marks), 0, section.length) : [title || path];
+    const above = breadcrumb.slice(0, breadcrumb.length - section.length).split(" > ").filter(Boolean).join(" › ");
     const link = element("a", {},
       element("div", { className: "trail" }, above),
-      element("div", { className: "title" }, ...marked(section, unitsOf(section, marks), 0, section.length)),
+      element("div", { className: "title" }, ...name),
       element("div", { className: "text" }, ...excerpt(text, unitsOf(text, highlights))));
     const place = url.startsWith(LOCAL_READER) ? `${service}/read/${url.slice(LOCAL_READER.length)}` : url;
     if (/^https?:\/\//i.test(place)) link.href = place;

@@ -27,8 +27,13 @@ const nothing = () => element("p", {}, "There is no collection yet. Make one fro
   element("code", {}, "surefind ingest FOLDER"), ".");
 
 async function cardOf({ name, served, documents, chunks }) {
-  const { generations } = await ask(`/generations?collection=${encodeURIComponent(name)}`);
   const badge = served ? [element("span", { className: "badge" }, "served here")] : [];
+  let generations;
+  try {
+    ({ generations } = await ask(`/generations?collection=${encodeURIComponent(name)}`));
+  } catch ({ message }) { // one that is away hides no other
+    return element("section", { className: "card" }, element("h3", {}, name, " ", ...badge), element("p", { className: "bad" }, message));
+  }
   const builds = generations.map((build, number) => buildOf(build, generations[number - 1], served)).reverse();
   return element("section", { className: "card" },
     element("h3", {}, name, " ", ...badge),
@@ -45,7 +50,7 @@ function buildOf(build, before, served) {
   if (served && !current) {
     head.append(button("Roll back…", () => confirmRollback(build), { ariaLabel: `Roll back to generation ${generation}…` }));
   }
-  const grown = (now, then) => (then === undefined || now === then ? "" : ` (${now > then ? "+" : "−"}${Math.abs(now - then).toLocaleString("en")})`);
+  const grown = (now, then) => ((then ?? null) === null || now === null || now === then ? "" : ` (${now > then ? "+" : "−"}${Math.abs(now - then).toLocaleString("en")})`);
   return element("li", { className: current ? "build current" : "build" },
     head,
     element("p", {}, counted(documents, "page") + grown(documents, before?.documents) + ", " +

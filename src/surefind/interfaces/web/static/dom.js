@@ -23,7 +23,9 @@ export function described(pairs, className = "") {
   return element("dl", { className }, ...rows);
 }
 
-export const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+/** What nobody has counted is told as null. */
+export const counted = (number, thing) =>
+  number === null ? `${thing}s nobody has counted` : `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 
 export const milliseconds = (value) => `${value.toFixed(1)} ms`;
 
@@ -40,6 +42,7 @@ export function knownAs(address) {
 }
 
 export function when(iso) {
+  if (!iso) return "";
   const moment = new Date(iso);
   const told = moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
   return element("time", { dateTime: iso, title: iso }, told);

@@ -8,8 +8,9 @@ const FENCE = /^ *(`{3,}|~{3,})/;
 
 export function showHit(hit) {
   const link = element("a", { href: placeOf(hit.url) || hit.read_path });
-  link.append(...marked(hit.section, unitsOf(hit.section, hit.section_highlights), 0, hit.section.length));
-  const above = hit.breadcrumb.slice(0, -hit.section.length).split(" > ").filter(Boolean);
+  if (hit.section) link.append(...marked(hit.section, unitsOf(hit.section, hit.section_highlights), 0, hit.section.length));
+  else link.append(hit.title || hit.source_path || hit.chunk_id); // of pages that others have ingested
+  const above = hit.breadcrumb.slice(0, hit.breadcrumb.length - hit.section.length).split(" > ").filter(Boolean);
   const passage = element("div", { className: "passage" }, ...passageOf(hit));
   const more = button("Show all", () => {
     const open = passage.classList.toggle("open");
