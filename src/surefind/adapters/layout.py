@@ -7,6 +7,7 @@
     DATA/cache/embeddings.sqlite
     DATA/collections/NAME/CURRENT         the pointer: a generation's number
     DATA/collections/NAME/0001/           a generation: index/, catalog.sqlite, manifest.json
+    DATA/collections/NAME/runs/           validations that were run, a file each
     DATA/views/                           readers' own doors into generations
 
 A generation without a manifest is one that a run did not finish.

@@ -32,9 +32,10 @@ from surefind.bootstrap.stores import (
 
 if TYPE_CHECKING:
     from surefind.adapters.postgres_migrations import Migration
+    from surefind.adapters.run_files import RunFiles
     from surefind.evaluation.golden import GoldenSet
     from surefind.evaluation.report import Report as ValidationReport
-    from surefind.model import IngestReport, Query, SearchResult, Threshold
+    from surefind.model import ChunkRecord, IngestReport, Query, SearchResult, Threshold
     from surefind.ports import CatalogStore, IndexStore, Reranker, Source
     from surefind.services.audit import AuditReport
     from surefind.services.audit import Progress as Audited
@@ -243,6 +244,17 @@ class Application:
             return await store.migrate(rehearse=rehearse)
         finally:
             await store.close()
+
+    @cached_property
+    def history(self) -> RunFiles:
+        from surefind.adapters.run_files import RunFiles
+
+        return RunFiles(self._folder)
+
+    async def passages_of(self, report: ValidationReport) -> Mapping[str, ChunkRecord]:
+        from surefind.services.evidence import passages_of
+
+        return await passages_of(report, self.readers.of(report.subject.collection))
 
     @cached_property
     def passages(self) -> Passages:

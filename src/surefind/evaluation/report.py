@@ -61,8 +61,8 @@ class Found:
 class Sought:
     """One expectation: the rank where it was found, or why it was not.
 
-    `meant` are the chunks that it means, the first few where it means many. `ahead` are the ids of
-    chunks that were shown before it.
+    `meant` are the chunks that it means, the first few where it means many; `nearest` is the one of
+    them that came nearest to being shown. `ahead` are the ids of chunks that were shown before it.
     """
 
     __pydantic_config__ = _STRICT
@@ -76,6 +76,7 @@ class Sought:
     message: str = ""
     ahead: tuple[str, ...] = ()
     meant: tuple[str, ...] = ()
+    nearest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

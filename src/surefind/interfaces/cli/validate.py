@@ -1,5 +1,6 @@
 """`surefind validate`: is retrieval right, whole and fast."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,11 +26,15 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.past_runs import DEFAULT_SHOWN, show_history
+from surefind.interfaces.cli.report_files import ReportFiles, content_of
 from surefind.model import Mode
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
+    from surefind.errors import NotComparable
     from surefind.evaluation.report import Report
+    from surefind.interfaces.reports.html import Beside
 
 
 def validate(
@@ -63,6 +68,9 @@ def validate(
     junit: Annotated[
         Path | None, typer.Option(help="Write the report as JUnit XML, for continuous integration.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the report as one page of HTML, to look around in.")
+    ] = None,
     trec_out: Annotated[
         Path | None,
         typer.Option(help="Write run.txt and qrels.txt for trec_eval into this folder."),
@@ -77,6 +85,16 @@ def validate(
     false_accept_cost: FalseAcceptCost = 1.0,
     generation: Generation = None,
     tests_out: TestsOut = None,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Ask nothing: list earlier runs, of FILE if given."),
+    ] = False,
+    number: Annotated[
+        int, typer.Option("--number", "-n", min=1, help="With --history: how many runs are listed.")
+    ] = DEFAULT_SHOWN,
+    no_history: Annotated[
+        bool, typer.Option("--no-history", help="Do not keep this run for --history.")
+    ] = False,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -86,52 +104,72 @@ def validate(
     Exit codes: 0 passed, 1 failed or worse than the baseline, 2 the caller's mistake,
     3 inconclusive, not comparable or no queries, 4 a store or service is away.
     """
-    from surefind.errors import InputError, NotComparable
+    from surefind.errors import InputError
     from surefind.interfaces.reports.json_report import read_report, report_json
 
     if qrels is not None and file is None:
         raise InputError("--qrels: name the file of topics that it judges")
-    before = None if baseline is None else read_report(str(baseline), _content(baseline))
+    files = ReportFiles(markdown, junit, html, trec_out, save_baseline)
+    if history:
+        if files.named or baseline is not None:
+            raise InputError("--history asks nothing, so there is no report to write or compare")
+        show_history(file, qrels, number, collection, data_dir, as_json=as_json)
+        return
+    files.check()
+    before = None if baseline is None else read_report(str(baseline), content_of(baseline))
     further = Further(
         duration, rate, index_recall, calibrate, false_accept_cost, generation, tests_out
     )
-    report = _run(file, qrels, top_k, mode, concurrency, further, collection, data_dir)
-    refused: NotComparable | None = None
-    if before is not None:
-        try:
-            report = _compared(before, report)
-        except NotComparable as error:
-            refused = error
-    _write(report, markdown, junit, trec_out, save_baseline)
+    kept, with_passages = not no_history, html is not None
+    wanted = _Wanted(file, qrels, top_k, mode, concurrency, before, further, kept, with_passages)
+    done = _run(wanted, collection, data_dir)
+    report = done.report
     if as_json:
         show_json(report_json(report))
     else:
         from surefind.interfaces.reports.terminal import terminal
 
         show(terminal(report))
-    if refused is not None:
-        raise refused
+    files.write(report, done.beside)
+    if done.refused is not None:
+        raise done.refused
     raise typer.Exit(further.exit_code(_exit_code(report)))
 
 
-def _run(
-    file: Path | None,
-    qrels: Path | None,
-    top_k: int | None,
-    mode: Mode | None,
-    concurrency: int,
-    further: Further,
-    collection: str | None,
-    data_dir: str | None,
-) -> "Report":
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a run is asked for; `with_passages` where somebody will read them."""
+
+    file: Path | None
+    qrels: Path | None
+    top_k: int | None
+    mode: Mode | None
+    concurrency: int
+    baseline: "Report | None"
+    further: Further
+    is_kept: bool
+    with_passages: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    report: "Report"
+    refused: "NotComparable | None"
+    beside: "Beside | None"
+
+
+def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done:
     from surefind.services.building import Progress
     from surefind.services.validate import ValidateOptions
 
     with progress_display() as display:
 
-        async def work(application: "Application") -> "Report":
-            golden = await application.golden(file, qrels)
-            options = ValidateOptions(application.settings.collection, top_k, mode, concurrency)
+        async def work(application: "Application") -> _Done:
+            golden = await application.golden(wanted.file, wanted.qrels)
+            options = ValidateOptions(
+                application.settings.collection, wanted.top_k, wanted.mode, wanted.concurrency
+            )
+            further = wanted.further
             report = await application.validate(
                 golden,
                 further.added_to(options),
@@ -140,61 +178,55 @@ def _run(
             )
             await further.learn(application, report)
             further.write(report)
-            return report
+            report, refused = _compared(wanted.baseline, report)
+            if wanted.is_kept:
+                await _keep(application, report)
+            beside = await _beside(application, report) if wanted.with_passages else None
+            return _Done(report, refused, beside)
 
         return run(work, collection=collection, data_dir=data_dir)
 
 
-def _compared(before: "Report", report: "Report") -> "Report":
+def _compared(before: "Report | None", report: "Report") -> "tuple[Report, NotComparable | None]":
+    from surefind.errors import NotComparable
     from surefind.evaluation.comparison import compare_reports
     from surefind.evaluation.summary import with_comparison
 
-    return with_comparison(report, compare_reports(before, report))
+    if before is None:
+        return report, None
+    try:
+        return with_comparison(report, compare_reports(before, report)), None
+    except NotComparable as error:
+        return report, error
 
 
-def _write(
-    report: "Report",
-    markdown: Path | None,
-    junit: Path | None,
-    trec_out: Path | None,
-    save_baseline: Path | None,
-) -> None:
-    from surefind.interfaces.reports import json_report, trec
-    from surefind.interfaces.reports.junit import junit as junit_text
-    from surefind.interfaces.reports.markdown import markdown as markdown_text
+async def _keep(application: "Application", report: "Report") -> None:
+    """A run is no worse for not being remembered."""
+    from surefind.errors import StoreError
+    from surefind.evaluation.past_runs import remembered
 
-    if markdown is not None:
-        _save(markdown, markdown_text(report))
-    if junit is not None:
-        _save(junit, junit_text(report))
-    if trec_out is not None:
-        _save(trec_out / "run.txt", trec.trec_run(report))
-        _save(trec_out / "qrels.txt", trec.trec_qrels(report))
-    if save_baseline is None:
+    if report.totals.total == report.totals.not_run:
         return
-    if report.interrupted or not report.totals.total:
-        note(f"no baseline was saved: {report.reasons[0]}")
-    else:
-        _save(save_baseline, json_report.report_text(report))
-
-
-def _save(path: Path, text: str) -> None:
-    from surefind.errors import InputError
-
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise InputError(f"{path} can't be written: {error.strerror}") from error
+        await application.history.keep(remembered(report))
+    except StoreError as error:
+        note(f"this run is not kept for --history: {error}")
 
 
-def _content(path: Path) -> bytes:
-    from surefind.errors import InputError
+async def _beside(application: "Application", report: "Report") -> "Beside":
+    from surefind.errors import StoreError
+    from surefind.evaluation.past_runs import trend_of
+    from surefind.interfaces.reports.html import Beside
 
+    passages = await application.passages_of(report)
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror}") from error
+        runs, damaged = await application.history.runs(report.subject.collection)
+    except StoreError as error:
+        note(f"the trend is left out: {error}")
+        return Beside(passages)
+    for line in damaged:
+        note(f"an earlier run can't be read and is left out: {line}")
+    return Beside(passages, trend_of(report, runs))
 
 
 def _exit_code(report: "Report") -> int:

@@ -2,14 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from surefind.contracts.validation_run import validation_report_of
 from surefind.evaluation.report import Comparison, Outcome, Report, TestOutcome
 from surefind.interfaces.reports.beyond_tests import beyond_tests
+from surefind.interfaces.reports.tables import table
 
 _SHOWN = 20
 _TITLES = {"pass": "PASSED", "fail": "FAILED", "inconclusive": "INCONCLUSIVE"}
@@ -32,7 +28,7 @@ def _numbers(report: Report) -> Iterable[str]:
     means, latency, negatives = report.means, report.latency, report.negatives
     if means.judged:
         rows = [(name, f"{value:.4f}") for name, value in means.values.items()]
-        yield _table(("measure", "mean"), rows)
+        yield table(("measure", "mean"), rows)
         counts = {
             "judged queries": means.judged,
             "failed, counted as zero": len(means.failed),
@@ -52,7 +48,7 @@ def _numbers(report: Report) -> Iterable[str]:
 def _categories(report: Report) -> Iterable[str]:
     if report.categories:
         names = list(report.means.values)
-        yield _table(
+        yield table(
             ("category", "passed", *names),
             [
                 (
@@ -82,7 +78,7 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
         for change in comparison.changes
     ]
     head = ("measure", "before", "after", "change", "95 % interval", "p", "detectable", "verdict")
-    yield _table(head, rows)
+    yield table(head, rows)
     better, worse = len(comparison.better), len(comparison.worse)
     counts = f"{better} better, {worse} worse, {comparison.same} the same"
     yield f"against the baseline, by {comparison.measure}: {counts}"
@@ -106,7 +102,7 @@ def _tests(tests: Sequence[TestOutcome]) -> Iterable[str]:
         )
         for test in bad[:_SHOWN]
     ]
-    yield _table(("test", "query", "outcome", "cause", "why"), rows)
+    yield table(("test", "query", "outcome", "cause", "why"), rows)
     if len(bad) > _SHOWN:
         yield f"and {len(bad) - _SHOWN} more; --json has them all"
 
@@ -117,15 +113,3 @@ def _verdict(report: Report) -> Iterable[str]:
     yield f"{title}: {totals.passed} of {totals.total} passed ({report.golden})"
     yield from (f"  {reason}" for reason in report.reasons)
     yield from (f"  warning: {warning}" for warning in report.warnings)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in head:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console = Console()
-    with console.capture() as captured:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")

@@ -1,0 +1,317 @@
+"""What a report comes to: the verdict, the numbers, and how they are spread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from surefind.evaluation.past_runs import Trend
+from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
+from surefind.evaluation.statistics import Verdict
+from surefind.interfaces.reports.html.charts import (
+    Bins,
+    Mark,
+    Series,
+    bar,
+    columns,
+    histogram,
+    interval,
+    trend_line,
+)
+from surefind.interfaces.reports.html.markup import outcome, section, shortened, table, text
+
+VERDICTS = {
+    Verdict.PASS: "Passed",
+    Verdict.FAIL: "Failed",
+    Verdict.INCONCLUSIVE: "Inconclusive",
+}
+_CHANGES_SHOWN = 20
+_MOST_RANKS = 20
+_MOST_CATEGORIES = 50
+_WORDS = 160
+
+
+def header(report: Report) -> str:
+    subject = report.subject
+    reasons = "".join(f"<li>{text(reason)}</li>" for reason in report.reasons)
+    warnings = "".join(f"<li>warning: {text(warning)}</li>" for warning in report.warnings)
+    told = f"<ul>{reasons}{warnings}</ul>" if reasons or warnings else ""
+    name = shortened(report.golden, _WORDS)
+    return (
+        f'<header class="{report.verdict.value}">'
+        f"<p class=kind>surefind · retrieval validation</p>"
+        f"<h1>{VERDICTS[report.verdict]}<span class=hidden>:</span> "
+        f"<small>{text(name)}</small></h1>"
+        f"{told}"
+        f"<p class=quiet>{text(subject.collection)}, generation {subject.generation} · "
+        f"{subject.chunks:,} chunks · {text(subject.mode.value)}, top {subject.top_k} · "
+        f'<time datetime="{report.started_at.isoformat()}">{report.started_at:%d %B %Y, %H:%M} UTC'
+        f"</time></p></header>"
+    )
+
+
+def footer(report: Report) -> str:
+    took = (report.completed_at - report.started_at).total_seconds()
+    facts = (
+        f"run {report.run_id}",
+        f"tests {report.golden_digest[:12]}",
+        report.subject.embedder,
+        f"{took:.1f} s, {report.latency.concurrency} at a time",
+        f"surefind {report.subject.surefind_version}",
+    )
+    return f"<p>{' · '.join(text(fact) for fact in facts)}</p>"
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+def numbers(report: Report) -> str:
+    totals, latency = report.totals, report.latency
+    tiles = [("passed", f"{totals.passed:,}", f"of {totals.total:,} tests")]
+    if report.means.judged:
+        name, value = next(iter(report.means.values.items()))
+        tiles.append((name, f"{value:.3f}", f"over {report.means.judged:,} judged queries"))
+    if report.negatives.false_accept_rate is not None:
+        rate = report.negatives.false_accept_rate
+        tiles.append(("false accepts", f"{rate:.1%}", f"of {report.negatives.total:,} negatives"))
+    if latency.searches:
+        beside = f"p50 {latency.p50_ms:.1f}, p99 {latency.p99_ms:.1f} ms"
+        tiles.append(("p95 latency", f"{latency.p95_ms:.1f} ms", beside))
+    integrity = report.integrity
+    if integrity.hits:
+        whole = f"{len(integrity.tampered):,} tampered" if integrity.tampered else "all whole"
+        share = integrity.complete / integrity.hits
+        tiles.append(("hits", f"{integrity.hits:,}", f"{whole}, {share:.0%} complete"))
+    listed = "".join(
+        f"<div><dt>{text(name)}</dt><dd><strong>{value}</strong> <span>{text(beside)}</span></dd>"
+        "</div>"
+        for name, value, beside in tiles
+    )
+    return section(
+        "numbers", "In numbers", f"<dl class=tiles>{listed}</dl>", _outcomes(report), _means(report)
+    )
+
+
+def _outcomes(report: Report) -> str:
+    totals = report.totals
+    counts = {
+        "passed": totals.passed,
+        "failed": totals.failed,
+        "error": totals.error,
+        "stale": totals.stale,
+        "invalid": totals.invalid,
+        "not_run": totals.not_run,
+    }
+    listed = "".join(
+        f"<li>{outcome(name)} {count:,}</li>" for name, count in counts.items() if count
+    )
+    return f"<ul class=outcomes>{listed}</ul>" if listed else ""
+
+
+def _means(report: Report) -> str:
+    means = report.means
+    if not means.judged:
+        return ""
+    rows = [(text(name), f"{value:.4f}", bar(value)) for name, value in means.values.items()]
+    notes = [
+        f"{len(means.failed):,} could not be answered and count as zero" if means.failed else "",
+        f"{means.unjudged:,} without judgements are left out" if means.unjudged else "",
+    ]
+    told = "; ".join(note for note in notes if note)
+    return table("Measures", ("measure", "mean", "of 1"), rows, numbers=(1,)) + (
+        f"<p class=quiet>Over {means.judged:,} judged queries. {told}{'.' if told else ''}</p>"
+    )
+
+
+def categories(report: Report) -> str:
+    if not report.categories:
+        return ""
+    shown = sorted(report.categories, key=lambda one: _share(one.totals.passed, one.totals.total))
+    left = len(shown) - _MOST_CATEGORIES
+    names = list(report.means.values)
+    rows = [
+        (
+            text(shortened(one.name, _WORDS)),
+            f"{one.totals.passed:,} of {one.totals.total:,}",
+            bar(_share(one.totals.passed, one.totals.total)),
+            *(f"{one.means[name]:.3f}" if one.means else "" for name in names),
+        )
+        for one in shown[:_MOST_CATEGORIES]
+    ]
+    head = ("category", "passed", "share", *names)
+    more = f"<p class=quiet>And {left:,} more.</p>" if left > 0 else ""
+    told = table("Table of categories", head, rows, (1, *range(3, 3 + len(names))))
+    return section("categories", "Categories, the worst first", told + more)
+
+
+def causes(report: Report) -> str:
+    bad = [test for test in report.tests if test.cause]
+    if not bad:
+        return ""
+    counted = Counter(test.cause for test in bad).most_common()
+    rows = [
+        (text(cause.replace("_", " ")), f"{count:,}", bar(count / len(bad), "bar bad"))
+        for cause, count in counted
+    ]
+    return section(
+        "causes", "Why tests did not pass", table("Causes", ("cause", "tests", "share"), rows, (1,))
+    )
+
+
+# --- beside other runs ------------------------------------------------------------------------
+
+
+def comparison(told: Comparison | None) -> str:
+    if told is None:
+        return ""
+    widest = max(
+        (max(abs(one.difference.low), abs(one.difference.high)) for one in told.changes),
+        default=0.0,
+    )
+    rows = [
+        (
+            text(one.measure),
+            f"{one.difference.before:.4f}",
+            f"{one.difference.after:.4f}",
+            f"{one.difference.mean:+.4f}",
+            interval(
+                one.difference.low,
+                one.difference.mean,
+                one.difference.high,
+                widest,
+                one.verdict.value,
+            ),
+            f"{one.difference.low:+.4f} to {one.difference.high:+.4f}",
+            f"{one.p:.3f}",
+            f"{one.difference.detectable:.4f}",
+            outcome(one.verdict.value),
+        )
+        for one in told.changes
+    ]
+    head = (
+        "measure",
+        "before",
+        "after",
+        "change",
+        "worse | better",
+        "95 % interval",
+        "p",
+        "detectable",
+        "verdict",
+    )
+    counts = (
+        f"By {told.measure}: {len(told.better):,} better, {len(told.worse):,} worse, "
+        f"{told.same:,} the same. The baseline is run {told.baseline_run_id}, of generation "
+        f"{told.baseline_generation}."
+    )
+    return section(
+        "baseline",
+        "Beside the baseline",
+        table("Measures beside the baseline", head, rows, (1, 2, 3, 5, 6, 7)),
+        f"<p class=quiet>{text(counts)}</p>",
+        _changed("Got worse", told.worse),
+        _changed("Got better", told.better),
+    )
+
+
+def _changed(title: str, told: Sequence[TestChange]) -> str:
+    if not told:
+        return ""
+    rows = [
+        (
+            text(shortened(one.test_id, 60)),
+            text(shortened(one.query_text, _WORDS)),
+            f"{outcome(one.before.value)} → {outcome(one.after.value)}",
+            f"{one.value_before:.3f} → {one.value_after:.3f}"
+            if one.value_before is not None and one.value_after is not None
+            else "",
+        )
+        for one in told[:_CHANGES_SHOWN]
+    ]
+    left = len(told) - _CHANGES_SHOWN
+    more = f"<p class=quiet>And {left:,} more, in the table below.</p>" if left > 0 else ""
+    inner = table(title, ("test", "query", "outcome", "value"), rows)
+    return f"<details><summary>{title}: {len(told):,}</summary>{inner}{more}</details>"
+
+
+def trend(told: Trend | None) -> str:
+    if told is None:
+        return ""
+    labels = [f"{run.started_at:%Y-%m-%d %H:%M}, generation {run.generation}" for run in told.runs]
+    title = f"{told.name} of the last {len(told.runs)} runs of these tests"
+    return section("trend", "Trend", trend_line("trend-chart", title, labels, told.values))
+
+
+# --- distributions ----------------------------------------------------------------------------
+
+
+def distributions(report: Report) -> str:
+    drawn = [*_ranks(report), *_similarities(report), *_values(report), *_latencies(report)]
+    charts = "".join(drawn)
+    return section("spread", "How it is spread", f"<div class=charts>{charts}</div>" * bool(charts))
+
+
+def _ranks(report: Report) -> Iterable[str]:
+    sought = [one for test in report.tests if test.latency_ms for one in test.sought]
+    live = [one for one in sought if not one.stale and one.grade > 0]
+    if not live:
+        return
+    last = min(report.subject.top_k, _MOST_RANKS)
+    counts = Counter(min(one.rank, last) for one in live if one.rank)
+    labels = [str(rank) for rank in range(1, last + 1)] + ["none"]
+    if last < report.subject.top_k:
+        labels[-2] = f"{last}+"
+    missing = sum(one.rank is None for one in live)
+    found = tuple(counts[rank] for rank in range(1, last + 1))
+    series = (
+        Series("found", "good", (*found, 0)),
+        Series("not found", "bad", (*(0 for _ in found), missing)),
+    )
+    yield columns("ranks", "Rank at which an expectation was found", labels, series)
+
+
+def _similarities(report: Report) -> Iterable[str]:
+    known = [test for test in report.tests if test.best_similarity is not None]
+    if not known:
+        return
+    values = [test.best_similarity or 0.0 for test in known]
+    bins = Bins.over(min(values), max(values))
+    yield histogram(
+        "similarities", "Similarity of the best passage", bins, _by_outcome(known, bins)
+    )
+
+
+def _by_outcome(tests: list[TestOutcome], bins: Bins) -> tuple[Series, ...]:
+    passed = [test.best_similarity or 0.0 for test in tests if test.outcome is Outcome.PASSED]
+    others = [test.best_similarity or 0.0 for test in tests if test.outcome is not Outcome.PASSED]
+    return (
+        Series("passed", "good", bins.count(passed)),
+        Series("not passed", "bad", bins.count(others)),
+    )
+
+
+def _values(report: Report) -> Iterable[str]:
+    if not report.means.judged:
+        return
+    name = next(iter(report.means.values))
+    values = [test.measures[name] for test in report.tests if name in test.measures]
+    bins = Bins.over(0.0, 1.0)
+    marks = (Mark("mean", report.means.values[name]),)
+    series = (Series("queries", "bar", bins.count(values)),)
+    yield histogram("values", f"{name} of single queries", bins, series, marks)
+
+
+def _latencies(report: Report) -> Iterable[str]:
+    latency = report.latency
+    if not latency.searches:
+        return
+    values = [test.latency_ms for test in report.tests if test.latency_ms is not None]
+    bins = Bins.over(0.0, max(latency.p99_ms, latency.p50_ms * 1.5))
+    marks = (Mark("p50", latency.p50_ms), Mark("p95", latency.p95_ms), Mark("p99", latency.p99_ms))
+    beyond = ", the slowest in the last column" if latency.max_ms > bins.edges[-1] else ""
+    series = (Series("searches", "bar", bins.count(values)),)
+    yield histogram("latencies", f"Milliseconds of a search{beyond}", bins, series, marks)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0

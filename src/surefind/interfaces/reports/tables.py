@@ -1,0 +1,21 @@
+"""Tables for the terminal."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """As wide as the terminal; what does not fit is folded, and nothing in it is markup."""
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in head:
+        drawn.add_column(name, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    with console.capture() as captured:
+        console.print(drawn)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")
