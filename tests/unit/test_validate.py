@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,7 +39,8 @@ from surefind.model import (
     SearchResult,
 )
 from surefind.ports import DenseProbe, TermProbe
-from surefind.services.reading import Readers
+from surefind.services.candidates import Question
+from surefind.services.reading import OpenGeneration, Readers
 from surefind.services.search import Searcher
 from surefind.services.starter import MAX_STARTERS, starter_set
 from surefind.services.validate import ValidateOptions, Validator
@@ -318,11 +319,13 @@ async def test_causes_that_can_not_be_found_out_do_not_stop_the_run(home: Instal
             self.__dict__.update(inner.__dict__)
             self.asked = 0
 
-        async def search(self, query: Query) -> SearchResult:
+        async def question(
+            self, query: Query, generations: Mapping[str, OpenGeneration]
+        ) -> Question:
             self.asked += 1
             if self.asked > 1:
                 raise StoreError("the index is away")
-            return await super().search(query)
+            return await super().question(query, generations)
 
     test = wants(FISH, BySource("docs/dogs.md"))
     told = await outcome_of(home, test, searcher=Dying(home.searcher), top_k=1)
@@ -396,7 +399,8 @@ async def test_without_a_catalog_nobody_knows_what_is_expected(tmp_path: Path) -
 
 async def test_a_chunk_that_has_left_meanwhile_is_absent(home: Installation) -> None:
     explainer = Explainer(home.readers, home.searcher)
-    answer = await explainer.why_none_of(Query(FISH), "chunk gone", {"gone"})
+    result = await home.searcher.search(Query(FISH))
+    answer = await explainer.why_none_of(result, "chunk gone", {"gone"})
     assert (answer.cause, answer.message) == (
         Cause.ABSENT,
         "the collection no longer holds chunk gone",

@@ -70,11 +70,18 @@ class Tester:
         latency_ms = (time.perf_counter() - begun) * 1000
         self._hits.count(result)
         judged = self._judge(test, result.hits)
-        told = replace(
-            self.unasked(test, Outcome.PASSED),
+        told = TestOutcome(
+            test_id=test.test_id,
+            query_text=test.query_text,
+            kind=test.kind,
+            category=test.category,
+            outcome=Outcome.PASSED,
+            min_accuracy=test.criteria.min_accuracy,
+            min_similarity_score=test.criteria.min_similarity_score,
             accuracy=judged.accuracy,
             sought=judged.sought,
             found=_found(result.hits, judged),
+            known_wrong=judged.known_wrong,
             measures=judged.measures,
             latency_ms=latency_ms,
             best_similarity=result.best_similarity,
@@ -83,7 +90,7 @@ class Tester:
         if test.kind is TestKind.NEGATIVE:
             return Answered(_refused(test, told, result), result.generation)
         if test.kind is TestKind.POSITIVE:
-            told = await self._decided(test, told, query, result.hits)
+            told = await self._decided(test, told, result)
         return Answered(told, result.generation)
 
     def unasked(
@@ -126,7 +133,7 @@ class Tester:
         )
 
     async def _decided(
-        self, test: GoldenTest, told: TestOutcome, query: Query, hits: Sequence[Hit]
+        self, test: GoldenTest, told: TestOutcome, result: SearchResult
     ) -> TestOutcome:
         """What is still there decides first: a stale label must not hide a failure."""
         enough = told.accuracy is not None and (
@@ -138,7 +145,7 @@ class Tester:
             return replace(told, outcome=Outcome.STALE, cause="stale_label", message=message)
         if enough:
             return told
-        sought = await self._explained(test, told.sought, query, hits)
+        sought = await self._explained(test, told.sought, result)
         first = next(one for one in sought if one.rank is None and not one.stale)
         message = f"{first.expectation}: {first.message}"
         return replace(
@@ -146,7 +153,7 @@ class Tester:
         )
 
     async def _explained(
-        self, test: GoldenTest, sought: Sequence[Sought], query: Query, hits: Sequence[Hit]
+        self, test: GoldenTest, sought: Sequence[Sought], result: SearchResult
     ) -> tuple[Sought, ...]:
         """Why the first few of those that are missing are."""
         explained: list[Sought] = []
@@ -154,19 +161,19 @@ class Tester:
         for one, expectation in zip(sought, test.expected, strict=True):
             if one.rank is None and not one.stale and left:
                 left -= 1
-                explained.append(await self._why(one, self._meaning[expectation], query, hits))
+                explained.append(await self._why(one, self._meaning[expectation], result))
             else:
                 explained.append(one)
         return tuple(explained)
 
-    async def _why(
-        self, sought: Sought, chunk_ids: frozenset[str], query: Query, hits: Sequence[Hit]
-    ) -> Sought:
+    async def _why(self, sought: Sought, chunk_ids: frozenset[str], result: SearchResult) -> Sought:
         try:
-            answer = await self._explainer.why_none_of(query, sought.expectation, chunk_ids)
+            answer = await self._explainer.why_none_of(result, sought.expectation, chunk_ids)
         except SurefindError as error:
             return replace(sought, cause="error", message=f"it could not be explained: {error}")
-        copy = _copy_of(answer, hits)
+        nearest = answer.record.chunk.id if answer.record else ""
+        sought = replace(sought, nearest=nearest)
+        copy = _copy_of(answer, result.hits)
         if copy is not None:
             shown = f"hit {copy.rank}, {copy.record.chunk.id}"
             told = f"{shown}, says nearly the same"

@@ -75,25 +75,29 @@ class Explainer:
             chunks = await meant(wanted, _catalog(generation))
             if not chunks:
                 return WhyNot(wanted, Cause.ABSENT, f"no chunk, page or address is {wanted!r}")
-            return await self._explain(query, wanted, chunks, generation)
+            result = await self._searcher.search(query)
+            return await self._explain(result, wanted, chunks, generation)
 
-    async def why_none_of(self, query: Query, wanted: str, chunk_ids: Collection[str]) -> WhyNot:
-        """The same for chunks that are known already, whatever they are called together."""
-        check_query(query)
-        async with self._readers.of(query.collection).lease() as generation:
+    async def why_none_of(
+        self, result: SearchResult, wanted: str, chunk_ids: Collection[str]
+    ) -> WhyNot:
+        """The same for an answer that was given, and for chunks that are known already, whatever
+        they are called together.
+        """
+        async with self._readers.of(result.query.collection).lease() as generation:
             records = await chunks_named(chunk_ids, generation)
             if not records:
                 return WhyNot(wanted, Cause.ABSENT, f"the collection no longer holds {wanted}")
-            return await self._explain(query, wanted, records, generation)
+            return await self._explain(result, wanted, records, generation)
 
     async def _explain(
         self,
-        query: Query,
+        result: SearchResult,
         wanted: str,
         chunks: Sequence[ChunkRecord],
         generation: OpenGeneration,
     ) -> WhyNot:
-        result = await self._searcher.search(query)
+        query = result.query
         shown = _shown(wanted, chunks, result)
         if shown is not None:
             return shown
@@ -101,8 +105,7 @@ class Explainer:
         kept = [record for record in chunks if not failing(record, where)]
         if not kept:
             return _filtered(wanted, chunks[0], where)
-        asked = replace(query, mode=result.query.mode)  # a search does what the collection allows
-        question = await self._searcher.question(asked, {query.collection: generation})
+        question = await self._searcher.question(query, {query.collection: generation})
         place = Place(query.collection, generation.index, where)
         pool = await find(question, [place], depth_for(query.top_k))
         standing = await _best(question, kept, pool, generation.index)
