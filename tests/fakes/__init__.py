@@ -4,6 +4,7 @@ from fakes.analyzers import WordAnalyzer, word_terms
 from fakes.catalogs import MemoryCatalog, MemoryCatalogStore
 from fakes.embedders import WORDS, MemoryCache, WordEmbedder
 from fakes.faults import FaultyIndexStore
+from fakes.forgetful import ForgetfulIndexStore
 from fakes.indexes import MemoryIndex, MemoryIndexStore, MemoryIndexWriter
 from fakes.sources import PageSource
 from fakes.values import ATTRIBUTES, NOW, document, record
@@ -13,6 +14,7 @@ __all__ = [
     "NOW",
     "WORDS",
     "FaultyIndexStore",
+    "ForgetfulIndexStore",
     "MemoryCache",
     "MemoryCatalog",
     "MemoryCatalogStore",

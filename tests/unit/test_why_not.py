@@ -1,22 +1,19 @@
 """Every passage that is not there has a cause."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from fakes import MemoryCatalogStore, MemoryIndex, MemoryIndexStore
+from fakes import ForgetfulIndexStore, MemoryCatalogStore
 from surefind.errors import InputError, StoreError
 from surefind.model import (
     AnyOf,
     Collapse,
-    GenerationRef,
     GroupBy,
     Mode,
     Query,
-    Ranking,
 )
-from surefind.ports import DenseProbe, TermProbe
 from surefind.services.reading import Readers
 from surefind.services.why_not import Cause, Explainer, WhyNot
 from unit.installation import Installation
@@ -115,38 +112,11 @@ async def test_what_does_not_fit_the_budget(home: Installation) -> None:
     assert answer.cause is Cause.OVER_BUDGET
 
 
-class Forgetful(MemoryIndex):
-    """An approximate index that misses one point, unless it is asked to be exact."""
-
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        rankings = await super().probe(probes)
-        return [
-            ranking
-            if isinstance(probe, DenseProbe) and (probe.exact or probe.among is not None)
-            else _without_dogs(ranking, self)
-            for probe, ranking in zip(probes, rankings, strict=True)
-        ]
-
-
-def _without_dogs(ranking: Ranking, index: MemoryIndex) -> Ranking:
-    kept = [
-        (point, score)
-        for point, score in zip(ranking.points, ranking.scores, strict=True)
-        if index._entries[point].record.title != "Dogs"
-    ]
-    return Ranking([point for point, _ in kept], [score for _, score in kept])
-
-
-class ForgetfulStore(MemoryIndexStore):
-    async def open(self, ref: GenerationRef) -> MemoryIndex:
-        return Forgetful(self.generations[ref])
-
-
 async def test_what_the_approximate_index_loses_is_found_by_an_exact_search(
     tmp_path: Path,
 ) -> None:
     home = Installation(tmp_path / "memory")
-    home.index, home.catalogs = ForgetfulStore(), MemoryCatalogStore()
+    home.index, home.catalogs = ForgetfulIndexStore("Dogs"), MemoryCatalogStore()
     home.readers = Readers(home.index, home.catalogs)
     await home.ingest(PAGES)
     answer = await why_not(home, "dogs run in the rain", "docs/dogs.md")

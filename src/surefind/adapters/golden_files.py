@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from surefind.adapters.layout import write_atomically
 from surefind.errors import InputError
 from surefind.evaluation.golden import (
     MAX_BYTES,
@@ -30,8 +31,8 @@ _BEIR_QRELS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv"
 def read_golden(path: Path, qrels: Path | None = None) -> GoldenSet:
     """By the suffix of its name; with `qrels`, the file holds topics."""
     if qrels is not None:
-        topics = read_topics(path.name, _content(path))
-        return judged_set(path.name, topics, read_qrels(qrels.name, _content(qrels)))
+        topics = read_topics(path.name, content_of(path))
+        return judged_set(path.name, topics, read_qrels(qrels.name, content_of(qrels)))
     if path.is_dir():
         return _beir(path)
     reader = _READERS.get(path.suffix.casefold())
@@ -41,18 +42,31 @@ def read_golden(path: Path, qrels: Path | None = None) -> GoldenSet:
             f"{path}: its name says nothing of its form; it must end in {known}, be a BEIR folder, "
             "or be given with --qrels"
         )
-    return reader(path.name, _content(path))
+    return reader(path.name, content_of(path))
 
 
 def _beir(folder: Path) -> GoldenSet:
     qrels = next((folder / name for name in _BEIR_QRELS if (folder / name).exists()), None)
     if not (folder / "queries.jsonl").exists() or qrels is None:
         raise InputError(f"{folder}: a BEIR folder has queries.jsonl, and qrels.tsv or qrels/")
-    queries = read_beir_queries("queries.jsonl", _content(folder / "queries.jsonl"))
-    return judged_set(folder.resolve().name, queries, read_qrels(qrels.name, _content(qrels)))
+    queries = read_beir_queries("queries.jsonl", content_of(folder / "queries.jsonl"))
+    return judged_set(folder.resolve().name, queries, read_qrels(qrels.name, content_of(qrels)))
 
 
-def _content(path: Path) -> bytes:
+def write_golden(path: Path, content: bytes, *, is_new: bool) -> None:
+    """All or nothing. One that `is_new` is refused where a file has come to be there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = path.resolve()  # what a link leads to is written, the link stays
+        if is_new and target.exists():
+            raise InputError(f"{path} is there already; choose another name, or use --force")
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
+        write_atomically(target, content.decode(), mode)
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror}; it is as it was") from error
+
+
+def content_of(path: Path) -> bytes:
     """A huge file is told, not loaded; a pipe, which has no size, is cut and told then."""
     try:
         if path.stat().st_size > MAX_BYTES:

@@ -33,7 +33,9 @@ from surefind.bootstrap.stores import (
 if TYPE_CHECKING:
     from surefind.adapters.postgres_migrations import Migration
     from surefind.adapters.run_files import RunFiles
+    from surefind.evaluation.expectations import Expectation
     from surefind.evaluation.golden import GoldenSet
+    from surefind.evaluation.lint import Finding
     from surefind.evaluation.report import Report as ValidationReport
     from surefind.model import ChunkRecord, IngestReport, Query, SearchResult, Threshold
     from surefind.ports import CatalogStore, IndexStore, Reranker, Source
@@ -189,18 +191,22 @@ class Application:
 
         return await Explainer(self.readers, await self.searcher()).why_not(query, wanted)
 
-    async def golden(self, path: Path | None, qrels: Path | None = None) -> GoldenSet:
-        """The tests of a file; without one, those that the collection's own headings make."""
+    async def golden(
+        self, path: Path | None, qrels: Path | None = None, most: int | None = None
+    ) -> GoldenSet:
+        """The tests of a file; without one, those that the collection's own headings make, `most`
+        of them at most.
+        """
         from surefind.adapters.golden_files import read_golden
         from surefind.errors import StoreError
-        from surefind.services.starter import starter_set
+        from surefind.services.starter import MAX_STARTERS, starter_set
 
         if path is not None:
             return await asyncio.to_thread(read_golden, path, qrels)
         async with self.reader.lease() as generation:
             if generation.catalog is None:
                 raise StoreError("the catalog is away; name a file of tests, or try again later")
-            return await starter_set(generation.catalog)
+            return await starter_set(generation.catalog, most or MAX_STARTERS)
 
     async def validate(
         self,
@@ -250,6 +256,23 @@ class Application:
         from surefind.adapters.run_files import RunFiles
 
         return RunFiles(self._folder)
+
+    async def expectations_for(
+        self, picked: Sequence[tuple[ChunkRecord, int]]
+    ) -> tuple[Expectation, ...]:
+        from surefind.errors import StoreError
+        from surefind.services.golden import expectations_for
+
+        async with self.reader.lease() as generation:
+            if generation.catalog is None:
+                raise StoreError("the catalog is away, and only it knows what else is there")
+            return await expectations_for(picked, generation.catalog)
+
+    async def lint(self, golden: GoldenSet) -> list[Finding]:
+        from surefind.services.golden import lint_set
+
+        async with self.reader.lease() as generation:
+            return await lint_set(golden, generation, self.catalogs)
 
     async def passages_of(self, report: ValidationReport) -> Mapping[str, ChunkRecord]:
         from surefind.services.evidence import passages_of

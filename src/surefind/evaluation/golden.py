@@ -77,7 +77,8 @@ class SuccessCriteria:
 class GoldenTest:
     """`expected` may be empty, which makes a positive invalid when it is run.
 
-    `known_wrong` was judged and found not to be an answer.
+    `known_wrong` was judged and found not to be an answer. `line` is where it stands in its file;
+    it is no part of what the test is.
     """
 
     test_id: str
@@ -88,6 +89,7 @@ class GoldenTest:
     category: str = ""
     where: tuple[str, ...] = ()
     known_wrong: tuple[Expectation, ...] = ()
+    line: int = field(default=0, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def read_questions(source: str, content: bytes) -> GoldenSet:
     lines = enumerate(decoded(source, content).split("\n"), start=1)
     asked = [(number, line.strip()) for number, line in lines]
     tests = [
-        GoldenTest(f"line-{number}", line, TestKind.QUERY)
+        GoldenTest(f"line-{number}", line, TestKind.QUERY, line=number)
         for number, line in asked
         if line and not line.startswith("#")
     ]
@@ -261,6 +263,7 @@ def _test(place: Located, criteria: SuccessCriteria) -> GoldenTest:
         if category is None or category.value is None
         else category.text("test_category"),
         where=tuple(item.text("where") for item in _listed(values, "where")),
+        line=place.line,
     )
 
 

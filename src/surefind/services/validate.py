@@ -89,7 +89,7 @@ class Validator:
         async with self._readers.of(wanted.collection).lease() as generation:
             indexed = await generation.index.indexed()
             subject = replace(_subject(generation.manifest, wanted, self._version), indexed=indexed)
-            meaning = await _resolve(golden, generation)
+            meaning = await resolve(golden, generation)
             explainer = Explainer(self._readers, self._searcher)
             tester = Tester(self._searcher, explainer, subject, meaning, measures)
             session = _Session(golden.tests, tester, progress)
@@ -183,7 +183,7 @@ def _subject(manifest: Manifest, options: ValidateOptions, version: str) -> Subj
     )
 
 
-async def _resolve(golden: GoldenSet, generation: OpenGeneration) -> Meaning:
+async def resolve(golden: GoldenSet, generation: OpenGeneration) -> Meaning:
     """Which chunks are meant today: a quotation also where a border between chunks cuts it."""
     resolver = Resolver(one for test in golden.tests for one in (*test.expected, *test.known_wrong))
     if not resolver.meaning:

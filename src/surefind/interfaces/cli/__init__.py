@@ -13,6 +13,7 @@ from surefind.interfaces.cli import (
     connect,
     doctor,
     generations,
+    golden,
     ingest,
     inspect,
     keys,
@@ -53,6 +54,7 @@ app.command("promote")(moving.promote)
 app.command("doctor")(doctor.doctor)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(chunks.app, name="chunks")
+app.add_typer(golden.app, name="golden")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
 app.command("settings")(settings.settings)

@@ -46,7 +46,7 @@ def history_text(runs: Sequence[PastRun]) -> str:
             f"{run.started_at:%Y-%m-%d %H:%M}",
             str(run.generation),
             run.golden,
-            f"{run.mode.value} {run.top_k}",
+            f"{run.mode.value}, {run.top_k}",
             f"{run.totals.passed}/{run.totals.total}",
             next((f"{name} {value:.4f}" for name, value in run.means.items()), ""),
             f"{run.p95_ms:.0f} ms",
@@ -56,7 +56,9 @@ def history_text(runs: Sequence[PastRun]) -> str:
     ]
     head = ("when (UTC)", "gen.", "tests", "asked", "passed", "measure", "p95", "verdict")
     lines = [_line(trend) for trend in trends(runs)]
-    return "\n\n".join([table(head, rows), *(["\n".join(lines)] if lines else [])])
+    return "\n\n".join(
+        [table(head, rows, whole=(0, 1, 4, 5, 6)), *(["\n".join(lines)] if lines else [])]
+    )
 
 
 def _line(trend: Trend) -> str:

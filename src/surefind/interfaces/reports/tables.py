@@ -8,11 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """As wide as the terminal; what does not fit is folded, and nothing in it is markup."""
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], whole: Sequence[int] = ()) -> str:
+    """As wide as the terminal; what does not fit is folded, but for the columns that are `whole`,
+    and nothing in it is markup.
+    """
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in head:
-        drawn.add_column(name, overflow="fold")
+    for number, name in enumerate(head):
+        drawn.add_column(name, overflow="fold", no_wrap=number in whole)
     for row in rows:
         drawn.add_row(*(Text(cell) for cell in row))
     console = Console()

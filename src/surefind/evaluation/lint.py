@@ -1,0 +1,179 @@
+"""What is wrong with golden tests themselves: they can be as wrong as what they test."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+
+from surefind.evaluation.expectations import ByChunk
+from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
+from surefind.evaluation.judging import Meaning
+
+NEAR = 0.8
+"""Questions that share so much of their words are asked twice."""
+_WORD = re.compile(r"\w+")
+
+
+class Severity(StrEnum):
+    """An ERROR makes a test say nothing or the wrong thing; a WARNING wants a look."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Problem(StrEnum):
+    CONTRADICTORY = "contradictory"
+    DUPLICATE = "duplicate"
+    NEAR_DUPLICATE = "near_duplicate"
+    STALE = "stale"
+    OTHER_GENERATION = "other_generation"
+    EMPTY = "empty"
+    UNREACHABLE = "unreachable"
+    UNANSWERABLE = "unanswerable"
+    REPEATED = "repeated"
+
+
+_WARNINGS = {Problem.NEAR_DUPLICATE, Problem.REPEATED}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`other` is the test that it goes together with, where it takes two. Lines are those of the
+    file, 0 where it has none.
+    """
+
+    problem: Problem
+    test_id: str
+    line: int
+    message: str
+    other: str = ""
+    other_line: int = 0
+
+    @property
+    def severity(self) -> Severity:
+        return Severity.WARNING if self.problem in _WARNINGS else Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a collection says of a golden set. `older` has the generation that a chunk was last in,
+    for those that are gone; `refused` has why a question can't be asked at all.
+    """
+
+    meaning: Meaning
+    top_k: int
+    older: Mapping[str, int]
+    refused: Mapping[str, str]
+
+
+def lint(golden: GoldenSet, known: Known) -> list[Finding]:
+    found = [finding for test in golden.tests for finding in _alone(test, known)]
+    found += _pairs(golden.tests)
+    return sorted(found, key=lambda one: (one.line, one.test_id, one.problem, one.other))
+
+
+# --- single tests -----------------------------------------------------------------------------
+
+
+def _alone(test: GoldenTest, known: Known) -> Iterator[Finding]:
+    def finding(problem: Problem, message: str) -> Finding:
+        return Finding(problem, test.test_id, test.line, message)
+
+    if test.test_id in known.refused:
+        yield finding(Problem.UNANSWERABLE, known.refused[test.test_id])
+    if test.kind is TestKind.POSITIVE and not test.expected:
+        yield finding(Problem.EMPTY, "it expects nothing; name expected_results, or expect: none")
+    needed = math.ceil(test.criteria.min_accuracy * len(test.expected) - 1e-9)
+    if needed > known.top_k and _chunks(test, known.meaning) > known.top_k:
+        reason = f"{needed} of what it expects must be found, and only {known.top_k} results count"
+        yield finding(Problem.UNREACHABLE, reason)
+    for one in test.expected:
+        if known.meaning.get(one):
+            continue
+        number = known.older.get(one.chunk_id) if isinstance(one, ByChunk) else None
+        if number is None:
+            yield finding(Problem.STALE, f"nothing in the collection is {one}")
+        else:
+            yield finding(
+                Problem.OTHER_GENERATION,
+                f"{one} was last in generation {number}; name its url and heading, or its words",
+            )
+    for one, other in combinations(test.expected, 2):
+        if known.meaning.get(one) and known.meaning.get(one) == known.meaning.get(other):
+            yield finding(Problem.REPEATED, f"{one} and {other} mean the same passages")
+
+
+def _chunks(test: GoldenTest, meaning: Meaning) -> int:
+    """How many passages it takes at least: one that meets two expectations takes one place."""
+    return len({frozenset(meaning.get(one, frozenset())) for one in test.expected})
+
+
+# --- tests beside each other ------------------------------------------------------------------
+
+
+def _pairs(tests: Sequence[GoldenTest]) -> Iterator[Finding]:
+    asked: dict[tuple[str, tuple[str, ...]], list[GoldenTest]] = defaultdict(list)
+    for test in tests:
+        asked[_normal(test.query_text), tuple(sorted(test.where))].append(test)
+    for same in asked.values():
+        for test in same[1:]:
+            yield _same_question(same[0], test)
+    firsts = [same[0] for same in asked.values()]
+    for one, other, share in _near(firsts):
+        message = f"it asks nearly what {one.test_id} asks ({share:.0%} of the words)"
+        yield _two(Problem.NEAR_DUPLICATE, one, other, message)
+
+
+def _same_question(first: GoldenTest, test: GoldenTest) -> Finding:
+    expected = {frozenset(first.expected), frozenset(test.expected)}
+    if TestKind.NEGATIVE in {first.kind, test.kind} and first.kind is not test.kind:
+        message = f"it asks what {first.test_id} asks, and only one of them expects an answer"
+        return _two(Problem.CONTRADICTORY, first, test, message)
+    if len(expected) > 1:
+        message = f"it asks what {first.test_id} asks, and expects something else"
+        return _two(Problem.CONTRADICTORY, first, test, message)
+    message = f"it asks and expects what {first.test_id} does"
+    return _two(Problem.DUPLICATE, first, test, message)
+
+
+def _two(problem: Problem, first: GoldenTest, test: GoldenTest, message: str) -> Finding:
+    return Finding(problem, test.test_id, test.line, message, first.test_id, first.line)
+
+
+def _normal(question: str) -> str:
+    return " ".join(_WORD.findall(question.casefold())) or question
+
+
+def _near(tests: Sequence[GoldenTest]) -> Iterator[tuple[GoldenTest, GoldenTest, float]]:
+    """Pairs whose sets of words overlap by NEAR or more, without looking at every pair.
+
+    Two such sets share one of their rarest words: of a set's words, put in order from rare to
+    common, only the first few have to be looked up.
+    """
+    words = [frozenset(_WORD.findall(test.query_text.casefold())) for test in tests]
+    frequency = Counter(word for each in words for word in each)
+    holders: dict[str, list[int]] = defaultdict(list)
+    for number, test in enumerate(tests):
+        rare = sorted(words[number], key=lambda word: (frequency[word], word))
+        looked_up = rare[: len(rare) - math.ceil(NEAR * len(rare)) + 1]
+        met = dict.fromkeys(other for word in looked_up for other in holders[word])
+        for other in met:
+            if tests[other].where == test.where:
+                share = _overlap(words[number], words[other])
+                if share >= NEAR:
+                    yield tests[other], test, share
+        for word in looked_up:
+            holders[word].append(number)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
+def errors_of(findings: Iterable[Finding]) -> int:
+    return sum(one.severity is Severity.ERROR for one in findings)

@@ -1,0 +1,40 @@
+"""What is wrong with golden tests, for the terminal and as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from surefind.evaluation.lint import Finding, errors_of
+
+SCHEMA = "surefind.lint/1"
+
+
+def lint_json(file: str, tests: int, findings: Sequence[Finding]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "file": file,
+        "tests": tests,
+        "findings": [
+            {
+                "severity": one.severity.value,
+                "problem": one.problem.value,
+                "test_id": one.test_id,
+                "line": one.line or None,
+                "message": one.message,
+                "other_test_id": one.other or None,
+                "other_line": one.other_line or None,
+            }
+            for one in findings
+        ],
+    }
+
+
+def lint_text(file: str, tests: int, findings: Sequence[Finding]) -> str:
+    """A line each, in the form that editors find their way by."""
+    lines = []
+    for one in findings:
+        place = f"{file}:{one.line}" if one.line else file
+        problem = one.problem.value.replace("_", " ")
+        lines.append(f"{place}: {one.severity.value}: {problem}: {one.test_id}: {one.message}")
+    errors = errors_of(findings)
+    lines.append(f"{tests} tests, {errors} errors, {len(findings) - errors} warnings")
+    return "\n".join(lines)

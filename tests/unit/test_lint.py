@@ -1,0 +1,197 @@
+"""Golden tests can be as wrong as what they test."""
+
+from collections.abc import AsyncIterator
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefind.evaluation.expectations import ByAddress, ByChunk, BySource, ByText, Expectation
+from surefind.evaluation.golden import GoldenSet, GoldenTest, SuccessCriteria, TestKind
+from surefind.evaluation.lint import NEAR, Known, Problem, Severity, _near, _overlap, lint
+from surefind.interfaces.reports.lint import lint_json, lint_text
+from surefind.model import ChunkRecord
+from surefind.services.golden import expectations_for, lint_set
+from unit.installation import Installation
+
+A, B = ByChunk("a"), ByChunk("b")
+LONG = " ".join(f"Sentence number {n} of the long section tells something." for n in range(60))
+PAGES = {
+    "cats.md": "# Cats\n\ncats sleep in the sunshine\n\n## Food\n\ncats eat fish in the morning",
+    "long.md": f"# Long\n\n## All\n\n{LONG}",
+    "twin.md": f"# Twin\n\n{LONG}",
+}
+
+
+def test_of(test_id: str, question: str, *expected: Expectation, **more: object) -> GoldenTest:
+    return GoldenTest(test_id, question, expected=expected, **more)  # type: ignore[arg-type]
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]
+
+
+def problems(*tests: GoldenTest, top_k: int = 5, **known: object) -> list[tuple[str, str]]:
+    values = {"meaning": {A: {"a"}, B: {"b"}}, "older": {}, "refused": {}} | known
+    found = lint(GoldenSet("g", tests), Known(top_k=top_k, **values))  # type: ignore[arg-type]
+    return [(one.test_id, one.problem.value) for one in found]
+
+
+def test_good_tests_have_no_findings() -> None:
+    assert problems(test_of("x", "What is a?", A), test_of("y", "And where is b?", B)) == []
+
+
+def test_the_same_question_twice_is_a_duplicate_or_a_contradiction() -> None:
+    first = test_of("x", "What is a?", A)
+    assert problems(first, test_of("y", "what  is A", A)) == [("y", "duplicate")]
+    assert problems(first, test_of("y", "What is a?", B)) == [("y", "contradictory")]
+    negative = GoldenTest("y", "what is a", TestKind.NEGATIVE)
+    assert problems(first, negative) == [("y", "contradictory")]
+    assert problems(negative, first) == [("x", "contradictory")]
+    elsewhere = test_of("y", "What is a?", B, where=("version=2",))
+    assert problems(first, elsewhere) == []
+
+
+def test_nearly_the_same_question_wants_a_look() -> None:
+    one = test_of("x", "How do I install the teapot on a stable table?", A)
+    other = test_of("y", "How do I install the teapot on the stable table?", A)
+    [found] = lint(GoldenSet("g", (one, other)), Known({A: frozenset("a")}, 5, {}, {}))
+    assert (found.problem, found.severity) == (Problem.NEAR_DUPLICATE, Severity.WARNING)
+    assert found.other == "x"
+    assert problems(test_of("x", "What is E42?", A), test_of("y", "What is E43?", B)) == []
+
+
+def test_what_is_gone_is_stale_and_ids_of_another_generation_say_which() -> None:
+    gone = test_of("x", "What?", ByChunk("old"), ByText("words"))
+    assert problems(gone) == [("x", "stale"), ("x", "stale")]
+    assert problems(gone, older={"old": 3}) == [("x", "other_generation"), ("x", "stale")]
+
+
+def test_what_can_never_pass_is_told() -> None:
+    assert problems(test_of("x", "What?")) == [("x", "empty")]
+    both = test_of("x", "What?", A, B)
+    assert problems(both, top_k=1) == [("x", "unreachable")]
+    half = test_of("x", "What?", A, B, criteria=SuccessCriteria(0.5))
+    assert problems(half, top_k=1) == []
+    assert problems(test_of("x", "What?", A), refused={"x": "no"}) == [("x", "unanswerable")]
+    page = BySource("a.md")
+    repeated = problems(test_of("x", "What?", A, page), meaning={A: {"a"}, page: {"a"}})
+    assert repeated == [("x", "repeated")]
+
+
+WORDS = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=8)
+
+
+@given(st.lists(WORDS, max_size=25))
+def test_near_questions_are_found_without_looking_at_every_pair(asked: list[list[str]]) -> None:
+    tests = [test_of(str(n), " ".join(words)) for n, words in enumerate(asked)]
+    found = {(one.test_id, other.test_id) for one, other, _ in _near(tests)}
+    expected = {
+        (str(one), str(other))
+        for one, other in combinations(range(len(asked)), 2)
+        if _overlap(frozenset(asked[one]), frozenset(asked[other])) >= NEAR
+    }
+    assert found == expected
+
+
+def test_findings_are_shown_by_line_and_as_json() -> None:
+    tests = (test_of("x", "What?", A, line=3), test_of("y", "What?", line=7))
+    findings = lint(GoldenSet("g", tests), Known({A: frozenset("a")}, 5, {}, {}))
+    assert lint_text("g.yaml", 2, findings).splitlines() == [
+        "g.yaml:7: error: contradictory: y: it asks what x asks, and expects something else",
+        "g.yaml:7: error: empty: y: it expects nothing; name expected_results, or expect: none",
+        "2 tests, 2 errors, 0 warnings",
+    ]
+    told = lint_json("g.yaml", 2, findings)
+    assert told["schema"] == "surefind.lint/1"
+    assert told["findings"][0]["other_line"] == 3
+    assert told["findings"][1]["other_test_id"] is None
+
+
+# --- beside a collection ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Installation]:
+    installation = Installation(tmp_path_factory.mktemp("lint") / "data")
+    await installation.ingest({"old.md": "# Old\n\nwords that went"}, base_url="https://x.org/")
+    await installation.ingest(PAGES, base_url="https://x.org/", allow_shrink=True)
+    yield installation
+    await installation.close()
+
+
+async def records(home: Installation) -> list[ChunkRecord]:
+    async with home.reader.lease() as generation:
+        assert generation.catalog is not None
+        return [record async for record in generation.catalog.chunks()]
+
+
+async def name_of(home: Installation, *picked: tuple[ChunkRecord, int]) -> list[Expectation]:
+    async with home.reader.lease() as generation:
+        assert generation.catalog is not None
+        return list(await expectations_for(picked, generation.catalog))
+
+
+async def test_a_passage_is_named_by_its_section_where_that_is_enough(home: Installation) -> None:
+    [food] = [one for one in await records(home) if one.section == "Food"]
+    assert await name_of(home, (food, 3)) == [ByAddress("https://x.org/cats", "Food", 3)]
+
+
+async def test_a_part_of_a_long_section_is_named_by_its_words(home: Installation) -> None:
+    parts = [one for one in await records(home) if one.section == "All"]
+    assert len(parts) > 1
+    [named] = await name_of(home, (parts[1], 1))
+    # The same sentences stand in the twin, so its section is all that tells it apart.
+    assert named == ByAddress("https://x.org/long", "All")
+
+
+async def test_words_that_stand_nowhere_else_tell_a_passage_from_its_section(
+    home: Installation,
+) -> None:
+    [intro] = [one for one in await records(home) if one.breadcrumb == "Cats"]
+    named = await name_of(home, (intro, 1))
+    assert named == [ByText("cats sleep in the sunshine")]
+    meant = [one for one in await records(home) if named[0].matches(one)]
+    assert meant == [intro]
+
+
+async def test_two_passages_of_one_name_are_one_expectation(home: Installation) -> None:
+    parts = [one for one in await records(home) if one.section == "All"]
+    named = await name_of(home, (parts[0], 1), (parts[1], 2))
+    assert named == [ByAddress("https://x.org/long", "All", 2)]
+
+
+async def test_a_set_is_held_against_the_collection_and_its_past(home: Installation) -> None:
+    async with home.reader.lease() as generation:
+        old = await home.catalogs.open(type(generation.manifest.ref)("docs", 1))
+        [gone] = [record.chunk.id async for record in old.chunks()]
+        await old.close()
+        tests = (
+            test_of("gone", "What went?", ByChunk(gone)),
+            test_of("never", "What never was?", ByChunk("never")),
+            test_of("long", "x" * 3000, ByAddress("https://x.org/cats", "Food")),
+            test_of("where", "Which one is it?", ByText("eat fish"), where=("nonsense",)),
+            test_of("fine", "What do cats eat?", ByAddress("https://x.org/cats", "Food")),
+        )
+        found = await lint_set(GoldenSet("g", tests), generation, home.catalogs)
+    assert [(one.test_id, one.problem.value) for one in found] == [
+        ("gone", "other_generation"),
+        ("long", "unanswerable"),
+        ("never", "stale"),
+        ("where", "unanswerable"),
+    ]
+    assert "was last in generation 1" in found[0].message
+
+
+def test_paths_are_not_made_of_the_readers_own_addresses(tmp_path: Path) -> None:
+    from fakes.values import record
+    from surefind.services.golden import _section
+
+    local = record(1)
+    assert isinstance(_section(local), ByAddress)
+    from dataclasses import replace
+
+    reader = replace(local, url="http://localhost:8000/read/docs/page.md")
+    assert _section(reader) == BySource("docs/page.md", "Überschrift")
+    assert _section(replace(local, url="")) == BySource("docs/page.md", "Überschrift")
