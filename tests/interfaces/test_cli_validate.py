@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from commands import start, surefind
+from commands import start, surefind, surefind_json
 from surefind.evaluation.golden import read_golden_yaml
 from surefind.evaluation.metrics import Measure
 from unit.trec_oracle import trec_eval
@@ -233,7 +233,8 @@ def test_a_store_that_is_away_is_exit_4(home: Path, golden: Path) -> None:
 
 def test_ctrl_c_keeps_what_was_measured(home: Path) -> None:
     (home / "many.txt").write_text("\n".join(f"question number {n}" for n in range(100_000)))
-    process = start("validate", "many.txt", "--json", "--save-baseline", "base.json", cwd=home)
+    files = ("--save-baseline", "base.json", "--html", "report.html")
+    process = start("validate", "many.txt", "--json", *files, cwd=home)
     assert process.stderr is not None
     for line in process.stderr:
         if "validated: " in line:
@@ -247,3 +248,8 @@ def test_ctrl_c_keeps_what_was_measured(home: Path) -> None:
     assert report["totals"]["not_run"] > 0
     assert "no baseline was saved: the run ended early" in err
     assert not (home / "base.json").exists()
+    page = (home / "report.html").read_text("utf-8")
+    assert "Inconclusive" in page
+    assert "the run ended early" in page
+    [run] = surefind_json("validate", "--history", cwd=home)["runs"]
+    assert (run["verdict"], run["interrupted"]) == ("inconclusive", "it was stopped")
