@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -25,7 +26,20 @@ def report_text(report: Report) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    return _adapter().json_schema(mode="serialization")
+    """What every report of this version is like. The package ships it as a file, for others."""
+    told = _adapter().json_schema(mode="serialization")
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:{SCHEMA.replace('/', ':')}",
+        "title": "A report of surefind validate",
+    }
+    return head | {name: value for name, value in told.items() if name != "title"}
+
+
+def shipped_schema() -> str:
+    return (files("surefind.interfaces.reports") / "validation-report.schema.json").read_text(
+        "utf-8"
+    )
 
 
 def read_report(source: str, content: bytes) -> Report:
