@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory bench-http bench-upload bench-catalog lock clean
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory bench-validation bench-http bench-upload bench-catalog lock clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,9 @@ bench-upload: $(VENV)/dev  ## Bulk upload into a Qdrant server, beside a bare cl
 
 bench-catalog: $(VENV)/dev model  ## The metadata join of a catalog in PostgreSQL: its share of a search, and its growth
 	@$(BIN)/python bench/catalog.py
+
+bench-validation: $(VENV)/dev model  ## A validation beside the embedding that it can't do without
+	@$(BIN)/python bench/validation.py
 
 lock:  ## Recompile requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
