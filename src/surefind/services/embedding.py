@@ -135,6 +135,9 @@ class LazyEmbedder:
     ) -> None:
         self.fingerprint = fingerprint
         self._load = load
+        self._loaded: QueryEmbedder | None = None
 
     async def embed_query(self, query: str) -> Vector:
-        return await (await self._load()).embed_query(query)
+        if self._loaded is None:
+            self._loaded = await self._load()
+        return await self._loaded.embed_query(query)
