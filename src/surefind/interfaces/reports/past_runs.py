@@ -46,18 +46,17 @@ def history_text(runs: Sequence[PastRun]) -> str:
             f"{run.started_at:%Y-%m-%d %H:%M}",
             str(run.generation),
             run.golden,
-            f"{run.mode.value}, {run.top_k}",
+            f"{run.mode.value} {run.top_k}",
             f"{run.totals.passed}/{run.totals.total}",
             next((f"{name} {value:.4f}" for name, value in run.means.items()), ""),
-            f"{run.p95_ms:.0f} ms",
             f"{run.verdict.value}{' (ended early)' if run.interrupted else ''}",
         )
         for run in runs
     ]
-    head = ("when (UTC)", "gen.", "tests", "asked", "passed", "measure", "p95", "verdict")
+    head = ("when (UTC)", "gen.", "tests", "asked", "passed", "measure", "verdict")
     lines = [_line(trend) for trend in trends(runs)]
     return "\n\n".join(
-        [table(head, rows, whole=(0, 1, 4, 5, 6)), *(["\n".join(lines)] if lines else [])]
+        [table(head, rows, whole=(0, 1, 3, 4, 5)), *(["\n".join(lines)] if lines else [])]
     )
 
 
