@@ -283,9 +283,7 @@ async def test_why_not_is_answered(door: Door) -> None:
     answer = await explainer.why_not(Query(QUESTION, collection=name), last.record.chunk.id)
     assert answer.cause is Cause.OUTRANKED
     assert answer.rank == 48
-    found = await explainer.why_none_of(
-        Query(QUESTION, collection=name), "it", [last.record.chunk.id]
-    )
+    found = await explainer.why_none_of(await asked(door), "it", [last.record.chunk.id])
     assert found.rank == 48
 
 

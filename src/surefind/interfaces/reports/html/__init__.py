@@ -68,6 +68,7 @@ def html_page(report: Report, beside: Beside | None = None) -> str:
         summary.distributions(report),
         summary.categories(report),
         summary.causes(report),
+        summary.beyond(report),
         worst.worst_tests(report, beside.passages),
         _table(report),
     ]

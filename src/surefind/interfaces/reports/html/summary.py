@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from surefind.evaluation.past_runs import Trend
 from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.statistics import Verdict
+from surefind.interfaces.reports.beyond_tests import beyond_tests
 from surefind.interfaces.reports.html.charts import (
     Bins,
     Mark,
@@ -156,6 +157,12 @@ def causes(report: Report) -> str:
     return section(
         "causes", "Why tests did not pass", table("Causes", ("cause", "tests", "share"), rows, (1,))
     )
+
+
+def beyond(report: Report) -> str:
+    """The index, a load, a threshold: what was measured beside the tests."""
+    parts = ["<br>".join(map(text, lines)) for lines in beyond_tests(report)]
+    return section("beyond", "Beyond the tests", *(f"<p>{part}</p>" for part in parts))
 
 
 # --- beside other runs ------------------------------------------------------------------------
