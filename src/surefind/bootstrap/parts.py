@@ -1,0 +1,199 @@
+"""The parts of an installation, built when they are first used and closed together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefind.bootstrap.connections import (
+    connected_collections,
+    routed_catalogs,
+    routed_index,
+    routed_published,
+)
+from surefind.bootstrap.models import Notify, open_embedder, price_of_tokens, reranker_of
+from surefind.bootstrap.stores import (
+    catalog_store,
+    index_store,
+    published_catalogs,
+)
+
+if TYPE_CHECKING:
+    from surefind.model import SearchResult
+    from surefind.ports import CatalogStore, IndexStore, Reranker
+    from surefind.services.connected import ConnectedCollection
+    from surefind.services.embedding import CachedEmbedder
+    from surefind.services.generations import Generations
+    from surefind.services.keys import Keyring, Keys
+    from surefind.services.lexical import TermReader
+    from surefind.services.reading import CollectionReader, Readers
+    from surefind.services.search import Searcher
+    from surefind.settings import Settings
+
+
+def silent(_message: str) -> None:
+    pass
+
+
+class Parts:
+    """One installation, wired as its settings say. What is not used is never built."""
+
+    def __init__(self, settings: Settings, notify: Notify = silent) -> None:
+        from surefind.adapters.layout import DataFolder
+
+        self.settings = settings
+        self._notify = notify
+        self._folder = DataFolder(settings.data_dir)
+        self._folder.check_format()
+        for name in settings.idle_keys:
+            notify(f"{name} is set, but not used: see the settings embedder and reranker")
+        self._embedder: CachedEmbedder | None = None
+        self._searcher: Searcher | None = None
+        self.observers: list[Callable[[SearchResult], None]] = []
+        self._loading = asyncio.Lock()
+
+    @cached_property
+    def index(self) -> IndexStore:
+        own = index_store(self.settings, self._folder, self._own_catalogs, self._notify)
+        return routed_index(own, self._connected)
+
+    @cached_property
+    def catalogs(self) -> CatalogStore:
+        return routed_catalogs(self._own_catalogs, self._connected)
+
+    @cached_property
+    def _own_catalogs(self) -> CatalogStore:
+        return catalog_store(self.settings, self._folder)
+
+    @cached_property
+    def _connected(self) -> Sequence[ConnectedCollection]:
+        return connected_collections(
+            self.settings, self._notify, self.embedder, lambda: self.terms.name
+        )
+
+    @cached_property
+    def readers(self) -> Readers:
+        from surefind.services.breaker import Breaker, BreakingIndexStore
+        from surefind.services.reading import Readers
+
+        index = BreakingIndexStore(self.index, lambda ref: Breaker(f"the vector index of {ref}"))
+        own = published_catalogs(self._own_catalogs, self.settings, self._folder)
+        return Readers(index, routed_published(own, self._connected))
+
+    @property
+    def reader(self) -> CollectionReader:
+        return self.readers.of(self.settings.collection)
+
+    @cached_property
+    def terms(self) -> TermReader:
+        from surefind.adapters.qdrant_edge import Bm25Analyzer
+        from surefind.services.lexical import TermReader
+
+        return TermReader(Bm25Analyzer())
+
+    @property
+    def generations(self) -> Generations:
+        return self.generations_of(None)
+
+    def generations_of(self, collection: str | None) -> Generations:
+        """Of the collection that is worked on, or of another one."""
+        from surefind.services.generations import Generations
+
+        return Generations(collection or self.settings.collection, self.index, self.catalogs)
+
+    @cached_property
+    def keys(self) -> Keys:
+        from surefind.adapters.key_file import KeyFile
+        from surefind.services.keys import Keys
+
+        return Keys(KeyFile(self._folder))
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        from surefind.adapters.key_file import KeyFile
+        from surefind.services.keys import Keyring
+
+        return Keyring(KeyFile(self._folder))
+
+    def serving(self) -> AbstractContextManager[None]:
+        """Hold the data folder's one place for a server; where nobody can write, there is none."""
+        return nullcontext() if self._folder.read_only else self._folder.held("serve")
+
+    async def searcher(self) -> Searcher:
+        """With the local model, it is loaded for the first question that has to be embedded."""
+        from surefind.adapters.model_files import FINGERPRINT
+        from surefind.services.embedding import LazyEmbedder
+        from surefind.services.search import Searcher
+
+        if self._searcher is None:
+            if find_spec("opentelemetry") is not None:
+                from surefind.adapters.opentelemetry import write_spans
+
+                self.observers.append(write_spans)
+            local = self.settings.embedder == "local"
+            embedder = LazyEmbedder(FINGERPRINT, self.embedder) if local else await self.embedder()
+            self._searcher = Searcher(
+                self.readers, embedder, self.terms, self.reranker, self._observe
+            )
+        return self._searcher
+
+    def _observe(self, result: SearchResult) -> None:
+        for observer in self.observers:
+            observer(result)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        from surefind.services.breaker import Breaker, BreakingReranker
+
+        chosen = reranker_of(self.settings, self._notify)
+        return chosen and BreakingReranker(chosen, Breaker("the reranking service"))
+
+    async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
+        """The model, loaded once. Only who writes opens the cache on disk."""
+        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+        from surefind.services.breaker import Breaker, BreakingEmbedder
+        from surefind.services.embedding import CachedEmbedder
+
+        async with self._loading:
+            if self._embedder is None:
+                opened = await open_embedder(self.settings, self._notify)
+                breaking = BreakingEmbedder(opened, Breaker("the embedding service"))
+                self._embedder = CachedEmbedder(breaking, None)
+            if writing and not self._embedder.has_cache:
+                self._embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self._notify))
+        return self._embedder
+
+    async def _rehearsing_embedder(self) -> CachedEmbedder:
+        """For one that costs money, with a look at what is paid already."""
+        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+        from surefind.errors import StoreError
+
+        embedder = await self.embedder()
+        if price_of_tokens(self.settings) and not embedder.has_cache:
+            with suppress(StoreError):  # there is none yet
+                cache = SqliteEmbeddingCache(self._cache_path, self._notify, read_only=True)
+                embedder.keep_in(cache)
+        return embedder
+
+    @property
+    def _cache_path(self) -> Path:
+        return self.settings.data_dir / "cache" / "embeddings.sqlite"
+
+    async def close(self) -> None:
+        if "readers" in self.__dict__:
+            await self.readers.close()
+        index = self.__dict__.get("index")
+        if index is not None:
+            await index.close()
+        if "catalogs" in self.__dict__ or "_own_catalogs" in self.__dict__:
+            await self.catalogs.close()
+        if self._embedder is not None:
+            await self._embedder.close()
+        reranker = self.__dict__.get("reranker")
+        if reranker is not None:
+            await reranker.close()

@@ -1,0 +1,106 @@
+"""Golden tests, their runs and what is learned from them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefind.bootstrap.parts import Parts
+
+if TYPE_CHECKING:
+    from surefind.adapters.run_files import RunFiles
+    from surefind.evaluation.expectations import Expectation
+    from surefind.evaluation.golden import GoldenSet
+    from surefind.evaluation.lint import Finding
+    from surefind.evaluation.report import Report as ValidationReport
+    from surefind.model import ChunkRecord, Threshold
+    from surefind.services.validate import Progress as Validated
+    from surefind.services.validate import ValidateOptions
+
+
+class Validating(Parts):
+    """What a validation needs of an installation."""
+
+    async def golden(
+        self, path: Path | None, qrels: Path | None = None, most: int | None = None
+    ) -> GoldenSet:
+        """The tests of a file; without one, those that the collection's own headings make, `most`
+        of them at most.
+        """
+        from surefind.adapters.golden_files import read_golden
+        from surefind.errors import StoreError
+        from surefind.services.starter import MAX_STARTERS, starter_set
+
+        if path is not None:
+            return await asyncio.to_thread(read_golden, path, qrels)
+        async with self.reader.lease() as generation:
+            if generation.catalog is None:
+                raise StoreError("the catalog is away; name a file of tests, or try again later")
+            return await starter_set(generation.catalog, most or MAX_STARTERS)
+
+    async def validate(
+        self,
+        golden: GoldenSet,
+        options: ValidateOptions,
+        progress: Validated,
+        generation: int | None = None,
+    ) -> ValidationReport:
+        """`generation` is the one to ask, also where no reader sees it."""
+        from surefind.services.reading import Readers
+        from surefind.services.search import Searcher
+        from surefind.services.validate import Validator
+
+        if generation is None:
+            readers, searcher = self.readers, await self.searcher()
+        else:
+            manifest = await self.generations.one(generation)
+            readers = Readers(self.index, self.catalogs, pinned=manifest)
+            searcher = Searcher(readers, await self.embedder(), self.terms)
+        under_load = None
+        if options.load is not None:
+            # Users ask what nobody has asked before: a load of remembered questions would flatter.
+            fresh = (await self.embedder()).uncached
+            under_load = Searcher(readers, fresh, self.terms)
+        try:
+            validator = Validator(readers, searcher, version("surefind"), under_load)
+            return await validator.run(golden, options, progress)
+        finally:
+            if generation is not None:
+                await readers.close()
+
+    async def learn_threshold(self, report: ValidationReport) -> Threshold:
+        from surefind.services.calibrating import learn_threshold
+
+        return await learn_threshold(report, self.catalogs)
+
+    @cached_property
+    def history(self) -> RunFiles:
+        from surefind.adapters.run_files import RunFiles
+
+        return RunFiles(self._folder)
+
+    async def expectations_for(
+        self, picked: Sequence[tuple[ChunkRecord, int]]
+    ) -> tuple[Expectation, ...]:
+        from surefind.errors import StoreError
+        from surefind.services.golden import expectations_for
+
+        async with self.reader.lease() as generation:
+            if generation.catalog is None:
+                raise StoreError("the catalog is away, and only it knows what else is there")
+            return await expectations_for(picked, generation.catalog)
+
+    async def lint(self, golden: GoldenSet) -> list[Finding]:
+        from surefind.services.golden import lint_set
+
+        async with self.reader.lease() as generation:
+            return await lint_set(golden, generation, self.catalogs)
+
+    async def passages_of(self, report: ValidationReport) -> Mapping[str, ChunkRecord]:
+        from surefind.services.evidence import passages_of
+
+        return await passages_of(report, self.readers.of(report.subject.collection))
