@@ -1,7 +1,8 @@
 """OpenTelemetry: a search as spans, one for each stage of its life.
 
-Only the API is used. Without an exporter its spans go nowhere and cost nothing; which one there is,
-is the business of the program around us (`opentelemetry-instrument surefind serve`).
+Only the API is used; which exporter there is, is the business of the program around us
+(`opentelemetry-instrument surefind serve`). Without one nothing is written: spans that go nowhere
+still cost a twentieth of a search.
 """
 
 import time
@@ -18,6 +19,10 @@ def write_spans(result: SearchResult) -> None:
 
     The words of the question are not written: they may be anybody's secret.
     """
+    if isinstance(
+        trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider
+    ):
+        return
     tracer = trace.get_tracer("surefind")
     ended = time.time_ns()
     began = ended - int(result.timings.total_ms * _NANOSECONDS_A_MS)
