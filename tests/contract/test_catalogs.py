@@ -36,6 +36,17 @@ class CatalogContract:
         assert found == {wanted[0]: record(2), wanted[1]: record(0, "eins zwei")}
         assert await catalog.by_point([]) == {}
 
+    async def test_who_writes_reads_what_was_written_last(self, store: CatalogStore) -> None:
+        async with store.writing("ingest"):
+            writer = await store.create(ONE, None)
+            point = record(1).chunk.point_id
+            for text in ("first", "second"):
+                await writer.put(document(text=text), [record(1, text)])
+                assert (await writer.by_point([point]))[point].chunk.text == text
+            await writer.remove("docs/page.md")
+            assert await writer.by_point([point]) == {}
+            await writer.finish()
+
     async def test_a_chunk_is_found_by_its_id(self, catalog: Catalog) -> None:
         assert await catalog.chunk("chunk-1") == record(1)
         assert await catalog.chunk("no-such-chunk") is None

@@ -39,6 +39,7 @@ T = TypeVar("T")
 _FILE, _MANIFEST, _POINTER = "catalog.sqlite", "manifest.json", "CURRENT"
 _PAGE_ROWS = 256
 _MAPPED_BYTES = 2**30
+_RECORDS_KEPT = 4096  # some 10 MB: all of most documentation
 
 _RECORD = f"SELECT {RECORD_COLUMNS} FROM chunk c JOIN document d USING (source_path)"  # noqa: S608
 _WHOLE = f"SELECT {WHOLE_COLUMNS} FROM document"  # noqa: S608
@@ -174,6 +175,7 @@ class SqliteCatalog:
         self._path = path
         with _database(path):
             self._connection = self._connect(path)
+        self._records: dict[UUID, ChunkRecord] = {}
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
@@ -183,14 +185,23 @@ class SqliteCatalog:
         return connection
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        # A few rows of a local file: a tenth of a millisecond, less than a thread would cost.
-        with _database(self._path):
-            marks = ",".join("?" * len(point_ids))
-            rows = self._connection.execute(
-                f"{_RECORD} WHERE c.point_id IN ({marks})",
-                [point_id.bytes for point_id in point_ids],
-            )
-            return {UUID(bytes=row[-1]): _record(row) for row in rows}
+        """Records that were read lately are remembered: a generation never changes."""
+        known = self._records
+        found = {point: known[point] for point in point_ids if point in known}
+        asked = {point.bytes: point for point in point_ids if point not in found}
+        if asked:
+            # A few rows of a local file: a tenth of a millisecond, less than a thread would cost.
+            with _database(self._path):
+                marks = ",".join("?" * len(asked))
+                rows = self._connection.execute(
+                    f"{_RECORD} WHERE c.point_id IN ({marks})", list(asked)
+                )
+                read = {asked[row[-1]]: _record(row) for row in rows}
+            found.update(read)
+            if len(known) + len(read) > _RECORDS_KEPT:
+                known.clear()
+            known.update(read)
+        return found
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
         rows = await self._rows(f"{_RECORD} WHERE c.chunk_id = ?", chunk_id)
@@ -330,6 +341,7 @@ class SqliteCatalogWriter(SqliteCatalog):
         self._connection.close()
 
     def _remove(self, source_path: str) -> None:
+        self._records.clear()
         self._connection.execute("DELETE FROM chunk WHERE source_path = ?", (source_path,))
         self._connection.execute("DELETE FROM document WHERE source_path = ?", (source_path,))
 
