@@ -56,10 +56,10 @@ coverage:  ## Branch coverage of the last test run: the core 99 %, all 95 %
 	@$(BIN)/coverage report --fail-under=99 --include='src/surefind/errors.py,src/surefind/model/*,src/surefind/text/*,src/surefind/evaluation/*,src/surefind/services/*,src/surefind/contracts/*'
 
 corpora: $(VENV)/dev model  ## Tests on the real corpora (SUREFIND_DATA, default ../shared/data)
-	@$(BIN)/pytest tests/corpora
+	@$(BIN)/pytest -n auto --dist loadfile tests/corpora
 
 browser: $(VENV)/dev model  ## Tests of the page in a real Chromium
-	@$(BIN)/pytest tests/browser
+	@$(BIN)/pytest -n auto --dist loadfile tests/browser
 
 check: lint types test coverage corpora browser  ## Everything CI runs
 

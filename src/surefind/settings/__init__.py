@@ -2,14 +2,12 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from dotenv import dotenv_values
 from platformdirs import user_cache_path
 from pydantic import (
     BeforeValidator,
@@ -32,20 +30,19 @@ from pydantic_settings import (
 from surefind.adapters.connection_table import TABLE, read_connection
 from surefind.errors import InputError
 from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection
-
-TOML = Path("surefind.toml")
-DOTENV = Path(".env")
-_PREFIX = "SUREFIND_"
-
-
-# Kubernetes tells every container of a Service named `surefind` where it is, in names like ours.
-# And who works on surefind says in such names where the corpora and the services for tests are.
-_OTHERS = re.compile(
-    r"SUREFIND_SERVICE_(?:HOST|PORT(?:_\w+)?)"
-    r"|SUREFIND_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?"
-    r"|SUREFIND_DATA|SUREFIND_TEST_\w+"
+from surefind.settings.surroundings import (
+    ADDRESS_OF_KUBERNETES,
+    DOTENV,
+    OTHERS,
+    PREFIX,
+    TOML,
+    check_platform_port,
+    read_dotenv,
+    read_toml,
+    with_port,
 )
-_ADDRESS_OF_KUBERNETES = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
+
+__all__ = ["TOML", "Settings", "check_platform_port", "load"]
 
 
 class _Environment(EnvSettingsSource):
@@ -53,7 +50,7 @@ class _Environment(EnvSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         values = super().__call__()
-        if _ADDRESS_OF_KUBERNETES.match(str(values.get("port", ""))):
+        if ADDRESS_OF_KUBERNETES.match(str(values.get("port", ""))):
             del values["port"]
         return values
 
@@ -84,7 +81,7 @@ class Settings(BaseSettings):
     """Everything that can be set. Secrets never appear in a repr, a log or an error."""
 
     model_config = SettingsConfigDict(
-        env_prefix=_PREFIX,
+        env_prefix=PREFIX,
         env_file=DOTENV,
         toml_file=TOML,
         frozen=True,
@@ -330,63 +327,11 @@ def load(**given: Any) -> Settings:
     """`given` wins over the environment, which wins over the file; None means not given."""
     try:
         _check_names(given)
-        return Settings(**_with_port(given))
+        return Settings(**with_port(given))
     except ValidationError as error:
         raise InputError(_explain(error)) from error
     except OSError as error:
         raise InputError(f"{error.filename} can't be read: {error.strerror}") from error
-
-
-def check_platform_port(given: int | None) -> None:
-    """InputError where PORT would decide and is no port. It matters to nobody but a server."""
-    port = None if given is not None or _names_port() else os.environ.get("PORT")
-    if port and not _is_port(port):
-        raise InputError(
-            "the environment variable PORT is no port from 0 to 65535; mend it, or give --port"
-        )
-
-
-def _with_port(given: Mapping[str, Any]) -> dict[str, Any]:
-    """PORT is what container platforms set; ours is more explicit, the file is less."""
-    wanted = {name: value for name, value in given.items() if value is not None}
-    port = os.environ.get("PORT", "")
-    if "port" not in wanted and not _names_port() and _is_port(port):
-        wanted["port"] = port
-    return wanted
-
-
-def _names_port() -> bool:
-    here = os.environ.get("SUREFIND_PORT", "")
-    ours = here and not _ADDRESS_OF_KUBERNETES.match(here)
-    return bool(ours or _dotenv().get("SUREFIND_PORT"))
-
-
-def _is_port(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and int(text) <= 65535
-
-
-def _dotenv() -> Mapping[str, str | None]:
-    if not DOTENV.exists():
-        return {}
-    try:
-        return dotenv_values(DOTENV, encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(_no_utf_8(DOTENV, error)) from error
-
-
-def _toml() -> Mapping[str, Any]:
-    if not TOML.exists():
-        return {}
-    try:
-        return tomllib.loads(TOML.read_bytes().decode())
-    except UnicodeDecodeError as error:
-        raise InputError(_no_utf_8(TOML, error)) from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{TOML} is not valid TOML: {error}") from error
-
-
-def _no_utf_8(path: Path, error: UnicodeDecodeError) -> str:
-    return f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8"
 
 
 def _check_names(given: Iterable[str]) -> None:
@@ -399,11 +344,13 @@ def _check_names(given: Iterable[str]) -> None:
     known = Settings.model_fields.keys() - services.keys()
     wrong = [(name, name) for name in given if name not in Settings.model_fields]
     wrong += [
-        (name, f"{name} in {TOML}") for name in _toml() if name not in {*known, *services.values()}
+        (name, f"{name} in {TOML}")
+        for name in read_toml()
+        if name not in {*known, *services.values()}
     ]
-    for variable in (*os.environ, *_dotenv()):
-        name = variable.removeprefix(_PREFIX).lower()
-        ours = variable.startswith(_PREFIX) and not _OTHERS.fullmatch(variable)
+    for variable in (*os.environ, *read_dotenv()):
+        name = variable.removeprefix(PREFIX).lower()
+        ours = variable.startswith(PREFIX) and not OTHERS.fullmatch(variable)
         if ours and name not in known:
             wrong.append((name, variable))
     for name, spelled in wrong:

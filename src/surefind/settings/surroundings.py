@@ -1,0 +1,78 @@
+"""What a process finds around it: its environment, `.env`, `surefind.toml`, a platform's port."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dotenv import dotenv_values
+
+from surefind.errors import InputError
+
+TOML = Path("surefind.toml")
+DOTENV = Path(".env")
+PREFIX = "SUREFIND_"
+
+
+# Kubernetes tells every container of a Service named `surefind` where it is, in names like ours.
+# And who works on surefind says in such names where the corpora and the services for tests are.
+OTHERS = re.compile(
+    r"SUREFIND_SERVICE_(?:HOST|PORT(?:_\w+)?)"
+    r"|SUREFIND_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?"
+    r"|SUREFIND_DATA|SUREFIND_TEST_\w+"
+)
+ADDRESS_OF_KUBERNETES = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
+
+
+def check_platform_port(given: int | None) -> None:
+    """InputError where PORT would decide and is no port. It matters to nobody but a server."""
+    port = None if given is not None or _names_port() else os.environ.get("PORT")
+    if port and not _is_port(port):
+        raise InputError(
+            "the environment variable PORT is no port from 0 to 65535; mend it, or give --port"
+        )
+
+
+def with_port(given: Mapping[str, Any]) -> dict[str, Any]:
+    """PORT is what container platforms set; ours is more explicit, the file is less."""
+    wanted = {name: value for name, value in given.items() if value is not None}
+    port = os.environ.get("PORT", "")
+    if "port" not in wanted and not _names_port() and _is_port(port):
+        wanted["port"] = port
+    return wanted
+
+
+def _names_port() -> bool:
+    here = os.environ.get("SUREFIND_PORT", "")
+    ours = here and not ADDRESS_OF_KUBERNETES.match(here)
+    return bool(ours or read_dotenv().get("SUREFIND_PORT"))
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and int(text) <= 65535
+
+
+def read_dotenv() -> Mapping[str, str | None]:
+    if not DOTENV.exists():
+        return {}
+    try:
+        return dotenv_values(DOTENV, encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(_no_utf_8(DOTENV, error)) from error
+
+
+def read_toml() -> Mapping[str, Any]:
+    if not TOML.exists():
+        return {}
+    try:
+        return tomllib.loads(TOML.read_bytes().decode())
+    except UnicodeDecodeError as error:
+        raise InputError(_no_utf_8(TOML, error)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{TOML} is not valid TOML: {error}") from error
+
+
+def _no_utf_8(path: Path, error: UnicodeDecodeError) -> str:
+    return f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8"
