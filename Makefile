@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory bench-validation bench-http bench-upload bench-catalog lock clean
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory bench-validation bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,19 +69,33 @@ bench-overhead: $(VENV)/dev model  ## What surefind adds on top of its bare part
 bench-chunking: $(VENV)/dev model  ## Strategies and sizes of chunks, on labelled questions
 	@$(BIN)/python bench/chunking.py
 
-.venv-bench/installed: bench/peers.txt
-	@echo "installing the peers into .venv-bench"
-	@$(PYTHON) -m venv .venv-bench
-	@.venv-bench/bin/python -m pip --disable-pip-version-check install --quiet -r bench/peers.txt
+# Each peer of the benchmarks, or each few that agree, in an environment of its own.
+.venv-peers/%/installed: bench/peers/%.txt
+	@echo "installing $* into .venv-peers"
+	@$(PYTHON) -m venv .venv-peers/$*
+	@.venv-peers/$*/bin/python -m pip --disable-pip-version-check install --quiet -r bench/peers/$*.txt
 	@touch $@
 
-bench-quality: $(VENV)/dev model .venv-bench/installed  ## The whole system on judged questions, beside its parts alone
-	@$(BIN)/python bench/quality.py
+PAGE_PEERS := $(foreach peer,chroma lancedb txtai llamaindex haystack,.venv-peers/$(peer)/installed)
+PEERS := .venv-peers/engines/installed $(PAGE_PEERS)
 
-bench-search: $(VENV)/dev model  ## A search beside the bare engine calls it makes, from 1,000 to 100,000 chunks
-	@$(BIN)/python bench/search.py
+bench-search: $(VENV)/dev model $(PEERS)  ## Search beside the bare engine calls, then beside Chroma, LanceDB and others
+	@$(BIN)/python bench/engine_calls.py $(if $(QUICK),--sizes 1000 --questions 100)
+	@$(BIN)/python bench/search.py $(if $(QUICK),--quick)
 
-bench-parsing: $(VENV)/dev model .venv-bench/installed  ## Reading and chunking pages, beside LangChain and others
+bench-ingest: $(VENV)/dev model $(PAGE_PEERS)  ## A folder of Markdown made searchable, beside others, with the same embedder
+	@$(BIN)/python bench/ingest.py $(if $(QUICK),--quick)
+
+bench-quality: $(VENV)/dev model .venv-peers/parsing/installed $(PAGE_PEERS)  ## The answers to judged questions, beside its parts alone and beside others
+	@$(BIN)/python bench/quality.py $(if $(QUICK),--quick)
+
+bench-scale: $(VENV)/dev model  ## Building and searching as a collection grows, with and without quantization
+	@$(BIN)/python bench/scale.py $(if $(QUICK),--quick)
+
+bench-page: $(VENV)/dev  ## Write docs/how-fast-how-good.md from the results
+	@$(BIN)/python bench/page.py
+
+bench-parsing: $(VENV)/dev model .venv-peers/parsing/installed  ## Reading and chunking pages, beside LangChain and others
 	@$(BIN)/python bench/parsing.py
 
 bench-memory: $(VENV)/dev model  ## Memory of an ingest, for a source and ten times as much
@@ -105,5 +119,11 @@ lock:  ## Recompile requirements/*.txt from pyproject.toml
 	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	    $${part#*:} -o requirements/$${part%%:*}.txt; done
 
+lock-peers:  ## Recompile the benchmarks' bench/peers/*.txt from the *.in beside them
+	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
+	@for peer in bench/peers/*.in; do \
+	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
+	    $$peer -o $${peer%.in}.txt; done
+
 clean:  ## Remove the environment, the caches and the sample index
-	@rm -rf $(VENV) .venv-bench .venv-lock .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) .venv-peers .venv-lock .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -2,7 +2,7 @@
 
 The pages of docs-sample, copied under several prefixes, go through surefind and through each peer:
 one process each, one thread, the same files, in turn, several rounds. Peers live in an environment
-of their own (bench/peers.txt). Nothing is embedded or stored.
+of their own (bench/peers/parsing.txt). Nothing is embedded or stored.
 
 surefind's chunks are limited in tokens of the embedding model, so a peer is measured twice: with
 the same tokenizer, and in characters, as most of them count unless told otherwise.
@@ -23,7 +23,7 @@ from surefind.adapters.model_files import TOKENIZER, locate
 from surefind.settings import load
 
 HERE = Path(__file__).parent
-PEERS = HERE.parent / ".venv-bench" / "bin" / "python"
+PEERS = HERE.parent / ".venv-peers" / "parsing" / "bin" / "python"
 ONE_THREAD = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",

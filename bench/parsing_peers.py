@@ -1,8 +1,9 @@
 """One peer splits every page below a folder, and says how long it took.
 
-It runs in an environment of its own (bench/peers.txt), one peer and one way of measuring length a
-process: `parsing_peers.py PEER characters|tokens FOLDER TOKENIZER`. What is timed is what a user
-of the peer writes in a loop: read the file, split it. Importing and making the splitter is not.
+It runs in an environment of its own (bench/peers/parsing.txt), one peer and one way of measuring
+length a process: `parsing_peers.py PEER characters|tokens FOLDER TOKENIZER`. What is timed is what
+a user of the peer writes in a loop: read the file, split it. Importing and making the splitter is
+not.
 """
 
 import json

@@ -34,7 +34,7 @@ from surefind.settings import load
 DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-PEERS = HERE.parent / ".venv-bench" / "bin" / "python"
+PEERS = HERE.parent / ".venv-peers" / "parsing" / "bin" / "python"
 SETS = ("cranfield", "squad-dev-even")
 DEEP = 100
 RRF_K = 60  # of Qdrant's documentation: https://qdrant.tech/documentation/concepts/hybrid-queries/

@@ -1,288 +1,234 @@
-"""What a search costs beside the bare engine calls it makes, and how that grows.
+"""A search of the same chunks by surefind and by what people would pick instead.
 
-Collections of 1,000 to 100,000 chunks of 384 dimensions, in the real stores: sentences of
-squad-dev-even, and vectors scattered around a thousand centres. Questions are embedded beforehand,
-so that the embedder is aside. "bare" makes the same engine calls and nothing else: no filter, no
-fusion, no catalog. Both take turns, question by question, so that they meet the same weather, and
-who comes first takes turns too: the second finds the question's pages in memory.
-
-Then callers at once, with the local embedder: throughput of sixteen beside that of one, with
-questions that differ and with questions that repeat.
+Every system gets the same texts and vectors (see room.py), is built by one process and opened by
+another, and is asked the same questions for the ten best. Systems take turns, round by round, so
+that they meet the same weather, and the order turns too. Each round measures one caller and sixteen
+at once. Ratios are to surefind in the same round.
 """
 
 import argparse
-import asyncio
-import json
-import os
-import random
+import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from itertools import islice
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from drawing import Chart
+from results import Result, Row, spread
+from room import Room
+from rooms import RESULTS, room_of
+from systems import CONTENDERS, DENSE, HYBRID, OURS, Contender
+from workers import Failed, Worker, installed, machine, versions
 
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.model_files import DIMENSIONS, locate
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore, _request
-from surefind.adapters.qdrant_points import point_uuid
-from surefind.adapters.sqlite import SqliteCatalogStore
-from surefind.model import (
-    Chunk,
-    ChunkerSettings,
-    ChunkRecord,
-    Document,
-    EmbedderFingerprint,
-    GenerationRef,
-    LexicalSettings,
-    Manifest,
-    Mode,
-    Query,
-    Terms,
+STORES = RESULTS / "stores"
+CALLERS = (1, 16)
+DATA = (
+    "Chunks of three sentences of squad-dev-even with 384 numbers each, scattered around a "
+    "thousand centres; 500 of its questions with vectors around the same centres; the ten best "
+    "are asked for. Recall is the share of the ten exact nearest that were found."
 )
-from surefind.ports import DenseProbe, IndexEntry, TermProbe, Vector
-from surefind.services.embedding import CachedEmbedder
-from surefind.services.fusion import DEPTH
-from surefind.services.lexical import TermReader
-from surefind.services.reading import Readers
-from surefind.services.search import SHALLOW, Searcher
-from surefind.settings import load
-
-DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
-RESULTS = Path(__file__).parent / "results"
-CENTRES, SPREAD, BATCH, CHUNKS_A_PAGE = 1000, 0.6, 500, 10
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class Prepared:
-    """An embedder whose answers are known beforehand: what it costs is nothing."""
-
-    def __init__(self, fingerprint: EmbedderFingerprint, vectors: dict[str, Vector]) -> None:
-        self.fingerprint = fingerprint
-        self._vectors = vectors
-
-    async def embed_query(self, query: str) -> Vector:
-        return self._vectors[query]
+NOTES = [
+    "The embedder is aside: questions come with their vectors.",
+    "surefind, LanceDB, Chroma, txtai, LlamaIndex and Haystack give back the chunk's text "
+    "(surefind its whole record: address, heading path, scores of both legs, confidence). hnswlib "
+    "and FAISS give numbers; whoever uses them has yet to fetch the texts.",
+    "Hybrid is not one thing. surefind takes 100 candidates of each leg and gives each its exact "
+    "score in both; the others fuse the ranks of their lists, mostly of ten. What that is worth is "
+    "in the table of quality.",
+    "Callers are threads; for surefind they are tasks of one event loop, which is its own face. "
+    "Its engine does not let go of the interpreter, so that sixteen callers in one process are "
+    "served by one core.",
+    "Memory is what the process holds after the searches, less what it held before it opened the "
+    "store; mapped files count where they were read.",
+    "Processor ms is what one answer costs in processor time of all threads: the measure that "
+    "other programs at work disturb least.",
+    "The vectors are made up. Recall on them is not recall on yours.",
+]
 
 
-def lines(name: str) -> list[str]:
-    path = DATA / "squad-dev-even" / name
-    if not path.exists():
-        sys.exit(f"{path} is missing: set SUREFIND_DATA to the folder that holds squad-dev-even/")
-    with path.open() as stream:
-        return [json.loads(line)["text"].strip() for line in stream]
+@dataclass
+class Standing:
+    """What is known of one system at one size."""
+
+    contender: Contender
+    size: int
+    built: dict[str, Any] = field(default_factory=dict)
+    recall: dict[str, float | None] = field(default_factory=dict)
+    rounds: dict[tuple[str, int], list[dict[str, float]]] = field(default_factory=dict)
+    memory_mb: float = 0.0
 
 
-class Scattered:
-    """Vectors around centres: alike enough that an index has something to find."""
-
-    def __init__(self) -> None:
-        self._chance = np.random.default_rng(7)
-        self._centres = self._chance.normal(size=(CENTRES, DIMENSIONS))
-
-    def rows(self, count: int) -> np.ndarray:
-        chosen = self._centres[self._chance.integers(0, CENTRES, count)]
-        rows = chosen + SPREAD * self._chance.normal(size=chosen.shape)
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        return rows.astype(np.float32)
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def record(number: int, text: str) -> ChunkRecord:
-    page, position = divmod(number, CHUNKS_A_PAGE)
-    chunk = Chunk(
-        id=f"chunk-{number}",
-        source_path=f"docs/{page}.md",
-        position=position,
-        text=text,
-        start=0,
-        end=len(text),
-        heading_path=("Page", f"Section {position}"),
-        context="",
-        anchor=f"section-{position}",
-        tokens=len(text) // 4,
-        content_hash=f"{number:064x}",
-        has_code=False,
-        content_type="text",
-    )
-    url = f"https://x.org/{page}"
-    return ChunkRecord(chunk, url, f"p-{page}", f"Page {page}", NOW, term_count=len(text) // 6)
+def construct(contender: Contender, room: Room, size: int, patience_s: float) -> Standing:
+    store = store_of(contender, size)
+    shutil.rmtree(store, ignore_errors=True)
+    standing = Standing(contender, size)
+    with Worker(contender) as worker:
+        standing.built = worker.ask("build", patience_s, room=room.folder, store=store)
+    say(f"{size} chunks, {contender.name}: built in {standing.built['seconds']:.1f} s")
+    return standing
 
 
-async def build(folder: DataFolder, count: int, made_by: EmbedderFingerprint) -> float:
-    """Through the real stores, as an ingest writes them; the seconds that it took."""
-    began = time.perf_counter()
-    texts, vectors, terms = lines("corpus.jsonl"), Scattered(), TermReader(Bm25Analyzer())
-    chance = random.Random(7)
-    sentences = [s for text in texts for s in text.split(". ") if len(s) > 40]
-    ref = GenerationRef("docs", 1)
-    index_store, catalogs = EdgeIndexStore(folder), SqliteCatalogStore(folder)
-    catalog = await catalogs.create(ref, None)
-    writer = await index_store.create(ref, DIMENSIONS, None)
-    for start in range(0, count, BATCH):
-        records = [
-            record(start + at, ". ".join(chance.sample(sentences, 3))) for at in range(BATCH)
-        ]
-        for first in range(0, BATCH, CHUNKS_A_PAGE):
-            page = records[first : first + CHUNKS_A_PAGE]
-            one = page[0]
-            await catalog.put(
-                Document(one.chunk.source_path, one.url, one.slug, one.title, "", "0"), page
-            )
-        await writer.upsert(
-            [
-                IndexEntry(one, vector, terms.passage(one.chunk.text, 60.0))
-                for one, vector in zip(records, vectors.rows(BATCH), strict=True)
-            ]
-        )
-    await writer.finish()
-    await catalog.finish()
-    await catalogs.seal(
-        Manifest(
-            collection="docs",
-            number=1,
-            created_at=NOW,
-            surefind_version="bench",
-            embedder=made_by,
-            chunker=ChunkerSettings(),
-            lexical=LexicalSettings(terms.name, 60.0),
-            sources=("docs",),
-            sites=("",),
-            source_digest="",
-            documents=count // CHUNKS_A_PAGE,
-            chunks=count,
-        )
-    )
-    await catalogs.point_to(ref)
-    return time.perf_counter() - began
+def store_of(contender: Contender, size: int) -> Path:
+    return STORES / str(size) / contender.module.replace(":", "-")
 
 
-def bare(index: EdgeIndex, vector: Vector, terms: Terms, mode: Mode) -> None:
-    query = index._shard.query  # noqa: SLF001 - the engine itself is the measure
-    depth = DEPTH if mode is Mode.HYBRID else SHALLOW
-    dense = [] if mode is Mode.LEXICAL else query(_request(DenseProbe(vector, depth)))
-    lexical = [] if mode is Mode.DENSE else query(_request(TermProbe(terms, depth)))
-    if mode is Mode.HYBRID:
-        one, other = {point_uuid(p.id) for p in dense}, {point_uuid(p.id) for p in lexical}
-        only_lexical, only_dense = frozenset(other - one), frozenset(one - other)
-        query(_request(DenseProbe(vector, max(1, len(only_lexical)), only_lexical)))
-        query(_request(TermProbe(terms, max(1, len(only_dense)), only_dense)))
+def measure(
+    standings: Sequence[Standing], room: Room, rounds: int, seconds: float
+) -> dict[str, str]:
+    """Fills the standings; gives back who failed, and why."""
+    failed: dict[str, str] = {}
+    with ExitStack() as stack:
+        workers: list[tuple[Standing, Worker, float]] = []
+        for standing in standings:
+            worker = stack.enter_context(Worker(standing.contender))
+            try:
+                store = store_of(standing.contender, standing.size)
+                opened = worker.ask("open", room=room.folder, store=store)
+                for mode in standing.contender.vectors:
+                    warmed = worker.ask("recall", mode=mode, seconds=4 * seconds)
+                    standing.recall[mode] = warmed["recall"]
+                workers.append((standing, worker, opened["before"]["rss_mb"]))
+            except Failed as error:
+                failed[standing.contender.name] = str(error)
+        for number in range(rounds):
+            turned = workers[number % len(workers) :] + workers[: number % len(workers)]
+            for standing, worker, before_mb in turned:
+                try:
+                    one_round(standing, worker, seconds, before_mb)
+                except Failed as error:
+                    failed[standing.contender.name] = str(error)
+            say(f"round {number + 1} of {rounds} is done")
+    return failed
 
 
-async def cost(folder: DataFolder, count: int, questions: int) -> list[dict[str, object]]:
-    made_by = EmbedderFingerprint("bench", "scattered", DIMENSIONS, "0", "")
-    built = await build(folder, count, made_by)
-    print(f"{count} chunks built in {built:.0f} s", flush=True)
-    texts = lines("queries.jsonl")[:questions]
-    vectors = dict(zip(texts, Scattered().rows(len(texts)), strict=True))
-    index_store, terms = EdgeIndexStore(folder), TermReader(Bm25Analyzer())
-    readers = Readers(index_store, SqliteCatalogStore(folder))
-    searcher = Searcher(readers, Prepared(made_by, vectors), terms)
-    index = await index_store.open(GenerationRef("docs", 1))
-    rows: list[dict[str, object]] = []
-    for mode in Mode:
-        ours, engine = [], []
-        for number, text in enumerate(texts):
-            spent = {}
-            for who in ("ours", "bare") if number % 2 else ("bare", "ours"):  # the second is warm
-                began = time.perf_counter()
-                if who == "ours":
-                    await searcher.search(Query(text, mode=mode))
-                else:
-                    bare(index, vectors[text], terms.query(text), mode)
-                spent[who] = (time.perf_counter() - began) * 1000
-            if number >= len(texts) // 10:  # the first ones warm up
-                ours.append(spent["ours"])
-                engine.append(spent["bare"])
-        rows.append(
-            {
-                "chunks": count,
-                "mode": mode.value,
-                "surefind p50 ms": statistics.median(ours),
-                "surefind p99 ms": float(np.percentile(ours, 99)),
-                "bare p50 ms": statistics.median(engine),
-                "ratio": statistics.median(ours) / statistics.median(engine),
-            }
-        )
-    await index.close()
-    await readers.close()
+def one_round(standing: Standing, worker: Worker, seconds: float, before_mb: float) -> None:
+    for mode in standing.contender.vectors:
+        for callers in CALLERS:
+            spent = worker.ask("measure", mode=mode, callers=callers, seconds=seconds)
+            standing.rounds.setdefault((mode, callers), []).append(spent)
+            standing.memory_mb = spent["rss_mb"] - before_mb
+
+
+def rows_of(standings: Sequence[Standing], mode: str) -> list[Row]:
+    ours = next(one for one in standings if one.contender.name == OURS)
+    rows: list[Row] = []
+    for one in standings:
+        if (mode, CALLERS[-1]) not in one.rounds:
+            continue
+        alone, many = (one.rounds[mode, callers] for callers in CALLERS)
+        row: Row = {
+            "chunks": f"{one.size:,}",
+            "system": one.contender.name,
+            "answers/s": middle(alone, "qps"),
+            "× surefind": ratio(one, ours, mode, 1),
+            "16 callers, answers/s": middle(many, "qps"),
+            "16 callers, × surefind": ratio(one, ours, mode, 16),
+            "p50 ms": middle(alone, "p50_ms"),
+            "p99 ms": middle(alone, "p99_ms"),
+            "16 callers, p99 ms": middle(many, "p99_ms"),
+            "processor ms": middle(alone, "cpu_ms"),
+        }
+        if mode == DENSE:
+            row["recall@10"] = f"{one.recall[mode]:.3f}"
+            row["memory MB"] = one.memory_mb
+            row["disk MB"] = float(one.built["disk_mb"])
+            row["built in s"] = float(one.built["seconds"])
+        rows.append(row)
     return rows
 
 
-async def callers(folder: DataFolder, questions: int) -> list[dict[str, object]]:
-    """Sixteen callers beside one, on a collection that has the local model's name."""
-    bge = BgeSmallEmbedder(locate(None, load().cache_dir, print))
-    await build(folder, 10_000, bge.fingerprint)
-    readers = Readers(EdgeIndexStore(folder), SqliteCatalogStore(folder))
-    texts = lines("queries.jsonl")
-    waiting = iter(texts)
-    rows: list[dict[str, object]] = []
-    for what, repeat in (("different questions", 1), ("each question ten times", 10)):
-        rates: dict[int, list[float]] = {1: [], 16: []}
-        for _ in range(3):
-            for count in (1, 16):
-                searcher = Searcher(readers, CachedEmbedder(bge, None), TermReader(Bm25Analyzer()))
-                part = list(islice(waiting, max(1, questions // repeat))) * repeat
-                rates[count].append(await _rate(searcher, part, count))
-        one, many = (statistics.median(rates[count]) for count in (1, 16))
-        rows.append({"what": what, "one/s": one, "sixteen/s": many, "ratio": many / one})
-    await readers.close()
-    await bge.close()
-    return rows
+def middle(rounds: Sequence[dict[str, float]], name: str) -> float:
+    return statistics.median(one[name] for one in rounds)
 
 
-async def _rate(searcher: Searcher, texts: Sequence[str], count: int) -> float:
-    waiting = iter(texts)
-
-    async def caller() -> None:
-        for text in waiting:
-            await searcher.search(Query(text))
-
-    began = time.perf_counter()
-    await asyncio.gather(*(caller() for _ in range(count)))
-    return len(texts) / (time.perf_counter() - began)
+def ratio(one: Standing, ours: Standing, mode: str, callers: int) -> float:
+    """The median of the rounds' ratios: both met the same weather."""
+    pairs = zip(one.rounds[mode, callers], ours.rounds[mode, callers], strict=False)
+    return statistics.median(theirs["qps"] / mine["qps"] for theirs, mine in pairs)
 
 
-def table(rows: Sequence[dict[str, object]]) -> str:
-    names = list(rows[0])
-    shown = [
-        "| "
-        + " | ".join(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row.values())
-        + " |"
-        for row in rows
-    ]
-    return "\n".join(["| " + " | ".join(names) + " |", "|---" * len(names) + "|", *shown])
+def chart(standings: Sequence[Standing], mode: str, callers: int) -> Chart:
+    bars = []
+    for one in standings:
+        if (mode, callers) in one.rounds:
+            values = spread([spent["qps"] for spent in one.rounds[mode, callers]])
+            bars.append((one.contender.name, values["median"], values["low"], values["high"]))
+    bars.sort(key=lambda bar: -bar[1])
+    size = standings[0].size
+    return Chart(
+        f"{mode}-{size}-{callers}",
+        f"{mode.capitalize()} search of {size:,} chunks, {callers} caller{'s'[: callers > 1]}",
+        "answers a second",
+        bars,
+        [bar[0] for bar in bars if bar[0].startswith(OURS)],
+    )
 
 
-async def run(sizes: Sequence[int], questions: int) -> str:
-    costs: list[dict[str, object]] = []
+def kept(one: Standing) -> Row:
+    return {
+        "system": one.contender.name,
+        "chunks": one.size,
+        "built": one.built,
+        "recall": one.recall,
+        "rounds": {f"{mode}, {callers}": spent for (mode, callers), spent in one.rounds.items()},
+    }
+
+
+def run(options: argparse.Namespace) -> Result:
+    sizes, rounds, seconds, names = options.sizes, options.rounds, options.seconds, options.only
+    chosen = [one for one in CONTENDERS if not names or one.name in (*names, OURS)]
+    here, away = installed(chosen)
+    result = Result(
+        "search",
+        "Search, beside what people would pick instead",
+        DATA,
+        {"rounds": rounds, "seconds a measurement": seconds, "sizes": list(sizes)},
+        versions(here),
+        machine(),
+        notes=[*NOTES, *(f"{one.name}: {one.note}." for one in here)],
+    )
+    result.notes += [f"{name} took no part: {why}." for name, why in away.items()]
     for size in sizes:
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = DataFolder(Path(scratch))
-            folder.prepare()
-            costs += await cost(folder, size, questions)
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = DataFolder(Path(scratch))
-        folder.prepare()
-        at_once = await callers(folder, questions)
-    RESULTS.mkdir(exist_ok=True)
-    report = {"cost": costs, "callers": at_once}
-    (RESULTS / "search.json").write_text(json.dumps(report, indent=2))
-    text = f"{table(costs)}\n\n{table(at_once)}"
-    (RESULTS / "search.md").write_text(text + "\n")
-    return text
+        room, standings = room_of(size), []
+        for contender in here:
+            try:
+                standings.append(construct(contender, room, size, options.patience))
+            except Failed as error:
+                result.notes.append(f"{contender.name} could not be built at {size:,}: {error}.")
+                say(result.notes[-1])
+        for name, why in measure(standings, room, rounds, seconds).items():
+            result.notes.append(f"{name} failed at {size:,} chunks: {why}.")
+            say(result.notes[-1])
+        for mode in (DENSE, HYBRID):
+            rows = rows_of(standings, mode)
+            result.tables.setdefault(mode.capitalize(), []).extend(rows)
+            result.charts += [chart(standings, mode, callers) for callers in CALLERS]
+        result.measured += [kept(one) for one in standings]
+        result.write(RESULTS)
+        shutil.rmtree(STORES / str(size), ignore_errors=True)
+    return result
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
-    parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
+    parser.add_argument("--quick", action="store_true", help="1,000 chunks, half seconds")
+    parser.add_argument("--patience", type=float, default=900, help="seconds for one to be built")
+    parser.add_argument("--only", nargs="+", default=[], help="systems, by name, besides surefind")
     options = parser.parse_args()
-    print(asyncio.run(run(options.sizes, options.questions)))
+    if options.quick:
+        options.sizes, options.seconds = [1000], 0.5
+    print(run(options).markdown())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,194 @@
+"""Who takes part: what each is called, where it lives, and what it can do.
+
+A system is a module here with a class, run by bench/worker.py in a process and an environment of
+its own. What it was given, and which page of its documentation says so, is in its module.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from room import Room
+
+DENSE, HYBRID = "dense", "hybrid"
+
+
+@runtime_checkable
+class VectorSystem(Protocol):
+    """Holds a room's chunks with vectors that are known beforehand."""
+
+    def build(self, room: Room, store: Path) -> None:
+        """Everything on disk, ready to be opened by another process."""
+        ...
+
+    def open(self, room: Room, store: Path) -> None: ...
+
+    def search(self, question: int, mode: str) -> list[int]:
+        """The numbers of the ten best chunks, after their texts were fetched too."""
+        ...
+
+
+@runtime_checkable
+class AsyncVectorSystem(Protocol):
+    """The same, for one whose own face is asynchronous."""
+
+    def build(self, room: Room, store: Path) -> None: ...
+
+    async def open_soon(self, room: Room, store: Path) -> None: ...
+
+    async def search_soon(self, question: int, mode: str) -> list[int]: ...
+
+
+@runtime_checkable
+class PageSystem(Protocol):
+    """Takes a folder of Markdown, with the same embedder as all others."""
+
+    def ingest(self, pages: Path, store: Path) -> dict[str, int]:
+        """`chunks` that are searchable now, and how many were `embedded` for it."""
+        ...
+
+    def find(self, store: Path, questions: Sequence[str], mode: str) -> list[list[str]]:
+        """For each question the pages (as below the folder) of the best hundred chunks."""
+        ...
+
+
+@dataclass(frozen=True)
+class Contender:
+    """`vectors` and `pages`: what it has for chunks with vectors, and for a folder of Markdown."""
+
+    name: str
+    module: str
+    environment: str
+    packages: tuple[str, ...]
+    vectors: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    note: str = ""
+
+    def make(self) -> object:
+        module, name = self.module.split(":")
+        return getattr(import_module(f"systems.{module}"), name)()
+
+
+OURS = "surefind"
+CONTENDERS = (
+    Contender(
+        OURS,
+        "embedded:Surefind",
+        "surefind",
+        ("surefind", "qdrant-edge-py"),
+        (DENSE, HYBRID),
+        (DENSE, HYBRID),
+        "callers are tasks of one event loop; a hit is a whole record from the catalog",
+    ),
+    Contender(
+        "surefind, synchronous",
+        "embedded:SynchronousSurefind",
+        "surefind",
+        ("surefind",),
+        (DENSE, HYBRID),
+        (),
+        "the same behind the portal of `surefind.open()`; callers are threads",
+    ),
+    Contender(
+        "Qdrant Edge",
+        "edge:QdrantEdge",
+        "engines",
+        ("qdrant-edge-py",),
+        (DENSE, HYBRID),
+        (),
+        "the engine that surefind embeds; one payload of text a hit, hybrid by its own RRF",
+    ),
+    Contender(
+        "hnswlib",
+        "graphs:Hnswlib",
+        "engines",
+        ("hnswlib",),
+        (DENSE,),
+        (),
+        "numbers alone: keeps no texts, filters little, has no terms",
+    ),
+    Contender(
+        "FAISS",
+        "graphs:Faiss",
+        "engines",
+        ("faiss-cpu",),
+        (DENSE,),
+        (),
+        "numbers alone: keeps no texts, has no terms",
+    ),
+    Contender(
+        "Chroma",
+        "chroma:Chroma",
+        "chroma",
+        ("chromadb",),
+        (DENSE,),
+        (DENSE,),
+        "no ranking by terms outside its cloud, so no hybrid",
+    ),
+    Contender(
+        "LanceDB",
+        "lance:LanceDB",
+        "lancedb",
+        ("lancedb",),
+        (DENSE, HYBRID),
+        (DENSE, HYBRID),
+        "scans: its documentation wants no vector index up to about 100,000 rows",
+    ),
+    Contender(
+        "LanceDB, indexed",
+        "lance:IndexedLanceDB",
+        "lancedb",
+        ("lancedb",),
+        (DENSE,),
+        (),
+        "IVF_HNSW_SQ, which its documentation names for the best recall and latency",
+    ),
+    Contender(
+        "txtai",
+        "texts:Txtai",
+        "txtai",
+        ("txtai", "faiss-cpu", "torch"),
+        (DENSE, HYBRID),
+        (DENSE, HYBRID),
+        "with content stored",
+    ),
+    Contender(
+        "LlamaIndex",
+        "llama:LlamaIndex",
+        "llamaindex",
+        ("llama-index-core", "llama-index-retrievers-bm25"),
+        (DENSE, HYBRID),
+        (DENSE, HYBRID),
+        "its default store, which scans; hybrid by QueryFusionRetriever with BM25Retriever",
+    ),
+    Contender(
+        "LlamaIndex, Qdrant local",
+        "llama:LlamaIndexQdrant",
+        "llamaindex",
+        ("llama-index-core", "llama-index-vector-stores-qdrant", "qdrant-client"),
+        (DENSE,),
+        (DENSE,),
+        "local mode scans; its hybrid needs a sparse model from a hub",
+    ),
+    Contender(
+        "Haystack",
+        "hay:Haystack",
+        "haystack",
+        ("haystack-ai",),
+        (DENSE, HYBRID),
+        (DENSE, HYBRID),
+        "InMemoryDocumentStore, which scans; hybrid by DocumentJoiner with RRF",
+    ),
+    Contender(
+        "Haystack, Qdrant local",
+        "hay:HaystackQdrant",
+        "haystack",
+        ("haystack-ai", "qdrant-haystack", "qdrant-client"),
+        (DENSE,),
+        (DENSE,),
+        "local mode scans; its hybrid needs a sparse model from a hub",
+    ),
+)
+BY_NAME = {contender.name: contender for contender in CONTENDERS}

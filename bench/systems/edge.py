@@ -1,0 +1,62 @@
+"""Qdrant Edge itself, as its documentation's quickstart sets it up.
+
+https://qdrant.tech/documentation/edge/edge-quickstart/ (create, upsert, optimize, query) and
+https://qdrant.tech/documentation/edge/edge-api/reading-data/ (prefetches joined by RRF). The text
+is the payload, and comes back with every hit.
+"""
+
+from pathlib import Path
+from typing import cast
+
+import qdrant_edge as edge
+
+from room import DIMENSIONS, TOP, Room
+from systems import DENSE
+
+_BATCH = 500
+_LEG = 100  # candidates of each leg, as many as surefind takes
+_RRF_K = 2  # the engine's own default
+
+
+class QdrantEdge:
+    def build(self, room: Room, store: Path) -> None:
+        store.mkdir(parents=True)
+        config = edge.EdgeConfig(
+            vectors={"dense": edge.EdgeVectorParams(DIMENSIONS, edge.Distance.Cosine)},
+            sparse_vectors={"terms": edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+        )
+        shard = edge.EdgeShard.create(str(store), config)
+        bm25 = edge.Bm25(edge.Bm25Config())
+        for start in range(0, len(room.texts), _BATCH):
+            points = [
+                edge.Point(
+                    number,
+                    {"dense": row.tolist(), "terms": bm25.embed_document(room.texts[number])},
+                    {"text": room.texts[number]},
+                )
+                for number, row in enumerate(room.vectors[start : start + _BATCH], start=start)
+            ]
+            shard.update(edge.UpdateOperation.upsert_points(points))
+        shard.optimize()
+        shard.flush()
+        shard.close()
+
+    def open(self, room: Room, store: Path) -> None:
+        self._shard = edge.EdgeShard.load(str(store))
+        self._bm25 = edge.Bm25(edge.Bm25Config())
+        self._room = room
+
+    def search(self, question: int, mode: str) -> list[int]:
+        dense = edge.Query.Nearest(self._room.question_vectors[question].tolist(), using="dense")
+        if mode == DENSE:
+            request = edge.QueryRequest(limit=TOP, query=dense, with_payload=True)
+        else:
+            words = self._bm25.embed_query(self._room.questions[question])
+            terms = edge.Query.Nearest(words, using="terms")
+            request = edge.QueryRequest(
+                limit=TOP,
+                query=cast("edge.Fusion", edge.Fusion.Rrf(k=_RRF_K)),  # its types forget it
+                prefetches=[edge.Prefetch(_LEG, dense), edge.Prefetch(_LEG, terms)],
+                with_payload=True,
+            )
+        return [int(str(point.id)) for point in self._shard.query(request)]

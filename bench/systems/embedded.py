@@ -1,0 +1,85 @@
+"""surefind, embedded: everything as it is by default.
+
+Questions come with vectors that are known beforehand, so an embedder that knows them stands in for
+the model; all else is what `surefind.aopen()` and `surefind.open()` run.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from anyio.from_thread import start_blocking_portal
+
+from room import TOP, Room
+from stored import Prepared, build, number_of
+from surefind.adapters.layout import DataFolder
+from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
+from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.bootstrap import Application
+from surefind.model import Mode, Query
+from surefind.services.lexical import TermReader
+from surefind.services.reading import Readers
+from surefind.services.search import Searcher
+from surefind.settings import load
+
+_DEEP = 100
+
+
+class Surefind:
+    def build(self, room: Room, store: Path) -> None:
+        folder = DataFolder(store)
+        folder.prepare()
+        asyncio.run(build(folder, room))
+
+    async def open_soon(self, room: Room, store: Path) -> None:
+        folder = DataFolder(store)
+        readers = Readers(EdgeIndexStore(folder), SqliteCatalogStore(folder))
+        self._searcher = Searcher(readers, Prepared(room), TermReader(Bm25Analyzer()))
+        self._questions = room.questions
+
+    async def search_soon(self, question: int, mode: str) -> list[int]:
+        query = Query(self._questions[question], top_k=TOP, mode=Mode(mode))
+        result = await self._searcher.search(query)
+        return [number_of(hit.record) for hit in result.hits]
+
+    def ingest(self, pages: Path, store: Path) -> dict[str, int]:
+        async def run() -> dict[str, int]:
+            application = Application(load(data_dir=store))
+            report = await application.ingest([pages], lambda _: None)
+            await application.close()
+            return {"chunks": report.chunks, "embedded": report.embedded}
+
+        return asyncio.run(run())
+
+    def find(self, store: Path, questions: Sequence[str], mode: str) -> list[list[str]]:
+        async def run() -> list[list[str]]:
+            application = Application(load(data_dir=store))
+            found = []
+            for question in questions:
+                query = Query(question, top_k=_DEEP, mode=Mode(mode))
+                result = await application.search(query)
+                paths = [hit.record.chunk.source_path for hit in result.hits]
+                found.append([path.partition("/")[2] for path in paths])
+            await application.close()
+            return found
+
+        return asyncio.run(run())
+
+
+class SynchronousSurefind:
+    """One event loop in a thread of its own answers all callers."""
+
+    def __init__(self) -> None:
+        self._inner = Surefind()
+
+    def build(self, room: Room, store: Path) -> None:
+        self._inner.build(room, store)
+
+    def open(self, room: Room, store: Path) -> None:
+        self._stack = ExitStack()  # open for the life of the process
+        self._portal = self._stack.enter_context(start_blocking_portal())
+        self._portal.call(self._inner.open_soon, room, store)
+
+    def search(self, question: int, mode: str) -> list[int]:
+        return self._portal.call(self._inner.search_soon, question, mode)

@@ -1,0 +1,70 @@
+"""hnswlib and FAISS: a graph over vectors and nothing else.
+
+hnswlib with M = 16, ef_construction = 200 and ef = 50, as the example in its README
+(https://github.com/nmslib/hnswlib) and within what ALGO_PARAMS.md calls right for most uses.
+FAISS with HNSW32, "the best option" for a small set and much memory says
+https://github.com/facebookresearch/faiss/wiki/Guidelines-to-choose-an-index; efSearch = 64, since
+its default of 16 is the one setting that the page leaves to the user, and finds too little.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from room import DIMENSIONS, TOP, Room
+
+_HNSWLIB_EF = 50
+_FAISS_EF = 64
+_BATCH = 10_000
+
+
+class Hnswlib:
+    def build(self, room: Room, store: Path) -> None:
+        store.mkdir(parents=True)
+        index = self._empty()
+        index.init_index(max_elements=len(room.vectors), ef_construction=200, M=16)
+        for start in range(0, len(room.vectors), _BATCH):
+            rows = np.array(room.vectors[start : start + _BATCH])
+            index.add_items(rows, np.arange(start, start + len(rows)))
+        index.save_index(str(store / "index.bin"))
+
+    def open(self, room: Room, store: Path) -> None:
+        self._index = self._empty()
+        self._index.load_index(str(store / "index.bin"))
+        self._index.set_ef(_HNSWLIB_EF)
+        self._rows = room.question_vectors
+
+    def search(self, question: int, _mode: str) -> list[int]:
+        labels, _ = self._index.knn_query(self._rows[question], k=TOP)
+        found: list[int] = labels[0].tolist()
+        return found
+
+    @staticmethod
+    def _empty() -> Any:
+        import hnswlib
+
+        return hnswlib.Index(space="cosine", dim=DIMENSIONS)
+
+
+class Faiss:
+    def build(self, room: Room, store: Path) -> None:
+        import faiss
+
+        store.mkdir(parents=True)
+        index = faiss.index_factory(DIMENSIONS, "HNSW32", faiss.METRIC_INNER_PRODUCT)
+        for start in range(0, len(room.vectors), _BATCH):
+            index.add(np.array(room.vectors[start : start + _BATCH]))
+        faiss.write_index(index, str(store / "index.faiss"))
+
+    def open(self, room: Room, store: Path) -> None:
+        import faiss
+
+        self._index = faiss.read_index(str(store / "index.faiss"))
+        self._index.hnsw.efSearch = _FAISS_EF
+        self._rows = room.question_vectors
+
+    def search(self, question: int, _mode: str) -> list[int]:
+        _, labels = self._index.search(self._rows[question : question + 1], TOP)
+        found: list[int] = labels[0].tolist()
+        return found
