@@ -4,6 +4,8 @@ A passage and a question are embedded the same way; passages by as many threads 
 With BENCH_VECTORS, vectors are kept in that file: for measurements in which time is no matter.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import sqlite3

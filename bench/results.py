@@ -5,6 +5,7 @@
 
 import json
 import statistics
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +14,10 @@ from pathlib import Path
 from drawing import Chart
 
 Row = dict[str, object]
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

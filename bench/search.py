@@ -9,8 +9,6 @@ at once. Ratios are to surefind in the same round.
 import argparse
 import shutil
 import statistics
-import sys
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from drawing import Chart
-from results import Result, Row, spread
+from results import Result, Row, say, spread
 from room import Room
 from rooms import RESULTS, room_of
 from systems import CONTENDERS, DENSE, HYBRID, OURS, Contender
@@ -60,10 +58,6 @@ class Standing:
     recall: dict[str, float | None] = field(default_factory=dict)
     rounds: dict[tuple[str, int], list[dict[str, float]]] = field(default_factory=dict)
     memory_mb: float = 0.0
-
-
-def say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def construct(contender: Contender, room: Room, size: int, patience_s: float) -> Standing:

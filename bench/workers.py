@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -87,7 +88,8 @@ class Worker:
         trace: TracebackType | None,
     ) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):  # it has died: whoever asked knows by now
+            self._process.stdin.close()
         try:
             self._process.wait(timeout=20)
         except subprocess.TimeoutExpired:

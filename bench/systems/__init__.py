@@ -191,4 +191,12 @@ CONTENDERS = (
         "local mode scans; its hybrid needs a sparse model from a hub",
     ),
 )
-BY_NAME = {contender.name: contender for contender in CONTENDERS}
+QUANTIZED = Contender(
+    "surefind, quantized",
+    "quantized:QuantizedSurefind",
+    "surefind",
+    ("surefind",),
+    (DENSE, HYBRID),
+    note="an experiment: there is no such setting",
+)
+BY_NAME = {contender.name: contender for contender in (*CONTENDERS, QUANTIZED)}

@@ -60,7 +60,7 @@ class Haystack:
 
     def open(self, room: Room, store: Path) -> None:
         self._room = room
-        self._asking = self._pipelines(self._load(store), TOP)
+        self._asking = self.asking(store)
 
     def search(self, question: int, mode: str) -> list[int]:
         vector = self._room.question_vectors[question].tolist()
@@ -92,6 +92,10 @@ class Haystack:
             [hit.meta["page"] for hit in ask(question, embedder.query(question).tolist(), mode)]
             for question in questions
         ]
+
+    def asking(self, store: Path) -> Any:
+        """A function of text, vector and mode that gives the ten best."""
+        return self._pipelines(self._load(store), TOP)
 
     def _create(self, _store: Path) -> Any:
         return InMemoryDocumentStore(embedding_similarity_function="cosine")

@@ -82,4 +82,8 @@ def _loaded(store: Path, transform: Transform) -> Any:
 
 def _plain(transform: Transform) -> Transform:
     """txtai takes a function for one, and calls what else can be called to get one."""
-    return lambda texts: transform(texts)
+
+    def plain(texts: Sequence[str]) -> Any:
+        return transform(texts)
+
+    return plain

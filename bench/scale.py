@@ -1,0 +1,123 @@
+"""How building and searching grow with a collection, with and without quantization.
+
+surefind's own stores, filled with a room of each size (see room.py) as an ingest fills them, but
+without the embedder; opened and searched by another process. Quantization is an experiment inside
+this bench: see systems/quantized.py. A million chunks take an hour or more to build on two cores,
+and many gigabytes of disk: ask for them with `--sizes 10000 100000 1000000`.
+"""
+
+import argparse
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from drawing import Chart
+from results import Result, Row, say
+from room import Room
+from rooms import RESULTS, room_of
+from search import Standing, construct, middle, one_round, store_of
+from systems import BY_NAME, DENSE, HYBRID, OURS, QUANTIZED
+from workers import Failed, Worker, machine, versions
+
+VARIANTS = (BY_NAME[OURS], QUANTIZED)
+NOTES = [
+    "Built in: writing all chunks to catalog and index and making the index fit to be searched, "
+    "without reading, chunking and embedding. With the local embedder and two cores, embedding "
+    "takes about 10 ms a chunk on top.",
+    "Memory is what the process holds after the searches, less what it held before it opened the "
+    "store. Mapped files count where they were read; the system takes them back at need.",
+    "Quantized: vectors of 8 bits in memory, whole ones on disk; the best twice as many are scored "
+    "again.",
+    "One process, one caller. Nothing here was extrapolated: a size that is not in the table was "
+    "not measured.",
+]
+
+
+def measure(room: Room, size: int, options: argparse.Namespace, result: Result) -> list[Standing]:
+    standings: list[Standing] = []
+    with ExitStack() as stack:
+        workers = []
+        for variant in VARIANTS:
+            try:
+                standing = construct(variant, room, size, options.patience)
+                worker = stack.enter_context(Worker(variant))
+                store = store_of(variant, size)
+                opened = worker.ask("open", room=room.folder, store=store)
+                for mode in variant.vectors:
+                    warmed = worker.ask("recall", mode=mode, seconds=4 * options.seconds)
+                    standing.recall[mode] = warmed["recall"]
+            except Failed as error:
+                result.notes.append(f"{variant.name} at {size:,} chunks: {error}.")
+                say(result.notes[-1])
+                continue
+            standings.append(standing)
+            workers.append((standing, worker, opened["before"]["rss_mb"]))
+        for number in range(options.rounds):
+            for standing, worker, before_mb in workers[:: -1 if number % 2 else 1]:
+                one_round(standing, worker, options.seconds, before_mb)
+    return standings
+
+
+def rows_of(standings: Sequence[Standing]) -> list[Row]:
+    return [
+        {
+            "chunks": f"{one.size:,}",
+            "": one.contender.name,
+            "built in s": float(one.built["seconds"]),
+            "peak MB while building": float(one.built["peak_mb"]),
+            "disk MB": float(one.built["disk_mb"]),
+            "memory MB": one.memory_mb,
+            "recall@10": f"{one.recall[DENSE]:.3f}",
+            **{
+                f"{mode} {percentile} ms": middle(one.rounds[mode, 1], f"{percentile}_ms")
+                for mode in (DENSE, HYBRID)
+                for percentile in ("p50", "p99")
+            },
+        }
+        for one in standings
+    ]
+
+
+def chart(standings: Sequence[Standing], mode: str) -> Chart:
+    bars = []
+    for one in standings:
+        values = [spent["p50_ms"] for spent in one.rounds[mode, 1]]
+        name = f"{one.size:,}" + (", quantized" if one.contender is QUANTIZED else "")
+        bars.append((name, middle(one.rounds[mode, 1], "p50_ms"), min(values), max(values)))
+    title = f"{mode.capitalize()} search as a collection grows"
+    return Chart(mode, title, "milliseconds, median; fewer are better", bars)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
+    parser.add_argument("--patience", type=float, default=7200, help="seconds for one to be built")
+    parser.add_argument("--quick", action="store_true", help="1,000 and 5,000 chunks, half seconds")
+    options = parser.parse_args()
+    if options.quick:
+        options.sizes, options.seconds = [1000, 5000], 0.5
+    result = Result(
+        "scale",
+        "Scale",
+        "Chunks of three sentences of squad-dev-even with 384 numbers each, scattered around a "
+        "thousand centres.",
+        {"rounds": options.rounds, "seconds a measurement": options.seconds},
+        versions(VARIANTS[:1]),
+        machine(),
+        notes=list(NOTES),
+    )
+    everything: list[Standing] = []
+    for size in options.sizes:
+        standings = measure(room_of(size), size, options, result)
+        everything += standings
+        result.tables.setdefault("surefind, embedded", []).extend(rows_of(standings))
+        result.charts = [chart(everything, mode) for mode in (DENSE, HYBRID)]
+        result.write(RESULTS)
+        shutil.rmtree(store_of(QUANTIZED, size).parent, ignore_errors=True)
+    print(result.markdown())
+
+
+if __name__ == "__main__":
+    main()
