@@ -175,8 +175,9 @@ def measure(services: Sequence[Service], options: argparse.Namespace, result: Re
                         seconds = options.seconds
                         report = generate(service, store, options.port, connections, seconds)
                         rounds.setdefault((service.name, connections), []).append(report)
+                        rate = f"{report['rate']:.0f} answers/s with {connections}"
+                        say(f"round {number + 1}, {service.name}: {rate}")
                     memory[service.name] = resident_mb(process.pid)
-                    say(f"round {number + 1}, {service.name}: {report['rate']:.0f} answers/s")
             except Failed as error:
                 result.notes.append(f"{service.name} failed: {error}.")
                 say(result.notes[-1])

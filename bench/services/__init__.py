@@ -91,7 +91,7 @@ SERVICES = (
     Service(
         "Haystack, hayhooks",
         "Haystack",
-        ("hayhooks", "run", "--port", "{port}", "--pipelines-dir", "{here}/hayhooks"),
+        ("hayhooks", "run", "--port", "{port}", "--pipelines-dir", "{here}/pipelines"),
         "/docs/run",
         "/status",
         settings={"BENCH_STORE": "{store}", "LOG": "WARNING"},
