@@ -101,8 +101,11 @@ bench-parsing: $(VENV)/dev model .venv-peers/parsing/installed  ## Reading and c
 bench-memory: $(VENV)/dev model  ## Memory of an ingest, for a source and ten times as much
 	@$(BIN)/python bench/memory.py
 
-bench-http: $(VENV)/dev model  ## The service under load, beside the library
-	@$(BIN)/python bench/service.py
+HTTP_PEERS := $(foreach peer,chroma txtai haystack,.venv-peers/$(peer)/installed)
+
+bench-http: $(VENV)/dev model $(HTTP_PEERS)  ## The service under load, beside the library, then beside other servers
+	@$(BIN)/python bench/service.py $(if $(QUICK),--chunks 1000 --rounds 1 --seconds 2 --saturation 5)
+	@$(BIN)/python bench/peers_http.py $(if $(QUICK),--quick)
 
 bench-upload: $(VENV)/dev  ## Bulk upload into a Qdrant server, beside a bare client
 	@$(BIN)/python bench/upload.py

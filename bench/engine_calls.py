@@ -22,13 +22,15 @@ from pathlib import Path
 import numpy as np
 
 from corpora import texts_of
+from results import table
 from room import Room
 from rooms import RESULTS, room_of
 from stored import REF, Prepared, build
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import locate
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore, _request, _uuid
+from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore, _request
+from surefind.adapters.qdrant_points import point_uuid
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.model import Mode, Query, Terms
 from surefind.ports import DenseProbe, TermProbe, Vector
@@ -48,7 +50,7 @@ def bare(index: EdgeIndex, vector: Vector, terms: Terms, mode: Mode) -> None:
     dense = [] if mode is Mode.LEXICAL else query(_request(DenseProbe(vector, depth)))
     lexical = [] if mode is Mode.DENSE else query(_request(TermProbe(terms, depth)))
     if mode is Mode.HYBRID:
-        one, other = {_uuid(p.id) for p in dense}, {_uuid(p.id) for p in lexical}
+        one, other = {point_uuid(p.id) for p in dense}, {point_uuid(p.id) for p in lexical}
         only_lexical, only_dense = frozenset(other - one), frozenset(one - other)
         query(_request(DenseProbe(vector, max(1, len(only_lexical)), only_lexical)))
         query(_request(TermProbe(terms, max(1, len(only_dense)), only_dense)))
@@ -125,17 +127,6 @@ async def _rate(searcher: Searcher, texts: Sequence[str], count: int) -> float:
     began = time.perf_counter()
     await asyncio.gather(*(caller() for _ in range(count)))
     return len(texts) / (time.perf_counter() - began)
-
-
-def table(rows: Sequence[dict[str, object]]) -> str:
-    names = list(rows[0])
-    shown = [
-        "| "
-        + " | ".join(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row.values())
-        + " |"
-        for row in rows
-    ]
-    return "\n".join(["| " + " | ".join(names) + " |", "|---" * len(names) + "|", *shown])
 
 
 async def run(sizes: Sequence[int], questions: int) -> str:

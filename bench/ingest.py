@@ -20,7 +20,7 @@ from corpora import folder_of
 from drawing import Chart
 from results import Result, Row, say, spread
 from rooms import RESULTS
-from systems import CONTENDERS, OURS, Contender
+from systems import CONTENDERS, DENSE, OURS, Contender
 from systems.splitting import pages_below
 from workers import Failed, Worker, installed, machine, versions
 
@@ -191,7 +191,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], help="systems, by name, besides surefind")
     options = parser.parse_args()
     most = 20 if options.quick else options.pages
-    chosen = [one for one in CONTENDERS if one.pages]
+    chosen = [one for one in CONTENDERS if DENSE in one.pages]
     chosen = [one for one in chosen if not options.only or one.name in (*options.only, OURS)]
     here, away = installed(chosen)
     with tempfile.TemporaryDirectory() as scratch:

@@ -35,7 +35,9 @@ def peers_answers(
             with Worker(contender, BENCH_VECTORS=str(VECTORS)) as worker:
                 done = worker.ask("ingest", 3600, pages=pages, store=store)
             for mode in contender.pages:
-                name = f"{contender.name}, hybrid" if mode == HYBRID else contender.name
+                name = contender.name
+                if mode == HYBRID and len(contender.pages) > 1:
+                    name = f"{name}, hybrid"
                 answers[name] = _asked(contender, store, questions, mode, ids)
                 say(f"{pages.parent.name}, {name}: {done['chunks']} chunks")
         except Failed as error:

@@ -26,12 +26,14 @@ from pathlib import Path
 import numpy as np
 
 import surefind
-from search import build, lines, table
+from corpora import texts_of
+from results import table
+from rooms import RESULTS, room_of
+from stored import build
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import FINGERPRINT
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 SUREFIND = Path(sys.executable).with_name("surefind")
 FEW = 20
 
@@ -105,8 +107,8 @@ def run_json(command: Sequence[str | Path]) -> dict[str, object]:
 def measure(options: argparse.Namespace, scratch: Path) -> dict[str, object]:
     folder = DataFolder(scratch / "data")
     folder.prepare()
-    asyncio.run(build(folder, options.chunks, FINGERPRINT))
-    texts = lines("queries.jsonl")
+    asyncio.run(build(folder, room_of(options.chunks), FINGERPRINT))
+    texts = texts_of("squad-dev-even", "queries.jsonl")
     different, repeated = scratch / "different.json", scratch / "repeated.json"
     different.write_text(json.dumps(texts))
     repeated.write_text(json.dumps(texts[:FEW]))

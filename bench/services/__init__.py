@@ -78,7 +78,7 @@ SERVICES = (
     ),
     Service(
         "txtai",
-        "txtai",
+        "txtai, hybrid",
         ("uvicorn", "txtai.api:app", "--port", "{port}", "--log-level", "warning"),
         "/batchsearch",
         "/count",
