@@ -8,6 +8,7 @@ https://qdrant.tech/documentation/guides/quantization/.
 import qdrant_edge as edge
 
 from surefind.adapters import qdrant_edge as adapter
+from surefind.adapters.qdrant_points import DENSE, LEXICAL
 from surefind.ports import DenseProbe, TermProbe
 from systems.embedded import Surefind
 
@@ -31,8 +32,8 @@ def _config(dimensions: int) -> edge.EdgeConfig:
         memory=edge.Memory.Cold,
     )
     return edge.EdgeConfig(
-        vectors={adapter.DENSE: vectors},
-        sparse_vectors={adapter.LEXICAL: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+        vectors={DENSE: vectors},
+        sparse_vectors={LEXICAL: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
         payload_memory=edge.Memory.Cached,
         max_search_threads=1,
     )
