@@ -10,6 +10,7 @@ that a second run does everything again and overwrites.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,8 @@ class Embed:
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
         rows = self.same.lists([document.content or "" for document in documents])
-        for document, row in zip(documents, rows, strict=True):
-            document.embedding = row
-        return {"documents": documents}
+        pairs = zip(documents, rows, strict=True)
+        return {"documents": [replace(document, embedding=row) for document, row in pairs]}
 
 
 class Haystack:

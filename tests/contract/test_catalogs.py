@@ -9,6 +9,7 @@ import pytest
 from catalog_building import ONE, TWO, build, manifest
 from fakes import NOW, MemoryCatalogStore, document, record
 from postgres_service import PostgresService
+from surefind.adapters import sqlite
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.postgres import PostgresCatalogStore
 from surefind.adapters.postgres_connection import Database
@@ -46,6 +47,14 @@ class CatalogContract:
             await writer.remove("docs/page.md")
             assert await writer.by_point([point]) == {}
             await writer.finish()
+
+    async def test_chunks_asked_for_again_are_the_same_and_the_missing_still_missing(
+        self, catalog: Catalog
+    ) -> None:
+        first, second, nobody = record(2).chunk.point_id, record(1).chunk.point_id, uuid4()
+        await catalog.by_point([first, nobody])
+        again = await catalog.by_point([second, nobody, first])
+        assert again == {first: record(2), second: record(1)}
 
     async def test_a_chunk_is_found_by_its_id(self, catalog: Catalog) -> None:
         assert await catalog.chunk("chunk-1") == record(1)
@@ -216,6 +225,17 @@ class TestSqlite(CatalogContract):
     @pytest.fixture
     def store(self, folder: DataFolder) -> CatalogStore:
         return SqliteCatalogStore(folder)
+
+    async def test_it_remembers_no_more_records_than_it_may(
+        self, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sqlite, "_RECORDS_KEPT", 2)
+        assert isinstance(catalog, sqlite.SqliteCatalog)
+        points = [record(number).chunk.point_id for number in range(3)]
+        for point in (*points, *points):
+            assert set(await catalog.by_point([point])) == {point}
+            assert len(catalog._records) <= 2
+        assert len(await catalog.by_point(points)) == 3
 
     async def test_only_one_may_write_and_the_other_is_told_who_does(
         self, store: CatalogStore, folder: DataFolder
