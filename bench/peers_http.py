@@ -41,7 +41,8 @@ CONNECTIONS = (1, 8, 32, 128)
 START_S = 180
 NOTES = [
     "surefind, txtai and hayhooks embed every question; Chroma's server can't, its clients do: it "
-    "is sent vectors made beforehand, so that its numbers lack what is most of the others' work.",
+    "is sent vectors made beforehand, so that its numbers lack what is most of the others' work. "
+    "Chroma in FastAPI embeds, in a service of forty lines around the library.",
     "surefind answers /retrieve in its default mode, hybrid; txtai and Haystack are hybrid too, "
     "Chroma is dense.",
     "Questions all differ: no cache of questions helps.",
@@ -51,7 +52,9 @@ Report = dict[str, Any]
 
 
 def store_of(service: Service) -> Path:
-    return RESULTS / "stores" / "http" / service.contender.lower()
+    """One for each service: no two of them share a lock."""
+    name = "".join(letter for letter in service.name.lower() if letter.isalpha())
+    return RESULTS / "stores" / "http" / name
 
 
 def prepared(service: Service, room: Room) -> Path:

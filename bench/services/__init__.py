@@ -1,7 +1,8 @@
 """Servers of the peers: how each is started, asked, and known to be ready.
 
 Chroma's server, as in https://docs.trychroma.com/docs/run-chroma/client-server, embeds nothing:
-its clients do. It is sent vectors, made beforehand. txtai's API, as in
+its clients do. It is sent vectors, made beforehand; and chroma_app.py is a service around Chroma
+that embeds. txtai's API, as in
 https://neuml.github.io/txtai/api/, and hayhooks with a PipelineWrapper, as in
 https://deepset-ai.github.io/hayhooks/concepts/pipeline-wrapper/, embed the question as surefind
 does, with the same code.
@@ -65,7 +66,7 @@ SERVICES = (
         body={"top_k": 10},
     ),
     Service(
-        "Chroma",
+        "Chroma's server, vectors",
         "Chroma",
         ("chroma", "run", "--path", "{store}", "--port", "{port}", "--host", "127.0.0.1"),
         "",
@@ -75,6 +76,15 @@ SERVICES = (
         takes_vectors=True,
         body={"n_results": 10, "include": ["documents", "distances"]},
         address_of=chroma_collection,
+    ),
+    Service(
+        "Chroma in FastAPI",
+        "Chroma",
+        ("uvicorn", "services.chroma_app:app", "--port", "{port}", "--log-level", "warning"),
+        "/query",
+        "/ready",
+        body={"top_k": 10},
+        settings={"BENCH_STORE": "{store}"},
     ),
     Service(
         "txtai",
