@@ -16,7 +16,6 @@ import asyncio
 import hashlib
 import json
 import math
-import os
 import random
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from corpora import folder_of, lines_of
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import locate
@@ -54,7 +54,6 @@ from surefind.text.documents import read_document
 from surefind.text.markdown import Outline
 from surefind.text.sites import ReaderSite
 
-DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
 DEPTH = 10
 BUDGET_CHARS = 4000
 Span = tuple[str, int, int]
@@ -77,9 +76,9 @@ class Corpus:
 
 
 def articles(questions: int, chance: random.Random) -> Corpus:
-    folder = DATA / "squad-dev-even"
+    name = "squad-dev-even"
     by_title: dict[str, list[dict[str, str]]] = {}
-    for line in _lines(folder / "corpus.jsonl"):
+    for line in lines_of(name, "corpus.jsonl"):
         text = clean(line["text"].encode()).strip()
         by_title.setdefault(line["title"], []).append({**line, "text": text})
     pages, spans = [], {}
@@ -91,22 +90,22 @@ def articles(questions: int, chance: random.Random) -> Corpus:
             start = page[0].text.index(paragraph["text"])
             end = start + len(paragraph["text"])
             spans[paragraph["_id"]] = (page[0].source_path, start, end)
-    texts = {line["_id"]: line["text"].strip() for line in _lines(folder / "queries.jsonl")}
-    judged = _judgements(folder / "qrels.tsv")
+    texts = {line["_id"]: line["text"].strip() for line in lines_of(name, "queries.jsonl")}
+    judged = _judgements(folder_of(name) / "qrels.tsv")
     chosen = chance.sample(sorted(judged), min(questions, len(judged)))
     needs = [Need(texts[q], {spans[d]: g for d, g in judged[q].items()}) for q in chosen]
     return Corpus("articles", pages, needs)
 
 
 def cranfield(questions: int, chance: random.Random) -> Corpus:
-    folder = DATA / "cranfield"
+    name = "cranfield"
     pages, spans = [], {}
-    for line in _lines(folder / "corpus.jsonl"):
+    for line in lines_of(name, "corpus.jsonl"):
         page = _page(f"{line['_id']}.md", f"# {line['title']}\n\n{line['text']}\n")
         pages.append(page)
         spans[line["_id"]] = (page[0].source_path, 0, len(page[0].text))
-    texts = {line["_id"]: line["text"].strip() for line in _lines(folder / "queries.jsonl")}
-    judged = _judgements(folder / "qrels.tsv")
+    texts = {line["_id"]: line["text"].strip() for line in lines_of(name, "queries.jsonl")}
+    judged = _judgements(folder_of(name) / "qrels.tsv")
     chosen = chance.sample(sorted(judged), min(questions, len(judged)))
     needs = [Need(texts[q], {spans[d]: g for d, g in judged[q].items()}) for q in chosen]
     return Corpus("cranfield", pages, needs)
@@ -269,13 +268,6 @@ def _judgements(path: Path) -> dict[str, dict[str, float]]:
         query, document, grade = row.split("\t")
         judged.setdefault(query, {})[document] = float(grade)
     return judged
-
-
-def _lines(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        sys.exit(f"{path} is missing: set SUREFIND_DATA to the folder that holds it")
-    with path.open() as stream:
-        return [json.loads(line) for line in stream]
 
 
 def table(rows: list[dict[str, object]]) -> str:

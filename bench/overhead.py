@@ -21,6 +21,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
+from corpora import lines_of, texts_of
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.filesystem import sources_of
 from surefind.adapters.layout import DataFolder
@@ -42,7 +43,7 @@ from surefind.services.reading import Readers
 from surefind.services.search import Searcher
 from surefind.settings import load
 
-DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data"))
+SET = "squad-dev-even"
 
 
 class Bench:
@@ -50,8 +51,8 @@ class Bench:
         self.rounds = rounds
         self.pages = pages
         self.model = locate(None, load().cache_dir, print)
-        self.corpus = _lines("corpus.jsonl")
-        self.queries = [line["text"].strip() for line in _lines("queries.jsonl")]
+        self.corpus = lines_of(SET, "corpus.jsonl")
+        self.queries = texts_of(SET, "queries.jsonl")
         self.rows: list[dict[str, object]] = []
 
     async def run(self) -> None:
@@ -222,14 +223,6 @@ def _timed(command: list[str]) -> float:
     began = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     return time.perf_counter() - began
-
-
-def _lines(name: str) -> list[dict[str, str]]:
-    path = DATA / "squad-dev-even" / name
-    if not path.exists():
-        sys.exit(f"{path} is missing: set SUREFIND_DATA to the folder that holds squad-dev-even/")
-    with path.open() as stream:
-        return [json.loads(line) for line in stream]
 
 
 def main() -> None:
