@@ -54,7 +54,7 @@ Report = dict[str, Any]
 def store_of(service: Service) -> Path:
     """One for each service: no two of them share a lock."""
     name = "".join(letter for letter in service.name.lower() if letter.isalpha())
-    return RESULTS / "stores" / "http" / name
+    return RESULTS / "stores" / str(os.getpid()) / name
 
 
 def prepared(service: Service, room: Room) -> Path:

@@ -7,6 +7,7 @@ at once. Ratios are to surefind in the same round.
 """
 
 import argparse
+import os
 import shutil
 import statistics
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from rooms import RESULTS, room_of
 from systems import CONTENDERS, DENSE, HYBRID, OURS, Contender
 from workers import Failed, Worker, installed, machine, versions
 
-STORES = RESULTS / "stores"
+STORES = RESULTS / "stores" / str(os.getpid())  # no run touches what another one builds
 CALLERS = (1, 16)
 DATA = (
     "Chunks of three sentences of squad-dev-even with 384 numbers each, scattered around a "
@@ -115,7 +116,7 @@ def rows_of(standings: Sequence[Standing], mode: str) -> list[Row]:
     ours = next(one for one in standings if one.contender.name == OURS)
     rows: list[Row] = []
     for one in standings:
-        if (mode, CALLERS[-1]) not in one.rounds:
+        if any((mode, callers) not in one.rounds for callers in CALLERS):
             continue
         alone, many = (one.rounds[mode, callers] for callers in CALLERS)
         row: Row = {
@@ -196,6 +197,8 @@ def run(options: argparse.Namespace) -> Result:
             try:
                 standings.append(construct(contender, room, size, options.patience))
             except Failed as error:
+                if contender.name == OURS:
+                    raise  # without it, there is nothing to compare with
                 result.notes.append(f"{contender.name} could not be built at {size:,}: {error}.")
                 say(result.notes[-1])
         for name, why in measure(standings, room, rounds, seconds).items():
@@ -207,7 +210,7 @@ def run(options: argparse.Namespace) -> Result:
             result.charts += [chart(standings, mode, callers) for callers in CALLERS]
         result.measured += [kept(one) for one in standings]
         result.write(RESULTS)
-        shutil.rmtree(STORES / str(size), ignore_errors=True)
+        shutil.rmtree(STORES, ignore_errors=True)
     return result
 
 
