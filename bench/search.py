@@ -25,6 +25,7 @@ from workers import Failed, Worker, installed, machine, versions
 
 STORES = RESULTS / "stores" / str(os.getpid())  # no run touches what another one builds
 CALLERS = (1, 16)
+SEARCHING = {"OMP_NUM_THREADS": "1"}
 DATA = (
     "Chunks of three sentences of squad-dev-even with 384 numbers each, scattered around a "
     "thousand centres; 500 of its questions with vectors around the same centres; the ten best "
@@ -41,6 +42,8 @@ NOTES = [
     "Callers are threads; for surefind they are tasks of one event loop, which is its own face. "
     "Its engine does not let go of the interpreter, so that sixteen callers in one process are "
     "served by one core.",
+    "OpenMP, which FAISS and txtai compute with, has one thread a search: with two on two cores, a "
+    "flat scan waits for cores that others hold, ten times as long as it works. Builds have all.",
     "Memory is what the process holds after the searches, less what it held before it opened the "
     "store; mapped files count where they were read.",
     "Processor ms is what one answer costs in processor time of all threads: the measure that "
@@ -83,7 +86,7 @@ def measure(
     with ExitStack() as stack:
         workers: list[tuple[Standing, Worker, float]] = []
         for standing in standings:
-            worker = stack.enter_context(Worker(standing.contender))
+            worker = stack.enter_context(Worker(standing.contender, **SEARCHING))
             try:
                 store = store_of(standing.contender, standing.size)
                 opened = worker.ask("open", room=room.folder, store=store)
