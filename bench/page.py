@@ -41,7 +41,8 @@ LIMITS = """\
 The embedded engine answers all callers of a process with one core, is read on one machine, and a
 rebuild of its index needs room on the disk for two generations. Where one process can't answer all
 who ask, where the index no longer fits into memory, or where building it takes longer than you can
-wait, the embedded engine is no longer the right choice: use a Qdrant server.
+wait, the embedded engine is no longer the right choice: use
+[a Qdrant server](qdrant.md).
 """
 
 
@@ -104,7 +105,7 @@ def http(result: Result) -> list[str]:
     ahead = []
     for connections in dict.fromkeys(row["connections"] for row in rows):
         those = [row for row in rows if row["connections"] == connections]
-        ahead.append(f"- {connections} connections: {wins(those, '× surefind', 'server')}")
+        ahead.append(f"- connections, {connections}: {wins(those, '× surefind', 'server')}")
     return [
         "## How fast is the server beside other servers?",
         f"{result.data} `make bench-http` measures it.",

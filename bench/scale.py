@@ -22,8 +22,7 @@ from workers import Failed, Worker, machine, versions
 VARIANTS = (BY_NAME[OURS], QUANTIZED)
 NOTES = [
     "Built in: writing all chunks to catalog and index and making the index fit to be searched, "
-    "without reading, chunking and embedding. With the local embedder and two cores, embedding "
-    "takes about 10 ms a chunk on top.",
+    "without reading, chunking and embedding, which take longer: see the bench of ingest.",
     "Memory is what the process holds after the searches, less what it held before it opened the "
     "store. Mapped files count where they were read; the system takes them back at need.",
     "Quantized: vectors of 8 bits in memory, whole ones on disk; the best twice as many are scored "
