@@ -67,10 +67,10 @@ async def test_a_bug_is_a_500_without_internals_and_is_logged(
 async def test_a_catalog_that_fails_while_serving_is_degraded(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(_catalog: object) -> int:
+    async def fail(_catalog: object, _chunk_id: str) -> None:
         raise StoreError("the catalog is away")
 
-    monkeypatch.setattr("surefind.adapters.sqlite.SqliteCatalog.count", fail)
+    monkeypatch.setattr("surefind.adapters.sqlite.SqliteCatalog.chunk", fail)
     async with client_of(application) as client:
         answer = await client.get("/health")
     assert answer.status_code == 503

@@ -101,13 +101,15 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def _without_comments(text: str) -> str:
-    """By `find`: a pattern would look for the end of each that is never closed."""
+    """By `find`, and no longer than there is an end: half a page of beginnings is no hindrance."""
     opening, closing = _COMMENT
     kept, position = [], 0
     while (start := text.find(opening, position)) >= 0:
         end = text.find(closing, start)
-        if end < 0 or _looks_like_id(text[start : end + len(closing)]):
-            end = start  # kept: it names a heading, or is no comment at all
+        if end < 0:
+            break
+        if _looks_like_id(text[start : end + len(closing)]):
+            end = start  # kept: it names a heading
             kept.append(text[position : end + len(opening)])
             position = end + len(opening)
             continue
