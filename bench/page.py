@@ -4,6 +4,7 @@ Numbers and the sentences about who wins are taken from the results; what a read
 them is said here. A table that was not measured is not on the page.
 """
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,10 +33,10 @@ CONCLUSIONS = """\
   model takes several milliseconds, more than most of these searches.
 - The vectors of the speed tables are made up, scattered around a thousand centres. The recall of an
   approximate index on them is not its recall on yours.
-- Quality was measured on two English sets of short documents with one embedder. Your documents are
-  the ones that count: [validate](commands/validate.md) measures them.
-- Every peer was set up as its own documentation says; `bench/systems` names the pages. A peer that
-  is tuned for a task will do better at it, and so will surefind.
+- What counts are your documents: [validate](commands/validate.md) measures them.
+- Peers have their defaults, and what their documentation says where `bench/systems` cites it; where
+  a setting is ours, it says so. A peer that is tuned for a task will do better at it, and so will
+  surefind.
 """
 LIMITS = """\
 The embedded engine answers all callers of a process with one core, is read on one machine, and a
@@ -167,7 +168,7 @@ def origin(results: Sequence[Result]) -> list[str]:
     lines = [
         f"- {result.title}: {result.made_at}, "
         + ", ".join(f"{name} {value}" for name, value in result.settings.items())
-        + f", load average {float(str(result.machine['load_average'])):.1f} when it began"
+        + f", load average {float(str(result.machine['load_average'])):.1f} when it began (other work went on)"
         for result in results
     ]
     listed = ", ".join(f"{name} {value}" for name, value in sorted(versions.items()))
@@ -193,10 +194,14 @@ def main() -> None:
     found = [(result, SECTIONS[name]) for name in SECTIONS if (result := read(RESULTS, name))]
     if not found:
         sys.exit("there are no results yet: run make bench-search or another of them first")
+    shutil.rmtree(PLOTS, ignore_errors=True)
     parts = [INTRODUCTION.strip(), CONCLUSIONS.strip()]
     for result, section in found:
         parts += section(result)
     parts += origin([result for result, _ in found])
+    missing = [name for name in SECTIONS if name not in {result.name for result, _ in found}]
+    if missing:
+        print(f"not measured here, and so not on the page: {', '.join(missing)}", file=sys.stderr)
     PAGE.write_text("\n\n".join(part for part in parts if part) + "\n")
     print(f"{PAGE} is written, of {', '.join(result.name for result, _ in found)}")
 

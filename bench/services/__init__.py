@@ -1,11 +1,9 @@
 """Servers of the peers: how each is started, asked, and known to be ready.
 
-Chroma's server, as in https://docs.trychroma.com/docs/run-chroma/client-server, embeds nothing:
-its clients do. It is sent vectors, made beforehand; and chroma_app.py is a service around Chroma
-that embeds. txtai's API, as in
-https://neuml.github.io/txtai/api/, and hayhooks with a PipelineWrapper, as in
-https://deepset-ai.github.io/hayhooks/concepts/pipeline-wrapper/, embed the question as surefind
-does, with the same code.
+Chroma's server (`chroma run`) embeds nothing: its clients do. It is sent vectors, made beforehand;
+and chroma_app.py is a service around Chroma that embeds. txtai's API, as in
+https://neuml.github.io/txtai/api/, and hayhooks (https://haystack.deepset.ai/docs/hayhooks) with a
+PipelineWrapper embed the question as surefind does, with the same code.
 """
 
 import json

@@ -2,9 +2,9 @@
 
 PersistentClient and the default index settings, which
 https://docs.trychroma.com/docs/collections/configure says suit most uses, but for the space, which
-is cosine as for everybody. Pages are added with `upsert`, as
-https://docs.trychroma.com/docs/collections/update-data does: Chroma has no chunker and does not
-look whether a text has changed.
+is cosine as for everybody. Ranking by terms is set up in its cloud alone:
+https://docs.trychroma.com/cloud/schema/sparse-vector-search. Pages are added with `upsert`: Chroma
+has no chunker and does not look whether a text has changed.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Qdrant Edge itself, as its documentation's quickstart sets it up.
 
-https://qdrant.tech/documentation/edge/edge-quickstart/ (create, upsert, optimize, query) and
-https://qdrant.tech/documentation/edge/edge-api/reading-data/ (prefetches joined by RRF). The text
+https://qdrant.tech/documentation/edge/edge-quickstart/ (create, upsert, optimize, query). Hybrid
+is two prefetches joined by RRF, with the k of the example in the package's own docstring. The text
 is the payload, and comes back with every hit.
 """
 
@@ -15,7 +15,7 @@ from systems import DENSE
 
 _BATCH = 500
 _LEG = 100  # candidates of each leg, as many as surefind takes
-_RRF_K = 2  # the engine's own default
+_RRF_K = 2  # of the example beside `Fusion.Rrf`
 
 
 class QdrantEdge:

@@ -1,12 +1,10 @@
 """Haystack with its in-memory store, and with Qdrant's local mode.
 
 Retrievers over InMemoryDocumentStore, hybrid by DocumentJoiner with reciprocal rank fusion, as in
-https://docs.haystack.deepset.ai/docs/documentjoiner and
-https://haystack.deepset.ai/tutorials/33_hybrid_retrieval; Qdrant as in
-https://docs.haystack.deepset.ai/docs/qdrant-document-store. Pages go through MarkdownToDocument,
-DocumentSplitter (its default of 200 words), the embedder and DocumentWriter, as in
-https://docs.haystack.deepset.ai/docs/documentsplitter; nothing asks whether a text has changed, so
-that a second run does everything again and overwrites.
+https://docs.haystack.deepset.ai/docs/documentjoiner. Pages go through MarkdownToDocument,
+DocumentSplitter (its default of 200 words), the embedder and DocumentWriter, by the source of the
+installed package; nothing asks whether a text has changed, so that a second run does everything
+again and overwrites.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,9 @@
 """LanceDB in this process.
 
-Without a vector index, since https://docs.lancedb.com/indexing/vector-index (versioned as
-oss/v0-41-0) calls one unnecessary for about 100,000 rows or fewer; and once with IVF_HNSW_SQ, so
-that nobody has to guess. Hybrid is a full-text index and the default reranker, RRF, as in
-https://docs.lancedb.com/search/hybrid-search. Pages come with `merge_insert`, as in
-https://docs.lancedb.com/tables/update: LanceDB has no chunker and embeds what it is given.
+Without a vector index, since https://docs.lancedb.com/oss/v0-41-0/indexing/vector-index calls one
+usually unnecessary for about 100,000 rows or fewer; and once with IVF_HNSW_SQ, so that nobody has
+to guess. Hybrid is a full-text index and RRF, its default: https://docs.lancedb.com/reranking.
+Pages come with `merge_insert`: LanceDB has no chunker and embeds what it is given.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,13 +1,11 @@
 """LlamaIndex with its default store, and with Qdrant's local mode.
 
-A VectorStoreIndex persisted by its storage context, as in
-https://developers.llamaindex.ai/python/framework/module_guides/storing/save_load/; hybrid by
-QueryFusionRetriever over it and BM25Retriever, as in
+A VectorStoreIndex persisted by its storage context; hybrid by QueryFusionRetriever over it and
+BM25Retriever, as in
 https://developers.llamaindex.ai/python/framework/integrations/retrievers/reciprocal_rerank_fusion/
 (without generated questions: there is no LLM). Pages are read by SimpleDirectoryReader and cut by
 the default SentenceSplitter; a second run is `refresh_ref_docs`, or with Qdrant an
-IngestionPipeline with a docstore, as in
-https://developers.llamaindex.ai/python/framework/module_guides/loading/ingestion_pipeline/.
+IngestionPipeline with a docstore, both by the source of the installed package.
 """
 
 from collections.abc import Sequence

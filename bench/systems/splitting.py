@@ -1,7 +1,7 @@
 """Chunks for the stores that have no chunker of their own.
 
-LangChain's RecursiveCharacterTextSplitter with 1,000 characters and an overlap of 200, as its own
-tutorial has it (https://docs.langchain.com/oss/python/langchain/rag) and most of theirs.
+LangChain's RecursiveCharacterTextSplitter with 1,000 characters and an overlap of 200: a common
+choice, and ours; no documentation of theirs asks for it.
 """
 
 from dataclasses import dataclass

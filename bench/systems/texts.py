@@ -4,7 +4,7 @@ The defaults (Faiss, which chooses its own index by size) with content stored, s
 their text; for hybrid, an index with `hybrid=True`, which fuses BM25 and vectors half and half:
 https://neuml.github.io/txtai/embeddings/configuration/general/ and
 https://neuml.github.io/txtai/embeddings/indexing/. Vectors come from a function
-(`method="external"`), as https://neuml.github.io/txtai/embeddings/configuration/vectors/ allows.
+(`method="external"`), by what its source takes.
 Pages come with `upsert`; chunks are cut outside of it, and nothing asks whether a text has changed.
 
 Threads that search one index at once crash the process (its threads share a connection to SQLite),
