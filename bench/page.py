@@ -168,7 +168,7 @@ def origin(results: Sequence[Result]) -> list[str]:
     lines = [
         f"- {result.title}: {result.made_at}, "
         + ", ".join(f"{name} {value}" for name, value in result.settings.items())
-        + f", load average {float(str(result.machine['load_average'])):.1f} when it began (other work went on)"
+        + f", load average {float(str(result.machine['load_average'])):.1f} at its start"
         for result in results
     ]
     listed = ", ".join(f"{name} {value}" for name, value in sorted(versions.items()))
