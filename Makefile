@@ -51,9 +51,9 @@ lint: $(VENV)/dev  ## Lint, formatting and architecture
 types: $(VENV)/dev  ## Type-check everything, strictly
 	@$(BIN)/mypy
 
-coverage:  ## Branch coverage of the last test run: the core 99 %, all 95 %
+coverage:  ## Branch coverage of the last test run: the core 98 %, all 95 %
 	@$(BIN)/coverage report --fail-under=95
-	@$(BIN)/coverage report --fail-under=99 --include='src/surefind/errors.py,src/surefind/model/*,src/surefind/text/*,src/surefind/evaluation/*,src/surefind/services/*,src/surefind/contracts/*'
+	@$(BIN)/coverage report --fail-under=98 --include='src/surefind/errors.py,src/surefind/model/*,src/surefind/text/*,src/surefind/evaluation/*,src/surefind/services/*,src/surefind/contracts/*'
 
 corpora: $(VENV)/dev model  ## Tests on the real corpora (SUREFIND_DATA, default ../shared/data)
 	@$(BIN)/pytest -n auto --dist loadfile tests/corpora
