@@ -237,6 +237,7 @@ async def test_a_write_begins_on_a_living_connection(line: Line, opened: Opener)
     await store.current("docs")
     line.cut()
     await store.point_to(ONE)
+    assert await store.current("docs") == 1
 
 
 # --- reached, but not to be written -----------------------------------------------------------

@@ -391,5 +391,5 @@ async def test_a_key_that_can_not_be_sent_is_refused(heard: Heard) -> None:
 async def test_white_space_around_a_key_is_no_part_of_it(service: Service, heard: Heard) -> None:
     for open_ in (cohere, openai):
         embedder = await open_(service, heard, f" {KEY}\n")
-        await embedder.embed_query("tea")
+        assert (await embedder.embed_query("tea")).any()
         await embedder.close()

@@ -25,11 +25,8 @@ PAGES = {
 }
 
 
-def test_of(test_id: str, question: str, *expected: Expectation, **more: object) -> GoldenTest:
+def golden(test_id: str, question: str, *expected: Expectation, **more: object) -> GoldenTest:
     return GoldenTest(test_id, question, expected=expected, **more)  # type: ignore[arg-type]
-
-
-test_of.__test__ = False  # type: ignore[attr-defined]
 
 
 def problems(*tests: GoldenTest, top_k: int = 5, **known: object) -> list[tuple[str, str]]:
@@ -39,44 +36,44 @@ def problems(*tests: GoldenTest, top_k: int = 5, **known: object) -> list[tuple[
 
 
 def test_good_tests_have_no_findings() -> None:
-    assert problems(test_of("x", "What is a?", A), test_of("y", "And where is b?", B)) == []
+    assert problems(golden("x", "What is a?", A), golden("y", "And where is b?", B)) == []
 
 
 def test_the_same_question_twice_is_a_duplicate_or_a_contradiction() -> None:
-    first = test_of("x", "What is a?", A)
-    assert problems(first, test_of("y", "what  is A", A)) == [("y", "duplicate")]
-    assert problems(first, test_of("y", "What is a?", B)) == [("y", "contradictory")]
+    first = golden("x", "What is a?", A)
+    assert problems(first, golden("y", "what  is A", A)) == [("y", "duplicate")]
+    assert problems(first, golden("y", "What is a?", B)) == [("y", "contradictory")]
     negative = GoldenTest("y", "what is a", TestKind.NEGATIVE)
     assert problems(first, negative) == [("y", "contradictory")]
     assert problems(negative, first) == [("x", "contradictory")]
-    elsewhere = test_of("y", "What is a?", B, where=("version=2",))
+    elsewhere = golden("y", "What is a?", B, where=("version=2",))
     assert problems(first, elsewhere) == []
 
 
 def test_nearly_the_same_question_wants_a_look() -> None:
-    one = test_of("x", "How do I install the teapot on a stable table?", A)
-    other = test_of("y", "How do I install the teapot on the stable table?", A)
+    one = golden("x", "How do I install the teapot on a stable table?", A)
+    other = golden("y", "How do I install the teapot on the stable table?", A)
     [found] = lint(GoldenSet("g", (one, other)), Known({A: frozenset("a")}, 5, {}, {}))
     assert (found.problem, found.severity) == (Problem.NEAR_DUPLICATE, Severity.WARNING)
     assert found.other == "x"
-    assert problems(test_of("x", "What is E42?", A), test_of("y", "What is E43?", B)) == []
+    assert problems(golden("x", "What is E42?", A), golden("y", "What is E43?", B)) == []
 
 
 def test_what_is_gone_is_stale_and_ids_of_another_generation_say_which() -> None:
-    gone = test_of("x", "What?", ByChunk("old"), ByText("words"))
+    gone = golden("x", "What?", ByChunk("old"), ByText("words"))
     assert problems(gone) == [("x", "stale"), ("x", "stale")]
     assert problems(gone, older={"old": 3}) == [("x", "other_generation"), ("x", "stale")]
 
 
 def test_what_can_never_pass_is_told() -> None:
-    assert problems(test_of("x", "What?")) == [("x", "empty")]
-    both = test_of("x", "What?", A, B)
+    assert problems(golden("x", "What?")) == [("x", "empty")]
+    both = golden("x", "What?", A, B)
     assert problems(both, top_k=1) == [("x", "unreachable")]
-    half = test_of("x", "What?", A, B, criteria=SuccessCriteria(0.5))
+    half = golden("x", "What?", A, B, criteria=SuccessCriteria(0.5))
     assert problems(half, top_k=1) == []
-    assert problems(test_of("x", "What?", A), refused={"x": "no"}) == [("x", "unanswerable")]
+    assert problems(golden("x", "What?", A), refused={"x": "no"}) == [("x", "unanswerable")]
     page = BySource("a.md")
-    repeated = problems(test_of("x", "What?", A, page), meaning={A: {"a"}, page: {"a"}})
+    repeated = problems(golden("x", "What?", A, page), meaning={A: {"a"}, page: {"a"}})
     assert repeated == [("x", "repeated")]
 
 
@@ -85,7 +82,7 @@ WORDS = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=8)
 
 @given(st.lists(WORDS, max_size=25))
 def test_near_questions_are_found_without_looking_at_every_pair(asked: list[list[str]]) -> None:
-    tests = [test_of(str(n), " ".join(words)) for n, words in enumerate(asked)]
+    tests = [golden(str(n), " ".join(words)) for n, words in enumerate(asked)]
     found = {(one.test_id, other.test_id) for one, other, _ in _near(tests)}
     expected = {
         (str(one), str(other))
@@ -96,7 +93,7 @@ def test_near_questions_are_found_without_looking_at_every_pair(asked: list[list
 
 
 def test_findings_are_shown_by_line_and_as_json() -> None:
-    tests = (test_of("x", "What?", A, line=3), test_of("y", "What?", line=7))
+    tests = (golden("x", "What?", A, line=3), golden("y", "What?", line=7))
     findings = lint(GoldenSet("g", tests), Known({A: frozenset("a")}, 5, {}, {}))
     assert lint_text("g.yaml", 2, findings).splitlines() == [
         "g.yaml:7: error: contradictory: y: it asks what x asks, and expects something else",
@@ -168,11 +165,11 @@ async def test_a_set_is_held_against_the_collection_and_its_past(home: Installat
         [gone] = [record.chunk.id async for record in old.chunks()]
         await old.close()
         tests = (
-            test_of("gone", "What went?", ByChunk(gone)),
-            test_of("never", "What never was?", ByChunk("never")),
-            test_of("long", "x" * 3000, ByAddress("https://x.org/cats", "Food")),
-            test_of("where", "Which one is it?", ByText("eat fish"), where=("nonsense",)),
-            test_of("fine", "What do cats eat?", ByAddress("https://x.org/cats", "Food")),
+            golden("gone", "What went?", ByChunk(gone)),
+            golden("never", "What never was?", ByChunk("never")),
+            golden("long", "x" * 3000, ByAddress("https://x.org/cats", "Food")),
+            golden("where", "Which one is it?", ByText("eat fish"), where=("nonsense",)),
+            golden("fine", "What do cats eat?", ByAddress("https://x.org/cats", "Food")),
         )
         found = await lint_set(GoldenSet("g", tests), generation, home.catalogs)
     assert [(one.test_id, one.problem.value) for one in found] == [
