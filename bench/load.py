@@ -38,7 +38,7 @@ class Tally:
 
 
 def requests(options: argparse.Namespace) -> Iterator[bytes]:
-    """Without end: the questions of the file, over and over."""
+    """Without end: the questions of the file, over and over, from the one that is named."""
     body = json.loads(options.body)
     host, path = options.address, options.path
     made = []
@@ -49,7 +49,8 @@ def requests(options: argparse.Namespace) -> Iterator[bytes]:
             f"Content-Length: {len(content)}\r\n\r\n"
         )
         made.append(head.encode() + content)
-    return itertools.cycle(made)
+    first = options.first % len(made)
+    return itertools.cycle(made[first:] + made[:first])
 
 
 async def answer(reader: asyncio.StreamReader) -> int:
@@ -107,6 +108,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="the key takes a list of questions")
     parser.add_argument("--body", default="{}", help="the rest of the body, as JSON")
     parser.add_argument("--questions", type=Path, required=True, help="a JSON list of texts")
+    parser.add_argument("--first", type=int, default=0, help="the question to begin with")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10)
     options = parser.parse_args()

@@ -114,13 +114,16 @@ def _wait(process: subprocess.Popen[bytes], address: str) -> None:
     raise Failed(f"its server was not ready after {START_S} s")
 
 
-def generate(service: Service, store: Path, port: int, connections: int, seconds: float) -> Report:
+def generate(
+    service: Service, store: Path, port: int, connections: int, seconds: float, first: int = 0
+) -> Report:
+    """`first` is the question to begin with: those before it may be remembered."""
     questions = RESULTS / ("vectors.json" if service.takes_vectors else "questions.json")
     command = [
         *(sys.executable, str(HERE / "load.py"), "--address", f"127.0.0.1:{port}"),
         *("--path", service.path or service.address_of(store), "--field", service.key),
         *("--body", json.dumps(service.body), "--questions", str(questions)),
-        *("--connections", str(connections), "--seconds", str(seconds)),
+        *("--connections", str(connections), "--seconds", str(seconds), "--first", str(first)),
         *(("--list",) if service.takes_list else ()),
     ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -173,10 +176,11 @@ def measure(services: Sequence[Service], options: argparse.Namespace, result: Re
             store = stores[service.name]
             try:
                 with serving(service, store, options.port) as process:
-                    generate(service, store, options.port, 4, 1.0)  # warms up
+                    asked = generate(service, store, options.port, 4, 1.0)["answered"] + 4  # warms
                     for connections in CONNECTIONS:
                         seconds = options.seconds
-                        report = generate(service, store, options.port, connections, seconds)
+                        report = generate(service, store, options.port, connections, seconds, asked)
+                        asked += report["answered"] + connections
                         rounds.setdefault((service.name, connections), []).append(report)
                         rate = f"{report['rate']:.0f} answers/s with {connections}"
                         say(f"round {number + 1}, {service.name}: {rate}")
@@ -215,7 +219,7 @@ def main() -> None:
     here, away = installed([BY_NAME[service.contender] for service in services])
     services = [service for service in services if BY_NAME[service.contender] in here]
     RESULTS.mkdir(exist_ok=True)
-    ask(500 if options.quick else 5000)
+    ask(2000 if options.quick else 5665)
     result = Result(
         "peers-http",
         "HTTP, beside other servers",

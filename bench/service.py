@@ -2,9 +2,10 @@
 
 10,000 chunks, the local embedder, hybrid search for five passages. The library answers 32 callers
 in a process of its own; the server answers 32 connections of a load generator in another process,
-with questions that all differ, and with twenty questions over and over, whose embeddings it
-remembers. They take turns, several rounds; then a minute at saturation, and its memory before and
-after. How long the server takes from its start to its first answer is measured as well.
+with questions that all differ (each round begins where the last one ended: what comes again was
+forgotten), and with twenty questions over and over, whose answers it remembers. They take turns,
+several rounds; then a minute at saturation, and its memory before and after. How long the server
+takes from its start to its first answer is measured as well.
 """
 
 import argparse
@@ -115,13 +116,20 @@ def measure(options: argparse.Namespace, scratch: Path) -> dict[str, object]:
     script: list[str | Path] = [sys.executable, HERE / "service.py", "--as-library", folder.root]
     address = f"127.0.0.1:{options.port}"
 
+    asked = 0
+
     def load(questions: Path, seconds: float) -> dict[str, object]:
-        return run_json(
+        nonlocal asked
+        report = run_json(
             [
                 *(sys.executable, HERE / "load.py", "--address", address, "--questions", questions),
                 *("--connections", str(options.connections), "--seconds", str(seconds)),
+                *("--first", str(asked)),
             ]
         )
+        if questions is different:
+            asked += int(str(report["answered"])) + options.connections
+        return report
 
     kinds: dict[str, Callable[[], dict[str, object]]] = {
         "library, different questions": lambda: run_json(

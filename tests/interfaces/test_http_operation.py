@@ -98,7 +98,8 @@ async def test_metrics_count_what_happened(application: Application) -> None:
     assert buckets == sorted(buckets)
     assert numbers[f'{seconds}_sum{{route="/search"}}'] > 0
     assert numbers["surefind_searches_total"] == 3
-    assert numbers["surefind_query_cache_hits_total"] == 1
+    assert numbers["surefind_searches_remembered_total"] == 1
+    assert numbers["surefind_query_cache_hits_total"] == 0
     assert numbers["surefind_query_cache_misses_total"] == 2
     assert numbers["surefind_searches_running"] == numbers["surefind_searches_queued"] == 0
     assert numbers['surefind_generation{collection="docs"}'] == 1

@@ -119,10 +119,10 @@ def test_the_line_of_a_search_tells_its_stages_and_not_what_was_asked(
     line = line_of(process, answer.headers["x-request-id"])
     assert set(line) == {
         "time", "level", "message", "request_id", "method", "route", "status", "ms", "client",
-        "searches", "stages_ms", "hits", "top_score",
+        "searches", "remembered", "stages_ms", "hits", "top_score",
     }  # fmt: skip
     assert (line["method"], line["route"], line["status"]) == ("POST", "/search", 200)
-    assert (line["searches"], line["hits"]) == (1, 5)
+    assert (line["searches"], line["remembered"], line["hits"]) == (1, 0, 5)
     assert set(line["stages_ms"]) == {"embedded", "searched", "filtered", "formatted"}
     assert line["top_score"] == pytest.approx(answer.json()["results"][0]["score"], abs=1e-6)
     assert line["ms"] >= sum(line["stages_ms"].values()) > 0

@@ -127,6 +127,7 @@ class Parts:
     async def searcher(self) -> Searcher:
         """With the local model, it is loaded for the first question that has to be embedded."""
         from surefind.adapters.model_files import FINGERPRINT
+        from surefind.services.answers import Answers
         from surefind.services.embedding import LazyEmbedder
         from surefind.services.search import Searcher
 
@@ -137,8 +138,10 @@ class Parts:
                 self.observers.append(write_spans)
             local = self.settings.embedder == "local"
             embedder = LazyEmbedder(FINGERPRINT, self.embedder) if local else await self.embedder()
+            # Others write into a table of documents whenever they like.
+            answers = None if self.settings.documents_table else Answers()
             self._searcher = Searcher(
-                self.readers, embedder, self.terms, self.reranker, self._observe
+                self.readers, embedder, self.terms, self.reranker, self._observe, answers
             )
         return self._searcher
 

@@ -55,7 +55,7 @@ class Validating(Parts):
         from surefind.services.validate import Validator
 
         if generation is None:
-            readers, searcher = self.readers, await self.searcher()
+            readers, searcher = self.readers, (await self.searcher()).afresh
         else:
             manifest = await self.generations.one(generation)
             readers = Readers(self.index, self.catalogs, pinned=manifest)

@@ -48,6 +48,7 @@ def search_json(result: SearchResult) -> Json:
         "best_similarity": _rounded(result.best_similarity),
         "confidence": _confidence(result.confidence),
         "notes": list(result.notes),
+        "remembered": result.remembered,
         "hits": [hit_json(hit) for hit in result.hits],
         "over_budget": [
             {"chunk_id": hit.record.chunk.id, "rank": hit.rank, "tokens": hit.tokens}

@@ -221,6 +221,7 @@ class SearchResult:
     `best_similarity` is told even when the threshold left nothing. `over_budget` are passages that
     `max_tokens` had no room for. `confidence` is None where nothing was embedded, and where the
     generation was never calibrated. `notes` are for whoever asked: what was done in another way.
+    `remembered` is an answer that was found for the same question before.
     """
 
     query: Query
@@ -233,3 +234,4 @@ class SearchResult:
     confidence: Confidence | None = None
     over_budget: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
+    remembered: bool = False

@@ -23,6 +23,7 @@ from surefind.model import (
     Timings,
 )
 from surefind.ports import Matrix, QueryEmbedder, Reranker, Vector
+from surefind.services.answers import Answers
 from surefind.services.candidates import Place, Question, find
 from surefind.services.confidence import judge
 from surefind.services.expansion import context_of, within_budget
@@ -88,7 +89,10 @@ def _check_share(name: str, value: object) -> None:
 
 
 class Searcher:
-    """Finds passages. It holds no state of a search, so any number may run at once."""
+    """Finds passages. It holds no state of a search, so any number may run at once.
+
+    With `answers`, it remembers what it has found.
+    """
 
     def __init__(
         self,
@@ -97,8 +101,10 @@ class Searcher:
         terms: TermReader,
         reranker: Reranker | None = None,
         observe: Callable[[SearchResult], None] = lambda _result: None,
+        answers: Answers | None = None,
     ) -> None:
         self._readers = readers
+        self._answers = answers
         self._observe = observe
         self._embedder = embedder
         self._terms = terms
@@ -110,14 +116,36 @@ class Searcher:
             raise InputError("rerank: no reranker is configured; see the settings")
         clock = Clock()
         async with self._readers.lease(query.collections) as generations:
-            run = Run(query, generations, clock)
-            run.query = query = _possible(query, run)
-            clock.mark("received")
-            question = await self.question(query, run.generations)
-            clock.mark("embedded")
-            result = await self._answer(question, run)
+            result = self._known(query, generations, clock)
+            if result is None:
+                result = await self._found(Run(query, generations, clock))
+                if self._answers is not None and not query.also_in:
+                    self._answers.keep(query, generations[query.collection], result)
         self._observe(result)
         return result
+
+    @property
+    def afresh(self) -> "Searcher":
+        """The same without a memory, for who wants to know what is found now, and how fast."""
+        return Searcher(self._readers, self._embedder, self._terms, self._reranker, self._observe)
+
+    def _known(
+        self, query: Query, generations: Mapping[str, OpenGeneration], clock: "Clock"
+    ) -> SearchResult | None:
+        if self._answers is None or query.also_in:
+            return None
+        known = self._answers.known(query, generations[query.collection])
+        if known is None:
+            return None
+        clock.mark("returned")
+        return replace(known, timings=clock.timings(), remembered=True)
+
+    async def _found(self, run: "Run") -> SearchResult:
+        run.query = _possible(run.query, run)
+        run.clock.mark("received")
+        question = await self.question(run.query, run.generations)
+        run.clock.mark("embedded")
+        return await self._answer(question, run)
 
     async def question(self, query: Query, generations: Mapping[str, OpenGeneration]) -> Question:
         """The question as the legs read it, after a look whether they were made for it."""

@@ -20,6 +20,7 @@ class Metrics:
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._latencies: dict[str, list[int]] = {}
         self._searches = 0
+        self._remembered = 0
 
     def observe(self, record: RequestRecord) -> None:
         self._requests[record.method, record.route, record.status] += 1
@@ -27,6 +28,7 @@ class Metrics:
         latencies[bisect_left(_BUCKETS_S, record.seconds)] += 1
         self._seconds[record.route] += record.seconds
         self._searches += len(record.searches)
+        self._remembered += sum(result.remembered for result in record.searches)
 
     def requests(self) -> Iterable[str]:
         yield from _head("surefind_requests_total", "counter", "Requests that were answered.")
@@ -44,6 +46,9 @@ class Metrics:
             yield _line(f"{name}_count", total, {"route": route})
         yield from _head("surefind_searches_total", "counter", "Searches that were answered.")
         yield _line("surefind_searches_total", self._searches)
+        name = "surefind_searches_remembered_total"
+        yield from _head(name, "counter", "Those of them that had been found before.")
+        yield _line(name, self._remembered)
 
 
 async def render(metrics: Metrics, application: Application, turnstile: Turnstile) -> str:

@@ -120,6 +120,7 @@ def _search_fields(searches: list[SearchResult]) -> dict[str, Any]:
     scores = [result.hits[0].score for result in searches if result.hits]
     return {
         "searches": len(searches),
+        "remembered": sum(result.remembered for result in searches),
         "stages_ms": {
             stage: round(sum(getattr(result.timings, f"{stage}_ms") for result in searches), 3)
             for stage in stages
