@@ -52,8 +52,9 @@ def test_what_fails_is_held_back_and_can_be_inspected_and_published(gated: Path)
     shown = surefind("generations", "show", "2").stdout
     assert "a gate held it back" in shown
     assert "outranked" in shown
-    tested = surefind("validate", "golden.yaml", "--generation", "2", "--json")
+    tested = surefind("validate", "golden.yaml", "--generation", "2", "--json", "--html", "2.html")
     assert (tested.exit_code, json.loads(tested.stdout)["subject"]["generation"]) == (1, 2)
+    assert "need? Many volts." in (gated / "2.html").read_text()
     assert surefind("validate", "golden.yaml").exit_code == 0
     assert "generation 2 is current" in surefind("generations", "publish", "2").stdout
     assert "readers see it" in surefind("generations", "show").stdout

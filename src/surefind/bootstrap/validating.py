@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from surefind.evaluation.lint import Finding
     from surefind.evaluation.report import Report as ValidationReport
     from surefind.model import ChunkRecord, Threshold
+    from surefind.services.reading import Readers
     from surefind.services.validate import Progress as Validated
     from surefind.services.validate import ValidateOptions
 
@@ -50,27 +52,35 @@ class Validating(Parts):
         generation: int | None = None,
     ) -> ValidationReport:
         """`generation` is the one to ask, also where no reader sees it."""
-        from surefind.services.reading import Readers
         from surefind.services.search import Searcher
         from surefind.services.validate import Validator
 
-        if generation is None:
-            readers, searcher = self.readers, (await self.searcher()).afresh
-        else:
-            manifest = await self.generations.one(generation)
-            readers = Readers(self.index, self.catalogs, pinned=manifest)
-            searcher = Searcher(readers, await self.embedder(), self.terms)
-        under_load = None
-        if options.load is not None:
-            # Users ask what nobody has asked before: a load of remembered questions would flatter.
-            fresh = (await self.embedder()).uncached
-            under_load = Searcher(readers, fresh, self.terms)
-        try:
+        async with self._reading(generation) as readers:
+            if generation is None:
+                searcher = (await self.searcher()).afresh
+            else:
+                searcher = Searcher(readers, await self.embedder(), self.terms)
+            under_load = None
+            if options.load is not None:
+                # Users ask what nobody has asked before: a load of remembered questions flatters.
+                fresh = (await self.embedder()).uncached
+                under_load = Searcher(readers, fresh, self.terms)
             validator = Validator(readers, searcher, version("surefind"), under_load)
             return await validator.run(golden, options, progress)
+
+    @asynccontextmanager
+    async def _reading(self, generation: int | None) -> AsyncIterator[Readers]:
+        """Of the current generation, or of one that is named, also where no reader sees it."""
+        from surefind.services.reading import Readers
+
+        if generation is None:
+            yield self.readers
+            return
+        readers = Readers(self.index, self.catalogs, pinned=await self.generations.one(generation))
+        try:
+            yield readers
         finally:
-            if generation is not None:
-                await readers.close()
+            await readers.close()
 
     async def learn_threshold(self, report: ValidationReport) -> Threshold:
         from surefind.services.calibrating import learn_threshold
@@ -100,7 +110,11 @@ class Validating(Parts):
         async with self.reader.lease() as generation:
             return await lint_set(golden, generation, self.catalogs)
 
-    async def passages_of(self, report: ValidationReport) -> Mapping[str, ChunkRecord]:
+    async def passages_of(
+        self, report: ValidationReport, generation: int | None = None
+    ) -> Mapping[str, ChunkRecord]:
+        """`generation` is the one that was asked, as `validate` takes it."""
         from surefind.services.evidence import passages_of
 
-        return await passages_of(report, self.readers.of(report.subject.collection))
+        async with self._reading(generation) as readers:
+            return await passages_of(report, readers.of(report.subject.collection))

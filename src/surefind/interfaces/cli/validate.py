@@ -181,7 +181,9 @@ def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done
             report, refused = _compared(wanted.baseline, report)
             if wanted.is_kept:
                 await _keep(application, report)
-            beside = await _beside(application, report) if wanted.with_passages else None
+            beside = None
+            if wanted.with_passages:
+                beside = await _beside(application, report, further.generation)
             return _Done(report, refused, beside)
 
         return run(work, collection=collection, data_dir=data_dir)
@@ -213,12 +215,12 @@ async def _keep(application: "Application", report: "Report") -> None:
         note(f"this run is not kept for --history: {error}")
 
 
-async def _beside(application: "Application", report: "Report") -> "Beside":
+async def _beside(application: "Application", report: "Report", asked: int | None) -> "Beside":
     from surefind.errors import StoreError
     from surefind.evaluation.past_runs import trend_of
     from surefind.interfaces.reports.html import Beside
 
-    passages = await application.passages_of(report)
+    passages = await application.passages_of(report, asked)
     try:
         runs, damaged = await application.history.runs(report.subject.collection)
     except StoreError as error:
