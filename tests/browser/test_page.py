@@ -222,10 +222,19 @@ def test_typing_on_adds_one_step_to_the_history(page: Page) -> None:
 
 
 def test_the_time_of_each_stage_and_the_generation_are_told(page: Page) -> None:
-    page.ask(QUESTION)
+    page.ask("what nobody has asked this server yet")
     assert re.fullmatch(r"\d+\.\d ms", page.find("#timings summary").text)
     page.find("#timings summary").click()
     stages = [row.text.replace("\n", " ") for row in page.find_all(".stages div")]
     assert len(stages) == 6
     assert all(re.fullmatch(r"[a-z ]+ \d+\.\d ms", stage) for stage in stages)
     assert page.find("#facts").text == "generation 1 of docs"
+
+
+def test_an_answer_that_was_remembered_says_so(page: Page) -> None:
+    page.ask("what nobody will ask but twice")
+    page.driver.refresh()
+    page.wait_for_answer("what nobody will ask but twice")
+    assert re.fullmatch(r"\d+\.\d ms, remembered", page.find("#timings summary").text)
+    page.find("#timings summary").click()
+    assert "asked before" in page.find("#timings div").text

@@ -122,9 +122,15 @@ function showCollection({ collection, generation, chunks }) {
   facts.textContent = `generation ${generation} of ${collection}`;
 }
 
-function showTimings(spent) {
+function showTimings(spent, remembered) {
   timings.hidden = !spent;
   if (!spent) return;
+  if (remembered) {
+    timings.firstElementChild.textContent = `${milliseconds(spent.total)}, remembered`;
+    const why = "The same was asked before, and the collection has not changed since.";
+    timings.lastElementChild.replaceChildren(element("p", {}, why));
+    return;
+  }
   const stages = Object.entries(STAGES).filter(([stage]) => stage in spent);
   const rows = stages.map(([stage, words]) => {
     const bar = element("span", { className: "bar", ariaHidden: "true" });
@@ -164,7 +170,7 @@ function showStart(answer) {
 
 function showAnswer(answer, body) {
   showCollection(answer);
-  showTimings(answer.timings_ms);
+  showTimings(answer.timings_ms, answer.remembered);
   askWhyNot(body);
   if (!answer.hits.length) return showNothing(answer);
   const told = answer.status === "partial"
