@@ -12,12 +12,11 @@ called: a thread would only add its own cost.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 from uuid import UUID
 
 import numpy as np
@@ -286,7 +285,7 @@ def _request(probe: DenseProbe | TermProbe) -> edge.QueryRequest:
 def _filter(probe: DenseProbe | TermProbe) -> edge.Filter | None:
     must: list[edge.ConditionType] = []
     if probe.among is not None:
-        must.append(edge.HasIdCondition(set(probe.among)))
+        must.append(edge.HasIdCondition(cast("set[edge.PointId]", probe.among)))
     must_not: list[edge.ConditionType] = []
     for condition in probe.where:
         holds = edge.Filter(should=[_test(test) for test in key_tests(condition)])
@@ -317,12 +316,19 @@ def _sparse(terms: Terms) -> edge.SparseVector:
     return edge.SparseVector(list(terms.ids), list(terms.weights))
 
 
-@contextmanager
-def _engine(where: Path) -> Iterator[None]:
+class _engine:  # noqa: N801 - a class, since every search enters it; it reads as a function
     """The engine's errors are bare Exceptions: this is where they get a name."""
-    try:
-        yield
-    except (StoreError, OSError):
-        raise
-    except Exception as error:
-        raise StoreError(f"the vector index at {where} failed: {error}") from error
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: Path) -> None:
+        self._where = where
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, _kind: object, error: BaseException | None, _traceback: object
+    ) -> Literal[False]:
+        if isinstance(error, Exception) and not isinstance(error, StoreError | OSError):
+            raise StoreError(f"the vector index at {self._where} failed: {error}") from error
+        return False

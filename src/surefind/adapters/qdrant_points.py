@@ -32,8 +32,10 @@ def ranked(points: Sequence[UUID], scores: Sequence[float]) -> Ranking:
     """The engine's own order, but for ties, which it leaves to chance."""
     if len(set(scores)) == len(scores):
         return Ranking(list(points), list(scores))
-    pairs = sorted(zip(scores, points, strict=True), key=lambda pair: (-pair[0], pair[1].int))
-    return Ranking([point for _, point in pairs], [score for score, _ in pairs])
+    numbers = [point.int for point in points]
+    rows = sorted(range(len(numbers)), key=numbers.__getitem__)
+    rows.sort(key=scores.__getitem__, reverse=True)  # which leaves equals in the order they have
+    return Ranking([points[row] for row in rows], [scores[row] for row in rows])
 
 
 def point_uuid(point_id: object) -> UUID:

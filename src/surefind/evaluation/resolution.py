@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -22,24 +21,26 @@ from surefind.evaluation.judging import Meaning
 from surefind.model import ChunkRecord
 
 _Key = tuple[str, str]
+"""Of which kind, and the key itself."""
 
 
 class Resolver:
     """Shown every chunk, it knows which expectation means which.
 
     Every expectation but a quotation has a key, so that a chunk is only held against those that
-    may mean it.
+    may mean it; and only keys of the kinds that somebody expects are looked for in a chunk.
     """
 
     def __init__(self, expectations: Iterable[Expectation]) -> None:
         self._meant: dict[Expectation, set[str]] = {one: set() for one in expectations}
-        self._keyed: dict[_Key, list[Expectation]] = defaultdict(list)
+        self._keyed: dict[str, dict[str, list[Expectation]]] = {}
         self._quoted: dict[ByText, str] = {}
         for expectation in self._meant:
             if isinstance(expectation, ByText):
                 self._quoted[expectation] = squeezed(expectation.text)
             else:
-                self._keyed[_key(expectation)].append(expectation)
+                kind, key = _key(expectation)
+                self._keyed.setdefault(kind, {}).setdefault(key, []).append(expectation)
 
     @property
     def meaning(self) -> Meaning:
@@ -50,10 +51,11 @@ class Resolver:
         return tuple(one for one in self._quoted if not self._meant[one])
 
     def show(self, record: ChunkRecord) -> None:
-        for key in _keys(record):
-            for expectation in self._keyed.get(key, ()):
-                if expectation.matches(record):
-                    self._meant[expectation].add(record.chunk.id)
+        for kind, expected in self._keyed.items():
+            for key in _KEYS[kind](record):
+                for expectation in expected.get(key, ()):
+                    if expectation.matches(record):
+                        self._meant[expectation].add(record.chunk.id)
         if self._quoted:
             text = squeezed(record.chunk.text)
             for expectation, words in self._quoted.items():
@@ -93,12 +95,32 @@ def _key(expectation: ByChunk | ByAddress | BySource | ByName) -> _Key:
     return ("path" if address.startswith("/") else "address"), address_key(address)
 
 
-def _keys(record: ChunkRecord) -> Iterator[_Key]:
+def _chunk_keys(record: ChunkRecord) -> tuple[str, ...]:
+    return (record.chunk.id,)
+
+
+def _source_keys(record: ChunkRecord) -> tuple[str, ...]:
+    return (record.chunk.source_path,)
+
+
+def _name_keys(record: ChunkRecord) -> set[str]:
     chunk = record.chunk
     path = PurePosixPath(chunk.source_path)
-    yield "chunk", chunk.id
-    yield "source", chunk.source_path
-    yield "address", address_key(record.url)
-    yield "path", address_key(record.url, path_only=True)
-    for name in {chunk.id, chunk.source_path, path.name, path.stem}:
-        yield "name", name
+    return {chunk.id, chunk.source_path, path.name, path.stem}
+
+
+def _address_keys(record: ChunkRecord) -> tuple[str, ...]:
+    return (address_key(record.url),)
+
+
+def _path_keys(record: ChunkRecord) -> tuple[str, ...]:
+    return (address_key(record.url, path_only=True),)
+
+
+_KEYS: Mapping[str, Callable[[ChunkRecord], Iterable[str]]] = {
+    "chunk": _chunk_keys,
+    "source": _source_keys,
+    "name": _name_keys,
+    "address": _address_keys,
+    "path": _path_keys,
+}

@@ -6,8 +6,7 @@ recover. After the pause one call goes through: it decides for all.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from uuid import UUID
 
@@ -58,25 +57,29 @@ class Breaker:
             return Circuit.CLOSED
         return Circuit.OPEN if self._left_s > 0 or self._probing else Circuit.HALF_OPEN
 
-    @contextmanager
-    def watching(self, kind: type[SurefindError]) -> Iterator[None]:
+    def watching(self, kind: type[SurefindError]) -> "_Watch":
         """Errors of that kind count; while the circuit is open, one is raised at once."""
+        return _Watch(self, kind)
+
+    def enter(self, kind: type[SurefindError]) -> bool:
+        """Whether this call is the one that decides for all."""
         circuit = self.circuit
         if circuit is Circuit.OPEN:
             raise self._refusal(kind)
         probing = circuit is Circuit.HALF_OPEN
         self._probing = self._probing or probing
-        try:
-            yield
-        except kind:
+        return probing
+
+    def leave(
+        self, error: BaseException | None, kind: type[SurefindError], *, probing: bool
+    ) -> None:
+        if error is None:
+            self._failures = 0
+        elif isinstance(error, kind):
             self._failures += 1
             self._opened_at = self._clock()
-            raise
-        else:
-            self._failures = 0
-        finally:
-            if probing:  # also when it was given up: then the next one decides
-                self._probing = False
+        if probing:  # also when it was given up: then the next one decides
+            self._probing = False
 
     @property
     def _left_s(self) -> float:
@@ -89,6 +92,23 @@ class Breaker:
         )
         error.retry_after_s = wait_s
         return error
+
+
+class _Watch:
+    """One call under the eyes of a breaker. A class, since every search has several."""
+
+    __slots__ = ("_breaker", "_kind", "_probing")
+
+    def __init__(self, breaker: Breaker, kind: type[SurefindError]) -> None:
+        self._breaker = breaker
+        self._kind = kind
+        self._probing = False
+
+    def __enter__(self) -> None:
+        self._probing = self._breaker.enter(self._kind)
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        self._breaker.leave(error, self._kind, probing=self._probing)
 
 
 class BreakingEmbedder:

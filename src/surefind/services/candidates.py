@@ -55,17 +55,19 @@ async def _look(question: Question, place: Place, depth: int) -> Found:
     if question.terms is None:
         return Found(place.collection, rankings[0], None)
     dense, lexical = rankings
-    only_dense, only_lexical = _only(dense, lexical), _only(lexical, dense)
-    other_dense, other_lexical = await index.probe(
-        [
-            DenseProbe(question.vector, len(only_lexical), only_lexical),
-            TermProbe(question.terms, len(only_dense), only_dense),
-        ]
-    )
-    return Found(place.collection, dense, lexical, other_dense, other_lexical)
+    only_lexical = _only(lexical, dense)
+    second: list[DenseProbe | TermProbe] = [
+        DenseProbe(question.vector, len(only_lexical), only_lexical)
+    ]
+    # Fewer than it was asked for are all that share a word with the question: no other has a score.
+    if len(lexical.points) >= depth:
+        only_dense = _only(dense, lexical)
+        second.append(TermProbe(question.terms, len(only_dense), only_dense))
+    other_dense, *other_lexical = await index.probe(second)
+    return Found(place.collection, dense, lexical, other_dense, *other_lexical)
 
 
 def _only(found: Ranking, other: Ranking) -> frozenset[UUID]:
     """Those that one leg found and the other did not. Integers, since a UUID hashes slowly."""
     known = {point.int for point in other.points}
-    return frozenset(point for point in found.points if point.int not in known)
+    return frozenset([point for point in found.points if point.int not in known])
