@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from surefind.evaluation.expectations import ByChunk, ByName, Expectation
 from surefind.evaluation.golden import GoldenTest
@@ -61,18 +62,20 @@ def judge(
     known_wrong = tuple(label for label, expectation in wrong.items() if meaning[expectation])
     judgements = {one.label: one.grade for one in live} | dict.fromkeys(known_wrong, 0)
     ranking = [label for of_hit in labels for label in of_hit]
+    measured = measure_query(ranking, judgements, measures) if judgements else {}
     return Judged(
         sought,
         labels,
         known_wrong,
         sum(one.rank is not None for one in live) / len(live) if live else None,
-        {
-            str(measure): value
-            for measure, value in measure_query(ranking, judgements, measures).items()
-        }
-        if judgements
-        else {},
+        {_name(measure): value for measure, value in measured.items()},
     )
+
+
+@lru_cache
+def _name(measure: Measure) -> str:
+    """A run has a handful of measures, and names each of them once a test."""
+    return str(measure)
 
 
 def _labelled(expectations: Sequence[Expectation]) -> dict[str, Expectation]:

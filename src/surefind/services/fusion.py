@@ -67,7 +67,7 @@ class Leg:
     def worth(self, score: float, collection: int = 0) -> float:
         """A raw score's part of the fused one. Below the scale's low end there is nothing."""
         low, width = self.scales[collection]
-        return self.weight * min(1.0, max(0.0, (score - low) / width))
+        return self.weight * _clamped((score - low) / width)
 
     def of(self, row: int, key: int) -> LegScore:
         score = self.scores[row]
@@ -176,7 +176,9 @@ def dense_pool(found: Sequence[Found]) -> Pool:
     rows = _best_first(leg.scores, keys)
     if leg.cosines:
         leg.scales = [_up_to(leg.scores[rows[0]])] * len(found)
-    scores = [leg.worth(leg.scores[row]) for row in rows]
+        scores = [leg.worth(leg.scores[row]) for row in rows]
+    else:
+        scores = [_clamped(leg.scores[row]) for row in rows]
     return Pool(rows, scores, keys, _names(found), leg, None)
 
 
@@ -325,4 +327,4 @@ def _names(found: Sequence[Found]) -> list[str]:
 
 
 def _clamped(score: float) -> float:
-    return min(1.0, max(0.0, score))
+    return score if 0.0 < score < 1.0 else min(1.0, max(0.0, score))

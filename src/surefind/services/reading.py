@@ -50,7 +50,9 @@ class OpenGeneration:
                     records.update(await self.catalog.by_point(point_ids))
             except StoreError:
                 records.clear()
-        missing = [point_id for point_id in point_ids if point_id not in records]
+        missing: list[UUID] = []
+        if len(records) < len(point_ids):
+            missing = [point_id for point_id in point_ids if point_id not in records]
         if missing:
             records.update(await self.index.payloads(missing))
         return records, not missing

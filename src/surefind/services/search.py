@@ -313,10 +313,9 @@ class Clock:
         self._last = now
 
     def timings(self) -> Timings:
-        return Timings(
-            **{f"{stage}_ms": spent for stage, spent in self._stages.items()},
-            total_ms=(self._last - self._start) * 1000,
-        )
+        total_ms = (self._last - self._start) * 1000
+        received, embedded, searched, filtered, formatted, returned = self._stages.values()
+        return Timings(embedded, searched, filtered, formatted, total_ms, received, returned)
 
 
 @dataclass(slots=True)
