@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import numpy as np
@@ -12,7 +13,7 @@ from contract.index_contents import DIMENSIONS, NOTHING, ONE, TEXTS, TWO, build,
 from fakes import MemoryIndexStore, WordEmbedder, record, word_terms
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import AnyOf, Between, Terms
-from surefind.ports import DenseProbe, IndexStore, TermProbe, VectorIndex
+from surefind.ports import Begun, DenseProbe, IndexStore, TermProbe, VectorIndex
 from surefind.services.filtering import describe, failing, meets
 
 
@@ -222,6 +223,31 @@ class IndexContract:
         await writer.abandon()
         await store.drop(ONE)
         assert await build(store, ONE, entries(TEXTS[:2])) == 2
+
+    async def test_what_was_begun_is_gone_on_with_or_begun_anew(self, store: IndexStore) -> None:
+        """In either case the end is the same: exactly what the last writer wrote."""
+        begun = Begun("a making", datetime(2026, 1, 1, tzinfo=UTC))
+        writer = await store.create(ONE, DIMENSIONS, None, begun)
+        await writer.upsert(entries(TEXTS))
+        assert await writer.abandon() == (await store.begun(ONE) == begun)
+        writer = await store.create(ONE, DIMENSIONS, None, begun)
+        await writer.upsert(entries(TEXTS[1:3], first=1))
+        await writer.upsert(entries(["a passage that is new"], first=3))
+        assert await writer.finish() == 3
+        index = await store.open(ONE)
+        held = await index.payloads([record(number).chunk.point_id for number in range(5)])
+        assert {one.chunk.text for one in held.values()} == {*TEXTS[1:3], "a passage that is new"}
+        await index.close()
+
+    async def test_what_was_begun_otherwise_is_begun_anew(self, store: IndexStore) -> None:
+        first = Begun("a making", datetime(2026, 1, 1, tzinfo=UTC))
+        writer = await store.create(ONE, DIMENSIONS, None, first)
+        await writer.upsert(entries(TEXTS))
+        await writer.abandon()
+        writer = await store.create(ONE, DIMENSIONS, None, replace(first, making="another"))
+        assert await writer.finish() == 0
+        await store.drop(ONE)
+        assert await store.begun(ONE) is None
 
 
 class TestMemoryIndex(IndexContract):

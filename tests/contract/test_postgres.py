@@ -87,7 +87,8 @@ async def test_whoever_took_the_place_fences_the_one_before_off(
         await build(store)
         await store.seal(manifest(ONE))
         postgres.execute(f"UPDATE {schema}.writer SET fence = fence + 1")
-        for step in (store.point_to(ONE), store.drop(ONE), store.create(TWO, ONE)):
+        steps = (store.point_to(ONE), store.drop(ONE), store.create(TWO, ONE))
+        for step in (*steps, store.require_writing()):
             with pytest.raises(StoreError, match="another writer has taken it"):
                 await step
     assert await store.current("docs") is None

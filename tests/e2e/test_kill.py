@@ -1,14 +1,19 @@
 """`kill -9` at any moment of an ingest leaves the old generation serving."""
 
+import json
 import random
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import surefind as library
 from commands import start, surefind, surefind_json
+from qdrant_engine import Collection
+from qdrant_service import SILENT, serve
 
 KILLS = 20
 MOST_RUNS = 60
@@ -89,3 +94,39 @@ def test_what_was_embedded_before_a_kill_is_not_embedded_again(tmp_path: Path) -
     assert report["chunks"] == 160
     assert report["from_cache"] >= 32
     assert report["embedded"] + report["from_cache"] == 160
+
+
+def test_an_upload_that_was_killed_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(200):
+        (docs / f"{number:03}.md").write_text(f"# Page {number}\n\nall of page {number}")
+    with serve() as service:
+        upsert = Collection.upsert
+
+        def once(held: Collection, body: Any) -> Any:
+            service.always = replace(SILENT, on="PUT .*/points$")
+            return upsert(held, body)
+
+        monkeypatch.setattr(Collection, "upsert", once)
+        arguments = ("ingest", docs, "--data-dir", tmp_path / "data")
+        process = start(*arguments, cwd=tmp_path, QDRANT_URL=service.url)
+        deadline = time.monotonic() + 100
+        while time.monotonic() < deadline and service.asked("PUT .*/points$") < 2:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+        process.communicate(timeout=30)
+        monkeypatch.undo()
+        service.always = None
+        held = service.collections["docs--0001"].count({})["count"]
+        assert 0 < held < 200
+        service.requests.clear()
+        done = surefind(*arguments, "--json", cwd=tmp_path, QDRANT_URL=service.url)
+        assert done.returncode == 0, done.stderr
+        assert f"going on with docs--0001, which an earlier run has left with {held}" in done.stderr
+        assert json.loads(done.stdout)["index_points"] == 200
+        sent = [one.body for one in service.requests if one.line.endswith("/docs--0001/points")]
+        assert sum(len(body["points"]) for body in sent if "points" in body) == 200 - held

@@ -87,6 +87,9 @@ class MemoryCatalogStore:
     async def writing(self, purpose: str) -> AsyncIterator[None]:
         yield
 
+    async def require_writing(self) -> None:
+        pass
+
     async def close(self) -> None:
         pass
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from surefind.errors import StoreError
 from surefind.model import ChunkRecord, GenerationRef, Ranking
 from surefind.ports import (
+    Begun,
     DenseProbe,
     IndexStore,
     IndexWriter,
@@ -49,10 +50,17 @@ class FaultyIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self.inner.require_room(points, dimensions)
 
+    async def begun(self, ref: GenerationRef) -> Begun | None:
+        return await self.inner.begun(ref)
+
     async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+        self,
+        ref: GenerationRef,
+        dimensions: int,
+        copy_of: GenerationRef | None,
+        begun: Begun | None = None,
     ) -> IndexWriter:
-        return await self.inner.create(ref, dimensions, copy_of)
+        return await self.inner.create(ref, dimensions, copy_of, begun)
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
         self.opened.append(ref)

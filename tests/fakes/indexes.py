@@ -13,7 +13,7 @@ from surefind.model import (
     GenerationRef,
     Ranking,
 )
-from surefind.ports import DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
+from surefind.ports import Begun, DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
 from surefind.services.filtering import failing
 
 
@@ -22,6 +22,8 @@ class MemoryIndexStore:
 
     def __init__(self) -> None:
         self.generations: dict[GenerationRef, dict[UUID, IndexEntry]] = {}
+        self.marks: dict[GenerationRef, Begun] = {}
+        self.written = 0
         self.alias: GenerationRef | None = None
 
     async def facts(self) -> StoreFacts:
@@ -33,12 +35,23 @@ class MemoryIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         pass
 
+    async def begun(self, ref: GenerationRef) -> Begun | None:
+        return self.marks.get(ref)
+
     async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+        self,
+        ref: GenerationRef,
+        dimensions: int,
+        copy_of: GenerationRef | None,
+        begun: Begun | None = None,
     ) -> "MemoryIndexWriter":
-        entries = dict(self.generations[copy_of]) if copy_of else {}
-        self.generations[ref] = entries
-        return MemoryIndexWriter(entries, dimensions)
+        left = begun is not None and begun == self.marks.get(ref)
+        copied = dict(self.generations[copy_of]) if copy_of else {}
+        self.generations[ref] = {**copied, **(self.generations[ref] if left else {})}
+        self.marks.pop(ref, None)
+        if begun is not None:
+            self.marks[ref] = begun
+        return MemoryIndexWriter(self, ref, dimensions, copied)
 
     async def open(self, ref: GenerationRef) -> "MemoryIndex":
         if ref not in self.generations:
@@ -47,6 +60,7 @@ class MemoryIndexStore:
 
     async def drop(self, ref: GenerationRef) -> None:
         self.generations.pop(ref, None)
+        self.marks.pop(ref, None)
 
     async def published(self, ref: GenerationRef) -> None:
         self.alias = ref
@@ -56,25 +70,52 @@ class MemoryIndexStore:
 
 
 class MemoryIndexWriter:
-    def __init__(self, entries: dict[UUID, IndexEntry], dimensions: int) -> None:
-        self._entries = entries
+    """`written` of its store counts the points that were not there already."""
+
+    def __init__(
+        self,
+        store: MemoryIndexStore,
+        ref: GenerationRef,
+        dimensions: int,
+        copied: dict[UUID, IndexEntry],
+    ) -> None:
+        self._store = store
+        self._ref = ref
         self._dimensions = dimensions
+        self._copied = copied
+        self._belonging = set(copied)
+
+    @property
+    def _entries(self) -> dict[UUID, IndexEntry]:
+        return self._store.generations[self._ref]
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
         for entry in entries:
             if entry.vector.shape != (self._dimensions,) or not np.isfinite(entry.vector).all():
                 raise StoreError(f"the vector of {entry.record.chunk.id} is not right")
-        self._entries.update({entry.record.chunk.point_id: entry for entry in entries})
+        for entry in entries:
+            point_id = entry.record.chunk.point_id
+            self._belonging.add(point_id)
+            self._copied.pop(point_id, None)
+            held = self._entries.get(point_id)
+            if held is None or held.record != entry.record:
+                self._entries[point_id] = entry
+                self._store.written += 1
 
     async def delete(self, point_ids: Sequence[UUID]) -> None:
+        self._belonging.difference_update(point_ids)
         for point_id in point_ids:
             self._entries.pop(point_id, None)
+            self._copied.pop(point_id, None)
 
     async def finish(self) -> int:
+        self._entries.update(self._copied)
+        for point_id in self._entries.keys() - self._belonging:
+            del self._entries[point_id]
         return len(self._entries)
 
-    async def abandon(self) -> None:
-        pass
+    async def abandon(self) -> bool:
+        return self._ref in self._store.marks
 
 
 class MemoryIndex:

@@ -233,6 +233,10 @@ class PostgresCatalogStore:
         async with self._place.held(purpose):
             yield
 
+    async def require_writing(self) -> None:
+        async with self._database.transaction() as connection:
+            await self._place.require_held(connection)
+
     async def migrate(self, *, rehearse: bool) -> list[Migration]:
         return await migrate(self._database, rehearse=rehearse)
 

@@ -41,7 +41,7 @@ from surefind.adapters.qdrant_points import (
 from surefind.adapters.views import FreeBytes, View, free_bytes
 from surefind.errors import StoreError
 from surefind.model import ChunkRecord, GenerationRef, Kind, Ranking, Terms
-from surefind.ports import DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
+from surefind.ports import Begun, DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
 
 _FOLDER = "index"
 _LOG = "wal"
@@ -95,8 +95,16 @@ class EdgeIndexStore:
                 f"{needed // 2**20} MB; free some space and run it again. Nothing was changed"
             )
 
+    async def begun(self, ref: GenerationRef) -> Begun | None:  # noqa: ARG002
+        """Writing to this disk takes no time: what was begun is begun anew."""
+        return None
+
     async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+        self,
+        ref: GenerationRef,
+        dimensions: int,
+        copy_of: GenerationRef | None,
+        begun: Begun | None = None,  # noqa: ARG002
     ) -> "EdgeIndexWriter":
         path = self._path(ref)
         with storing(path), _engine(path):
@@ -178,9 +186,10 @@ class EdgeIndexWriter:
             self._shard.close()
         return points
 
-    async def abandon(self) -> None:
+    async def abandon(self) -> bool:
         with _engine(self._path):
             self._shard.close()
+        return False
 
     def _index_payloads(self) -> None:
         """So that a filter looks up whom it leaves. A scan of few is as fast, and needs no files.

@@ -10,10 +10,14 @@ from qdrant_client import AsyncQdrantClient, models
 
 from surefind.adapters.qdrant_server_calls import METADATA, Place, QdrantServer
 from surefind.adapters.qdrant_server_index import QdrantIndex
+from surefind.adapters.qdrant_server_resuming import LeftPoints
 from surefind.adapters.qdrant_server_schema import (
     CollectionShape,
+    begun_in,
     check_collection,
     dense_params,
+    indexed_front_matter,
+    is_sound,
     lexical_params,
     made_by,
     mark,
@@ -24,7 +28,7 @@ from surefind.adapters.qdrant_server_writer import QdrantIndexWriter, create_ind
 from surefind.adapters.retrying import Conduct
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import GenerationRef
-from surefind.ports import StoreFacts
+from surefind.ports import Begun, StoreFacts
 
 _NEVER_FILLED = models.PayloadSchemaType.KEYWORD
 Owner = Callable[[], Awaitable[str]]
@@ -74,24 +78,43 @@ class QdrantIndexStore:
         await self._server.version()
         await self._aliases()
 
+    async def begun(self, ref: GenerationRef) -> Begun | None:
+        """Servers before 1.16 keep no mark that could say so: there it is begun anew."""
+        info = await self._info(self._name(ref))
+        return None if info is None else await self._left(self._name(ref), info)
+
     async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+        self,
+        ref: GenerationRef,
+        dimensions: int,
+        copy_of: GenerationRef | None,
+        begun: Begun | None = None,
     ) -> QdrantIndexWriter:
         name = self._name(ref)
         await self._server.version()
-        await self._make_way(name)
         if copy_of is not None:
             await self.open(copy_of)
-        await self._create(name, ref, dimensions)
+        left, indexes = None, set(own_indexes())
+        info = None if begun is None else await self._info(name)
+        if info is not None and begun == await self._left(name, info, dimensions):
+            left = await self._go_on(name, info)
+            indexes.update(indexed_front_matter(info))
+        else:
+            await self._make_way(name)
+            await self._create(name, ref, dimensions, begun)
+        if copy_of is not None:
+            indexes |= await self._inherit(name, self._name(copy_of), indexes)
         return QdrantIndexWriter(
             self._server,
             name,
             dimensions,
             self._shape,
             copy_of=None if copy_of is None else self._name(copy_of),
-            indexes=list(own_indexes()),
+            indexes=indexes,
             indexing_timeout_s=self._indexing_timeout_s,
             notify=self._notify,
+            left=left,
+            resumable=begun is not None and await self._server.has(METADATA),
         )
 
     async def open(self, ref: GenerationRef) -> QdrantIndex:
@@ -164,6 +187,44 @@ class QdrantIndexStore:
         except StoreChanged:
             return None
 
+    async def _left(
+        self, name: str, info: models.CollectionInfo, dimensions: int | None = None
+    ) -> Begun | None:
+        """What is ours, sound, as it was made, and read by nobody."""
+        begun = begun_in(info, self._shape)
+        if begun is None or made_by(info) != await self._owner() or not is_sound(info):
+            return None
+        try:
+            made_for = check_collection(name, self._server.name, info)
+        except StoreChanged:
+            return None
+        if dimensions not in {None, made_for} or await self._read_as(name):
+            return None
+        return begun
+
+    async def _go_on(self, name: str, info: models.CollectionInfo) -> LeftPoints:
+        """The graph is left as it is: not begun while points were missing, or else nearly made."""
+        for key, kind in own_indexes().items():
+            if key not in info.payload_schema:
+                await create_index(self._server, name, key, kind, self._shape)
+        self._notify(
+            f"{self._server.name}: going on with {name}, which an earlier run has left with "
+            f"{info.points_count or 0} points"
+        )
+        return LeftPoints(self._server, name)
+
+    async def _inherit(self, name: str, source: str, known: set[str]) -> set[str]:
+        """What is copied is not looked into: its keys have the indexes that they had."""
+        info = await self._server.read(lambda client: client.get_collection(source), source)
+        indexed = indexed_front_matter(info)
+        for key in indexed.keys() - known:
+            await create_index(self._server, name, key, indexed[key], self._shape)
+        return set(indexed)
+
+    async def _read_as(self, name: str) -> str | None:
+        held = await self._server.read(lambda client: client.get_collection_aliases(name), name)
+        return held.aliases[0].alias_name if held.aliases else None
+
     async def _make_way(self, name: str) -> None:
         """What an earlier run of this installation has left under the name goes; nothing else."""
         info = await self._info(name)
@@ -175,16 +236,17 @@ class QdrantIndexStore:
                 "installation of surefind: set SUREFIND_QDRANT_PREFIX to keep the two apart, or "
                 "delete it yourself"
             )
-        aliases = await self._server.read(lambda client: client.get_collection_aliases(name), name)
-        if aliases.aliases:
+        alias = await self._read_as(name)
+        if alias is not None:
             raise StoreRefused(
-                f"{self._server.name}: others read the collection {name} as "
-                f"{aliases.aliases[0].alias_name}, so it is not replaced; delete it yourself, or "
-                "set SUREFIND_QDRANT_PREFIX"
+                f"{self._server.name}: others read the collection {name} as {alias}, so it is not "
+                "replaced; delete it yourself, or set SUREFIND_QDRANT_PREFIX"
             )
         await self._server.change(lambda client: client.delete_collection(name), name)
 
-    async def _create(self, name: str, ref: GenerationRef, dimensions: int) -> None:
+    async def _create(
+        self, name: str, ref: GenerationRef, dimensions: int, begun: Begun | None
+    ) -> None:
         """The graph waits until all points are there, see the writer."""
         shape, owner = self._shape, await self._owner()
         marked = await self._server.has(METADATA)
@@ -203,7 +265,7 @@ class QdrantIndexStore:
                 write_consistency_factor=shape.write_consistency,
                 on_disk_payload=True,
                 hnsw_config=models.HnswConfigDiff(m=0),
-                metadata=mark(owner, ref) if marked else None,
+                metadata=mark(owner, ref, begun, shape) if marked else None,
             )
 
         await self._server.write(create)

@@ -7,15 +7,17 @@ has, since a point of our own would be counted and found by others.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Literal
 
 from qdrant_client import models
 
-from surefind.adapters.payload import indexed_attributes, indexed_keys
+from surefind.adapters.payload import FRONT_MATTER, indexed_attributes, indexed_keys, payload_key
 from surefind.adapters.qdrant_points import DENSE, LEXICAL
 from surefind.errors import StoreChanged
 from surefind.model import Attribute, GenerationRef, Kind
+from surefind.ports import Begun
 
 MAX_FRONT_MATTER_INDEXES = 64
 _MARK = "surefind"
@@ -105,8 +107,26 @@ def check_collection(name: str, server: str, info: models.CollectionInfo) -> int
 # --- the mark ---------------------------------------------------------------------------------
 
 
-def mark(owner: str, ref: GenerationRef) -> dict[str, object]:
-    return {_MARK: {"made_by": owner, "collection": ref.collection, "generation": ref.number}}
+def mark(
+    owner: str, ref: GenerationRef, begun: Begun | None, shape: CollectionShape
+) -> dict[str, object]:
+    """With `begun`, it also says what can be gone on with, should the run die."""
+    made = {"made_by": owner, "collection": ref.collection, "generation": ref.number}
+    if begun is None:
+        return {_MARK: made}
+    since = {"making": begun.making, "begun_at": begun.at.isoformat(), "shape": asdict(shape)}
+    return {_MARK: {**made, **since}}
+
+
+def begun_in(info: models.CollectionInfo, shape: CollectionShape) -> Begun | None:
+    """None where the mark does not say, or where collections have another shape by now."""
+    marked = _marked(info)
+    if marked.get("shape") != asdict(shape):
+        return None
+    try:
+        return Begun(str(marked["making"]), datetime.fromisoformat(str(marked["begun_at"])))
+    except (KeyError, ValueError):
+        return None
 
 
 def mark_key(owner: str) -> str:
@@ -115,13 +135,18 @@ def mark_key(owner: str) -> str:
 
 def made_by(info: models.CollectionInfo) -> str | None:
     """The installation that made it; None where that was not surefind."""
-    marked = (getattr(info.config, "metadata", None) or {}).get(_MARK)
-    if isinstance(marked, dict) and isinstance(marked.get("made_by"), str):
+    marked = _marked(info)
+    if isinstance(marked.get("made_by"), str):
         return str(marked["made_by"])
     for key in info.payload_schema:
         if key.startswith(_MARK_KEY):
             return key.removeprefix(_MARK_KEY)
     return None
+
+
+def _marked(info: models.CollectionInfo) -> Mapping[str, object]:
+    marked = (getattr(info.config, "metadata", None) or {}).get(_MARK)
+    return marked if isinstance(marked, dict) else {}
 
 
 # --- indexes of the payload -------------------------------------------------------------------
@@ -161,6 +186,24 @@ def front_matter_indexes(
     attributes: Mapping[str, Attribute],
 ) -> dict[str, models.PayloadSchemaType]:
     return {key: _KINDS[kind] for key, kind in indexed_attributes(attributes).items()}
+
+
+def indexed_front_matter(info: models.CollectionInfo) -> dict[str, models.PayloadSchemaType]:
+    """Which of the pages' own keys have an index. The server may leave out the quotes of a key."""
+    before = f"{FRONT_MATTER}."
+    return {
+        payload_key(key.removeprefix(before).strip('"')): held.data_type
+        for key, held in info.payload_schema.items()
+        if key.startswith(before)
+    }
+
+
+def is_sound(info: models.CollectionInfo) -> bool:
+    """Whether the server could index it so far."""
+    return (
+        info.status != models.CollectionStatus.RED
+        and info.optimizer_status == models.OptimizersStatusOneOf.OK
+    )
 
 
 def indexed_vectors(info: models.CollectionInfo) -> int:

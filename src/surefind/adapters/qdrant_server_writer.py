@@ -8,7 +8,7 @@ statistics go on counting points that were deleted.
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -18,12 +18,15 @@ from surefind.adapters.payload import to_payload
 from surefind.adapters.qdrant_points import DENSE, LEXICAL, check_vector, point_uuid
 from surefind.adapters.qdrant_server_calls import QdrantServer
 from surefind.adapters.qdrant_server_index import sparse_vector
+from surefind.adapters.qdrant_server_resuming import LeftPoints
 from surefind.adapters.qdrant_server_schema import (
     MAX_FRONT_MATTER_INDEXES,
     CollectionShape,
     front_matter_indexes,
     index_params,
     indexed_vectors,
+    is_sound,
+    own_indexes,
 )
 from surefind.adapters.retrying import Notify
 from surefind.errors import StoreChanged, StoreError, StoreUnreachable
@@ -50,19 +53,26 @@ class QdrantIndexWriter:
         shape: CollectionShape,
         *,
         copy_of: str | None,
-        indexes: Sequence[str],
+        indexes: Iterable[str],
         indexing_timeout_s: float,
         notify: Notify,
+        left: LeftPoints | None = None,
+        resumable: bool = False,
     ) -> None:
+        """`left` is what an earlier run wrote there, where there was one."""
         self._server = server
         self._name = name
         self._dimensions = dimensions
         self._shape = shape
         self._copy_of = copy_of
         self._indexes = set(indexes)
-        self._room_for_indexes = MAX_FRONT_MATTER_INDEXES
+        self._room_for_indexes = MAX_FRONT_MATTER_INDEXES - len(
+            self._indexes.difference(own_indexes())
+        )
         self._indexing_timeout_s = indexing_timeout_s
         self._notify = notify
+        self._left = left
+        self._resumable = resumable
         self._under_way: dict[asyncio.Task[None], frozenset[UUID]] = {}
         self._not_copied: set[UUID] = set()
 
@@ -78,6 +88,8 @@ class QdrantIndexWriter:
 
     async def delete(self, point_ids: Sequence[UUID]) -> None:
         await self._settle()
+        if self._left is not None:
+            self._left.gone(point_ids)
         if self._copy_of is not None:
             self._not_copied.update(point_ids)
         for start in range(0, len(point_ids), _PAGE):
@@ -95,6 +107,8 @@ class QdrantIndexWriter:
         if self._copy_of is not None:
             await self._copy(self._copy_of)
         await self._settle()
+        if self._left is not None:
+            await self._left.remove_others()
         await self._server.write(
             lambda client: client.update_collection(
                 self._name, hnsw_config=models.HnswConfigDiff(m=self._shape.graph_links)
@@ -107,11 +121,12 @@ class QdrantIndexWriter:
         )
         return counted.count
 
-    async def abandon(self) -> None:
+    async def abandon(self) -> bool:
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
         self._under_way.clear()
+        return self._resumable
 
     # --- parts --------------------------------------------------------------------------------
 
@@ -123,12 +138,16 @@ class QdrantIndexWriter:
         while len(self._under_way) >= AT_ONCE:
             await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
             self._collect()
+        if self._left is not None:
+            self._left.belong(ids)
         self._under_way[asyncio.ensure_future(self._write(points))] = ids
 
     async def _write(self, points: list[models.PointStruct]) -> None:
-        await self._server.write(
-            lambda client: client.upsert(self._name, points, wait=True), self._name
-        )
+        wanted = points if self._left is None else await self._left.missing(points)
+        if wanted:
+            await self._server.write(
+                lambda client: client.upsert(self._name, wanted, wait=True), self._name
+            )
 
     async def _settle(self) -> None:
         if self._under_way:
@@ -139,8 +158,9 @@ class QdrantIndexWriter:
         done = [task for task in self._under_way if task.done()]
         for task in done:
             del self._under_way[task]
-        for task in done:
-            task.result()
+        failed = [error for task in done if (error := task.exception()) is not None]
+        if failed:  # the others mostly tell the same
+            raise failed[0]
 
     async def _index_front_matter(self, entry: IndexEntry) -> None:
         """As its keys appear; a site that has more of them than there is room is told so once."""
@@ -205,9 +225,8 @@ class QdrantIndexWriter:
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 1.5)
 
     def _is_done(self, info: models.CollectionInfo) -> bool:
-        status = info.optimizer_status
-        if info.status == models.CollectionStatus.RED or status != models.OptimizersStatusOneOf.OK:
-            reason = getattr(status, "error", "it does not say why")
+        if not is_sound(info):
+            reason = getattr(info.optimizer_status, "error", "it does not say why")
             raise StoreError(
                 f"{self._server.name} could not index {self._name}: {reason}; see its log and its "
                 "disk, and run it again"

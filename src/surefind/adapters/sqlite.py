@@ -153,6 +153,9 @@ class SqliteCatalogStore:
         with self._folder.held(purpose):
             yield
 
+    async def require_writing(self) -> None:
+        """The lock is this process's for as long as it lives."""
+
     async def close(self) -> None:
         """Each catalog closes its own file."""
 

@@ -10,6 +10,7 @@ from surefind.ports.catalog import (
 )
 from surefind.ports.foreign import Alternatives, ForeignCollection, ForeignPoint, Wanted
 from surefind.ports.index import (
+    Begun,
     DenseProbe,
     IndexEntry,
     IndexStore,
@@ -34,6 +35,7 @@ from surefind.ports.server import KeyStore
 __all__ = [
     "Alternatives",
     "Analyzer",
+    "Begun",
     "Catalog",
     "CatalogStore",
     "CatalogWriter",

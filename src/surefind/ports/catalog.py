@@ -153,6 +153,10 @@ class CatalogStore(PublishedCatalogs, Protocol):
         """Hold the one writer's place; StoreBusy, naming the holder, when it is taken."""
         ...
 
+    async def require_writing(self) -> None:
+        """StoreError where the place that `writing` holds was lost meanwhile."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -101,9 +102,23 @@ class IndexWriter(Protocol):
         """Make it fast and durable, and close it; the number of points."""
         ...
 
-    async def abandon(self) -> None:
-        """Let go of it; what was written is left to `IndexStore.drop`."""
+    async def abandon(self) -> bool:
+        """Let go of it; whether a later `IndexStore.create` can go on with what was written.
+
+        Otherwise that is left to `IndexStore.drop`.
+        """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An index that was begun: a digest of all that its points are made by, and since when.
+
+    Two builds of the same making give the same chunk the same vector and the same terms.
+    """
+
+    making: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +144,23 @@ class IndexStore(Protocol):
         """StoreError when an index of that many points will not fit where it would be written."""
         ...
 
+    async def begun(self, ref: GenerationRef) -> Begun | None:
+        """What a run that died has left of it, where `create` can go on with that."""
+        ...
+
     async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
-    ) -> IndexWriter: ...
+        self,
+        ref: GenerationRef,
+        dimensions: int,
+        copy_of: GenerationRef | None,
+        begun: Begun | None = None,
+    ) -> IndexWriter:
+        """Empty, or a copy. Where `begun` is what was left of it, that is gone on with.
+
+        Then a point that is there already, with the same record, is not written again, and one
+        that was not written by this writer too is removed when it finishes.
+        """
+        ...
 
     async def open(self, ref: GenerationRef) -> VectorIndex: ...
 

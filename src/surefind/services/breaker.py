@@ -13,6 +13,7 @@ from uuid import UUID
 from surefind.errors import EmbeddingError, RerankingError, StoreError, SurefindError
 from surefind.model import ChunkRecord, EmbedderFingerprint, GenerationRef, Ranking
 from surefind.ports import (
+    Begun,
     DenseProbe,
     Embedder,
     IndexStore,
@@ -218,10 +219,17 @@ class BreakingIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self._store.require_room(points, dimensions)
 
+    async def begun(self, ref: GenerationRef) -> Begun | None:
+        return await self._store.begun(ref)
+
     async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+        self,
+        ref: GenerationRef,
+        dimensions: int,
+        copy_of: GenerationRef | None,
+        begun: Begun | None = None,
     ) -> IndexWriter:
-        return await self._store.create(ref, dimensions, copy_of)
+        return await self._store.create(ref, dimensions, copy_of, begun)
 
     async def drop(self, ref: GenerationRef) -> None:
         await self._store.drop(ref)

@@ -81,6 +81,7 @@ async def fill(
     async for batch in batches:
         vectors = await tools.embedder.embed_passages([record.chunk.passage for record in batch])
         terms = await asyncio.to_thread(_terms, batch, mean_terms, tools.terms)
+        await tools.catalogs.require_writing()  # else the index is another writer's by now
         entries = map(IndexEntry, batch, vectors, terms)
         await writer.upsert(list(entries))
         done += len(batch)

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 
 from surefind.errors import UnknownGeneration
 from surefind.model import GenerationRef, Manifest
-from surefind.ports import CatalogWriter, IndexWriter, StoreFacts, WholeCatalog
+from surefind.ports import Begun, CatalogWriter, IndexWriter, StoreFacts, WholeCatalog
 from surefind.services.connected import GENERATION, ConnectedCollection, ConnectedIndex
 from surefind.services.connected_catalog import ConnectedCatalog
 
@@ -27,8 +27,15 @@ class ConnectedIndexes:
     async def require_room(self, points: int, dimensions: int) -> None:
         raise self._collection.refuse("ingest")
 
+    async def begun(self, ref: GenerationRef) -> Begun | None:
+        return None
+
     async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+        self,
+        ref: GenerationRef,
+        dimensions: int,
+        copy_of: GenerationRef | None,
+        begun: Begun | None = None,
     ) -> IndexWriter:
         raise self._collection.refuse("ingest")
 
@@ -103,6 +110,9 @@ class ConnectedCatalogs:
 
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         raise self._collection.refuse(purpose)
+
+    async def require_writing(self) -> None:
+        raise self._collection.refuse("ingest")
 
     async def close(self) -> None:
         await self._collection.foreign.close()

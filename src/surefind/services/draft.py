@@ -16,7 +16,7 @@ from surefind.model import (
     Manifest,
     point_id,
 )
-from surefind.ports import Catalog, CatalogWriter, IndexWriter
+from surefind.ports import Begun, Catalog, CatalogWriter, IndexWriter
 from surefind.services.building import (
     IngestTools,
     Progress,
@@ -33,10 +33,9 @@ from surefind.services.filtering import fields_of
 from surefind.services.generations import drop
 from surefind.services.lexical import mean_on_grid
 from surefind.services.planning import Changes, check_budget
+from surefind.services.resuming import LARGE, PATCHED, Half, making_of, unfitting
 
 _log = logging.getLogger(__name__)
-_LARGE = 1000  # smaller indexes are never optimised, and so count exactly
-_PATCHED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +93,14 @@ async def _holds_all_chunks(manifest: Manifest, tools: IngestTools) -> bool:
 class Draft:
     """Nothing exists of it before the first change, so a run without one writes nothing."""
 
-    def __init__(self, collection: str, base: Base, tools: IngestTools) -> None:
+    def __init__(
+        self, collection: str, base: Base, tools: IngestTools, half: Half | None = None
+    ) -> None:
         self._collection = collection
         self._base = base
         self._tools = tools
+        self._half = half
+        self._given_up = False
         self._ref: GenerationRef | None = None
         self._catalog: CatalogWriter | None = None
         self._index: IndexWriter | None = None
@@ -126,9 +129,15 @@ class Draft:
             changes.unpaid_tokens = await unpaid_tokens(batches, tools)
             check_budget(tools.cost(changes.unpaid_tokens), making.max_cost)
             batches, total = self._to_fill(catalog, base, changes, chunks)
-        self._index = await tools.index.create(
-            ref, fingerprint.dimensions, base.ref if base else None
+        begun = Begun(
+            making_of(fingerprint, LexicalSettings(tools.terms.name, mean_terms), tools.version),
+            making.began,
         )
+        unfit = await self._unfit(ref, catalog, begun)
+        self._index = await tools.index.create(
+            ref, fingerprint.dimensions, base.ref if base else None, begun
+        )
+        self._half = None
         if base is not None and changes.stale_chunks:
             await self._index.delete([point_id(chunk) for chunk in changes.stale_chunks])
         await fill(self._index, batches, total, mean_terms, tools, report)
@@ -159,7 +168,7 @@ class Draft:
             chunks=written,
             based_on=base.number if base else None,
             follows=before.number if before else None,
-            replaced=base.replaced + changes.replaced if base else 0,
+            replaced=unfit + (base.replaced + changes.replaced if base else 0),
             pending=tuple(changes.pending),
             fields=fields_of(record.attributes for record in documents),
             calibration=calibration,
@@ -178,12 +187,25 @@ class Draft:
         await self._tools.catalogs.seal(manifest)
         self._ref = None
 
+    async def discard_half(self) -> None:
+        """There is nothing to build: what a dead run has left is of no use."""
+        if self._half is not None:
+            await drop(self._half.ref, self._tools.index, self._tools.catalogs)
+            self._half = None
+
+    def give_up(self) -> None:
+        """Whoever went on with it would be refused the same."""
+        self._given_up = True
+
     async def clean_up(self) -> None:
-        """What was not published never happened."""
+        """What was not published never happened; but what can be gone on with waits for that."""
+        waits = self._half is not None
         if self._index is not None:
-            await self._index.abandon()
+            waits = await self._index.abandon()
         if self._catalog is not None:
             await self._catalog.abandon()
+        if waits and not self._given_up:
+            return
         if self._ref is not None and await self._is_not_current(self._ref):
             await drop(self._ref, self._tools.index, self._tools.catalogs)
 
@@ -197,9 +219,20 @@ class Draft:
             await tools.index.require_room(
                 base.chunks if base else 0, tools.embedder.fingerprint.dimensions
             )
+            if self._half is not None:  # its pages are read anew, only its points wait
+                await tools.catalogs.drop(self._half.ref)
             self._ref = await tools.catalogs.next_ref(self._collection)
             self._catalog = await tools.catalogs.create(self._ref, base.ref if base else None)
         return self._ref, self._catalog
+
+    async def _unfit(self, ref: GenerationRef, catalog: Catalog, begun: Begun) -> int:
+        """Of the points that a dead run has left; without them all is written anew."""
+        if self._half is None or self._half.begun != begun:
+            return 0
+        unfit = await unfitting(ref, catalog, self._tools.index)
+        if unfit is None:
+            await self._tools.index.drop(ref)
+        return unfit or 0
 
     def _to_fill(
         self, catalog: Catalog, base: Manifest | None, changes: Changes, chunks: int
@@ -220,15 +253,19 @@ class Draft:
         base = self._base.manifest
         if base is None or not self._base.index_usable or base.lexical.mean_terms != mean_terms:
             return None
-        patched = base.chunks >= _LARGE and base.replaced + replaced > _PATCHED * base.chunks
+        patched = base.chunks >= LARGE and base.replaced + replaced > PATCHED * base.chunks
         return None if patched else base
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """What a run goes by: it is written into the manifest, all but what it may cost."""
+    """What a run goes by: it is written into the manifest, all but what it may cost.
+
+    `began` is when the first run began that this one goes on with; mostly it is now.
+    """
 
     now: datetime
+    began: datetime
     sources: tuple[str, ...]
     sites: tuple[str, ...]
     rebuild: bool

@@ -116,6 +116,10 @@ async def held_back(manifest: Manifest, catalogs: CatalogStore) -> list[Generati
 
 
 async def drop(ref: GenerationRef, index: IndexStore, catalogs: CatalogStore) -> None:
-    """The index first: while the catalog knows of it, it can still be found and dropped again."""
+    """The index first: while the catalog knows of it, it can still be found and dropped again.
+
+    Whoever has lost the writer's place removes nothing: it may be another writer's by now.
+    """
+    await catalogs.require_writing()
     await index.drop(ref)
     await catalogs.drop(ref)

@@ -3,8 +3,8 @@
 What readers read is never edited. The catalog of the next generation is written first, page by
 page, so that memory does not grow with the source; then its chunks are embedded and indexed; then
 both are verified, tested where there is a gate, sealed and published. A run that dies leaves an
-unfinished generation, which the next run removes, and every vector that was paid for, in the
-cache.
+unfinished generation, which the next run goes on with or removes, and every vector that was paid
+for, in the cache.
 """
 
 import logging
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from surefind.errors import InputError, StoreError
+from surefind.errors import InputError, StoreError, StoreRefused
 from surefind.model import GateResult, GenerationRef, IngestReport, Manifest
 from surefind.ports import Source
 from surefind.services.building import IngestTools, Report
@@ -22,6 +22,7 @@ from surefind.services.gate import Gate, judge
 from surefind.services.generations import drop, held_back
 from surefind.services.links import LinkCheck
 from surefind.services.planning import Changes, check_budget, check_same_making, check_shrinking
+from surefind.services.resuming import Half, left_behind
 from surefind.services.survey import Rehearsal, Survey, Target
 
 _log = logging.getLogger(__name__)
@@ -54,14 +55,14 @@ class Ingestor:
         self._check(sources, options)
         tools = self._tools
         async with tools.catalogs.writing("ingest"):
-            current = await tools.catalogs.current(options.collection)
-            for ref in await tools.catalogs.unfinished(options.collection):
-                if ref.number != current:  # what readers see is never dropped, whatever it lacks
-                    await drop(ref, tools.index, tools.catalogs)
+            half = await left_behind(options.collection, tools.index, tools.catalogs)
             base = await open_base(options.collection, tools, rebuild=options.rebuild)
-            draft = Draft(options.collection, base, tools)
+            draft = Draft(options.collection, base, tools, half)
             try:
-                return await _Run(tools, options, sources, report).publish(base, draft)
+                return await _Run(tools, options, sources, report, half).publish(base, draft)
+            except StoreRefused:
+                draft.give_up()
+                raise
             finally:
                 await base.close()
                 await draft.clean_up()
@@ -92,7 +93,12 @@ class _Run:
     """One ingest, from the sources to the report."""
 
     def __init__(
-        self, tools: IngestTools, options: IngestOptions, sources: Sequence[Source], report: Report
+        self,
+        tools: IngestTools,
+        options: IngestOptions,
+        sources: Sequence[Source],
+        report: Report,
+        half: Half | None = None,
     ) -> None:
         self._tools = tools
         self._options = options
@@ -101,8 +107,10 @@ class _Run:
         self._started = time.monotonic()
         self._embedded_before = tools.embedder.embedded
         self._reused_before = tools.embedder.reused
+        now = datetime.now(UTC)
         self._making = Making(
-            now=datetime.now(UTC),
+            now=now,
+            began=half.begun.at if half else now,
             sources=tuple(source.name for source in sources),
             sites=tuple(source.fingerprint for source in sources),
             rebuild=options.rebuild,
@@ -112,6 +120,7 @@ class _Run:
     async def publish(self, base: Base, draft: Draft) -> IngestReport:
         changes = await self._survey(base, draft)
         if base.manifest is not None and base.index_usable and not changes.any:
+            await draft.discard_half()
             told = self._report(base.manifest, changes, base.manifest.chunks, published=False)
             return replace(told, gate=None)
         manifest, points = await draft.build(changes, self._making, self._report_progress)
@@ -146,7 +155,7 @@ class _Run:
             check_same_making(before, tools.embedder.fingerprint, tools.chunker, tools.terms.name)
         again = options.rebuild or (before is not None and before.sites != self._making.sites)
         links = LinkCheck() if options.check_links else None
-        survey = Survey(base, target, tools, self._making.now, again=again, links=links)
+        survey = Survey(base, target, tools, self._making.began, again=again, links=links)
         await survey.read(self._sources, self._report_progress)
         if not options.allow_shrink:
             gone = (*survey.missing, *survey.changes.removed, *survey.changes.emptied)

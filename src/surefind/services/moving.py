@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from surefind.errors import StoreError
+from surefind.errors import StoreError, StoreRefused
 from surefind.model import ChunkRecord, GenerationRef, LexicalSettings, Manifest
 from surefind.ports import (
+    Begun,
     CatalogStore,
     CatalogWriter,
     IndexEntry,
@@ -24,6 +25,7 @@ from surefind.ports import (
 from surefind.services.building import Progress, Report, check_whole
 from surefind.services.generations import drop
 from surefind.services.lexical import TermReader, mean_on_grid
+from surefind.services.resuming import Half, left_behind, making_of
 
 Pages = Callable[[], AsyncIterator[MovedPage]]
 """They may be asked for more than once."""
@@ -75,12 +77,15 @@ class Destination:
         """Publish what comes as the collection's next generation: all of it, or nothing."""
         async with self.catalogs.writing("ingest"):
             await self.index.require_room(manifest.chunks, manifest.embedder.dimensions)
-            arrival = _Arrival(self, await self.catalogs.next_ref(collection), manifest)
+            half = await left_behind(collection, self.index, self.catalogs)
+            if half is not None:  # its pages come again, only its points wait
+                await self.catalogs.drop(half.ref)
+            arrival = _Arrival(self, await self.catalogs.next_ref(collection), manifest, half)
             try:
                 sealed = await arrival.build(pages, report)
                 await self.catalogs.point_to(sealed.ref)
-            except BaseException:
-                await arrival.clean_up()
+            except BaseException as error:
+                await arrival.clean_up(refused=isinstance(error, StoreRefused))
                 raise
             await self.index.published(sealed.ref)
             return sealed
@@ -89,7 +94,10 @@ class Destination:
 class _Arrival:
     """One generation on its way into its new stores."""
 
-    def __init__(self, stores: Destination, ref: GenerationRef, manifest: Manifest) -> None:
+    def __init__(
+        self, stores: Destination, ref: GenerationRef, manifest: Manifest, half: Half | None
+    ) -> None:
+        self._half = half
         self._stores = stores
         self._ref = ref
         self._manifest = manifest
@@ -101,9 +109,11 @@ class _Arrival:
         follows = await stores.catalogs.current(ref.collection)
         mean_terms = await self._mean_terms(pages)
         self._catalog = catalog = await stores.catalogs.create(ref, None)
+        lexical = LexicalSettings(stores.terms.name, mean_terms)
         self._index = index = await stores.index.create(
-            ref, self._manifest.embedder.dimensions, None
+            ref, self._manifest.embedder.dimensions, None, self._begun(lexical)
         )
+        self._half = None
         await self._fill(catalog, index, pages(), mean_terms, report)
         report(Progress("indexing", 0))
         points = await index.finish()
@@ -118,13 +128,20 @@ class _Arrival:
             number=ref.number,
             created_at=datetime.now(UTC),
             surefind_version=stores.version,
-            lexical=LexicalSettings(stores.terms.name, mean_terms),
+            lexical=lexical,
             based_on=None,
             follows=follows,
             replaced=0,
         )
         await stores.catalogs.seal(sealed)
         return sealed
+
+    def _begun(self, lexical: LexicalSettings) -> Begun:
+        """A generation comes as it is: what was left of another one is not gone on with."""
+        manifest = self._manifest
+        content = f"{manifest.source_digest} {manifest.created_at.isoformat()}"
+        making = making_of(manifest.embedder, lexical, self._stores.version, content)
+        return Begun(making, self._half.begun.at if self._half else datetime.now(UTC))
 
     async def _mean_terms(self, pages: Pages) -> float:
         """It has to be known before the first weight is written."""
@@ -157,6 +174,7 @@ class _Arrival:
             ]
             documents, chunks = documents + 1, chunks + len(records)
             if len(waiting) >= _POINTS_AT_ONCE:
+                await self._stores.catalogs.require_writing()
                 await index.upsert(waiting)
                 waiting = []
                 report(Progress("moving", chunks, manifest.chunks))
@@ -178,12 +196,17 @@ class _Arrival:
         length = self._stores.terms.length
         return [replace(record, term_count=length(record.chunk.passage)) for record in records]
 
-    async def clean_up(self) -> None:
-        """What was not published never happened."""
-        stores = self._stores
+    async def clean_up(self, *, refused: bool) -> None:
+        """What was not published never happened; but what can be gone on with waits for that.
+
+        Whoever went on with what was refused would be refused the same.
+        """
+        stores, waits = self._stores, self._half is not None
         if self._index is not None:
-            await self._index.abandon()
+            waits = await self._index.abandon()
         if self._catalog is not None:
             await self._catalog.abandon()
+        if waits and not refused:
+            return
         if await stores.catalogs.current(self._ref.collection) != self._ref.number:
             await drop(self._ref, stores.index, stores.catalogs)

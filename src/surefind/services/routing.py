@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import (
+    Begun,
     Catalog,
     CatalogStore,
     CatalogWriter,
@@ -37,10 +38,17 @@ class RoutedIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self._own.require_room(points, dimensions)
 
+    async def begun(self, ref: GenerationRef) -> Begun | None:
+        return await self._of(ref.collection).begun(ref)
+
     async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
+        self,
+        ref: GenerationRef,
+        dimensions: int,
+        copy_of: GenerationRef | None,
+        begun: Begun | None = None,
     ) -> IndexWriter:
-        return await self._of(ref.collection).create(ref, dimensions, copy_of)
+        return await self._of(ref.collection).create(ref, dimensions, copy_of, begun)
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
         return await self._of(ref.collection).open(ref)
@@ -136,6 +144,9 @@ class RoutedCatalogStore:
 
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         return self._own.writing(purpose)
+
+    async def require_writing(self) -> None:
+        await self._own.require_writing()
 
     async def close(self) -> None:
         await self._own.close()
