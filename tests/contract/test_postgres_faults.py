@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from catalog_building import ONE, TWO, build, manifest
 from fakes import document, record
@@ -75,10 +76,48 @@ async def test_what_cannot_be_reached_is_named_with_the_next_step_and_no_secret(
         await store.close()
 
 
-async def test_tls_that_cannot_be_agreed_on_is_told(line: Line, opened: Opener) -> None:
-    store = opened(f"{line.url} sslmode=verify-full sslrootcert=system")
-    with pytest.raises(StoreError, match="TLS could not be agreed on; check sslmode"):
-        await store.current("docs")
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        ("sslmode=verify-full sslrootcert=system", "it speaks no TLS; turn ssl on there"),
+        ("target_session_attrs=standby", "none of its hosts is a replica now; .*prefer-standby"),
+        ("target_session_attrs=read-only", "none of its hosts is a replica now"),
+    ],
+)
+async def test_what_the_address_asks_for_and_nobody_offers_is_told(
+    line: Line, opened: Opener, wish: str, told: str
+) -> None:
+    with pytest.raises(StoreError, match=f"PostgreSQL at .*: .*{told}"):
+        await opened(f"{line.url} {wish}").current("docs")
+
+
+async def test_of_several_hosts_one_may_be_away(postgres: PostgresService, opened: Opener) -> None:
+    """The one that is there is found, to read and to write; if it goes, the next one is."""
+    found = conninfo_to_dict(postgres.url)
+    async with line_to(postgres) as one, line_to(postgres) as other:
+        ports = [conninfo_to_dict(carried.url)["port"] for carried in (one, other)]
+        address = make_conninfo(
+            "",
+            **{
+                **found,
+                "host": "127.0.0.1,127.0.0.1,127.0.0.1",
+                "port": ",".join(["1", *map(str, ports)]),
+                "target_session_attrs": "read-write",
+            },
+        )
+        store = opened(address)
+        await build(store)
+        await store.seal(manifest(ONE))
+        await store.point_to(ONE)
+        one.away = True
+        one.cut()
+        assert await store.current("docs") == 1
+        other.away = True
+        other.cut()
+        named = r"at 127\.0\.0\.1:1,127\.0\.0\.1:\d+,.*check that it is up"
+        with pytest.raises(StoreError, match=named):
+            await store.current("docs")
+        await store.close()  # nobody dials on when the lines are taken down
 
 
 @pytest.mark.parametrize(

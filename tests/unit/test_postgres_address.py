@@ -1,6 +1,7 @@
 """DATABASE_URL, as people have it."""
 
 import pytest
+from psycopg import OperationalError
 from psycopg.conninfo import conninfo_to_dict
 
 from surefind.adapters.postgres_address import address_of
@@ -46,6 +47,29 @@ def test_what_another_driver_calls_otherwise_is_understood() -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "where"),
+    [
+        ("postgresql://me@a:1,b:2/d", "a:1,b:2/d"),
+        ("postgresql://me@a,b/d", "a:5432,b:5432/d"),
+        ("postgresql://me@a,b:2/d", "a:5432,b:2/d"),
+        ("host=a,b port=7 dbname=d user=me", "a:7,b:7/d"),
+        ("host=/run/pg,b dbname=d user=me", "/run/pg,b:5432/d"),
+    ],
+)
+def test_several_hosts_are_named_with_their_ports(url: str, where: str) -> None:
+    assert address_of(url).where == where
+
+
+def test_several_hosts_are_one_place_in_whatever_order_they_are_tried() -> None:
+    """So readers may prefer the replica, and the ingest the primary, and share one index."""
+    places = {
+        Database(f"postgresql://me@{hosts}/d?target_session_attrs={wish}", "s").place_name
+        for hosts, wish in (("a:1,b:2", "read-write"), ("b:2,a:1", "prefer-standby"))
+    }
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize(
     ("url", "pooled"),
     [
         ("postgresql://me@ep-cool-1-pooler.eu-central-1.aws.neon.tech/d", True),
@@ -80,3 +104,24 @@ def test_each_database_and_schema_has_a_folder_of_its_own() -> None:
 def test_a_secret_that_somebody_repeats_is_taken_out() -> None:
     address = address_of("postgresql://me:s3cr3t@h/d")
     assert "s3cr3t" not in str(fault_of(OSError("what is s3cr3t doing here"), address))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ('root certificate file "/x/root.crt" does not exist', "its certificate can't be trusted"),
+        ("SSL error: certificate verify failed", "its certificate can't be trusted here; let sslr"),
+        (
+            'server certificate for "a" does not match host name "b"',
+            "its certificate is another host's",
+        ),
+        ("server does not support SSL, but SSL was required", "it speaks no TLS"),
+        ("session is read-only", "none of its hosts may be written now"),
+        ("SSL error: unexpected eof", "TLS could not be agreed on; check sslmode"),
+    ],
+)
+def test_connections_that_are_refused_have_a_next_step(said: str, told: str) -> None:
+    error = OperationalError(f'connection to server at "h", port 5432 failed: {said}')
+    message = str(fault_of(error, address_of("postgresql://me@h/d")))
+    assert message.startswith(f"the catalog in PostgreSQL at h:5432/d: {told}")
+    assert message.endswith(f"({said})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from urllib.parse import parse_qsl, urlencode
 
 from psycopg import ProgrammingError
@@ -27,10 +28,16 @@ _OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`where` names it without a secret. `pooled`: somebody stands between us and the server."""
+    """`where` names it without a secret. `pooled`: somebody stands between us and the server.
+
+    `hosts` are tried one after the other, so that one of them may be away. `connect_timeout` says
+    that the address itself bounds how long.
+    """
 
     conninfo: str = field(repr=False)
     where: str
+    hosts: tuple[str, ...]
+    connect_timeout: bool
     user: str
     pooled: bool
     password: str = field(repr=False)
@@ -57,14 +64,24 @@ def address_of(url: str) -> Address:
         }.items()
         if name not in found
     }
+    hosts = _hosts(host.split(","), port.split(","))
     database = found.get("dbname", found.get("user", ""))
     return Address(
         conninfo=make_conninfo(**found, **conduct),
-        where=f"{host}/{database}" if host.startswith("/") else f"{host}:{port}/{database}",
+        where=f"{','.join(hosts)}/{database}",
+        hosts=hosts,
+        connect_timeout="connect_timeout" in found,
         user=found.get("user", ""),
-        pooled=pooled or "-pooler." in host or port == _POOLER_PORT,
+        pooled=pooled or "-pooler." in host or _POOLER_PORT in port.split(","),
         password=found.get("password", ""),
     )
+
+
+def _hosts(names: list[str], ports: list[str]) -> tuple[str, ...]:
+    """With several, each has a port of its own, or all have the same."""
+    ports = ports * len(names) if len(ports) == 1 else ports
+    pairs = zip_longest(names, ports, fillvalue="5432")
+    return tuple(name if name.startswith("/") else f"{name}:{port or 5432}" for name, port in pairs)
 
 
 _ADVICE = (

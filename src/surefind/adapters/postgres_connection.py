@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import math
 import os
 import re
 import socket
@@ -65,9 +66,11 @@ class Database:
     def place_name(self) -> str:
         """For a folder: readable, and another one for another host, database or schema.
 
-        A host and the pooler before it are one.
+        A host and the pooler before it are one, and so are several hosts in any order.
         """
-        place = f"{self.address.where.replace('-pooler.', '.')}/{self.schema}"
+        _, _, database = self.address.where.rpartition("/")
+        hosts = ",".join(sorted(host.replace("-pooler.", ".") for host in self.address.hosts))
+        place = f"{hosts}/{database}/{self.schema}"
         readable = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
         return f"{readable[-60:]}-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
 
@@ -225,14 +228,19 @@ class Database:
 
     @cached_property
     def _own_class(self) -> type[Connection]:
-        database, timeout_s = self, self._limits.connect_timeout_s
+        database, hosts = self, len(self.address.hosts)
+        timeout_s = self._limits.connect_timeout_s * hosts
+        each: dict[str, Any] = {}
+        if hosts > 1 and not self.address.connect_timeout:
+            # One that swallows all packets must not take the time of the others.
+            each["connect_timeout"] = math.ceil(self._limits.connect_timeout_s)
 
         class OwnConnection(AsyncConnection[TupleRow]):
             @classmethod
             async def connect(cls, *arguments: Any, **options: Any) -> Connection:  # type: ignore[override]
                 try:
                     async with asyncio.timeout(timeout_s):
-                        return await super().connect(*arguments, **options)
+                        return await super().connect(*arguments, **(each | options))
                 except TimeoutError as error:
                     slow = TookTooLong(f"connecting took more than {timeout_s:g} s")
                     database._could_not_connect(slow)

@@ -46,11 +46,37 @@ _TELLING = (
     ("starting up", "57P03"),
     ("shutting down", "57P03"),
 )
+_TRUST = (
+    "its certificate can't be trusted here; let sslrootcert in DATABASE_URL name the file of the "
+    "authority that signed it, or be system for those that this machine trusts"
+)
+_OTHER_HOST = (
+    "its certificate is another host's; let DATABASE_URL name the host as the certificate does"
+)
+_NO_TLS = (
+    "it speaks no TLS; turn ssl on there, or lower sslmode in DATABASE_URL if nobody can listen on "
+    "the way"
+)
+_NO_PRIMARY = (
+    "none of its hosts may be written now; promote one, or leave out target_session_attrs in "
+    "DATABASE_URL where you only read"
+)
+_NO_REPLICA = (
+    "none of its hosts is a replica now; let target_session_attrs in DATABASE_URL be "
+    "prefer-standby, which takes the primary then"
+)
 _REACHING = (
     ("refused", "nothing listens there; start it, or mend host and port in DATABASE_URL"),
     ("No such file", "nothing listens there; start it, or mend the host in DATABASE_URL"),
     ("resolve", "there is no such host; mend it in DATABASE_URL"),
     ("Name or service", "there is no such host; mend it in DATABASE_URL"),
+    ("session is read-only", _NO_PRIMARY),
+    ("session is not read-only", _NO_REPLICA),
+    ("not in hot standby mode", _NO_REPLICA),
+    ("does not match host name", _OTHER_HOST),
+    ("does not support SSL", _NO_TLS),
+    ("root certificate file", _TRUST),
+    ("certificate verify failed", _TRUST),
     ("SSL", "TLS could not be agreed on; check sslmode and sslrootcert in DATABASE_URL"),
     ("certificate", "TLS could not be agreed on; check sslmode and sslrootcert in DATABASE_URL"),
 )
