@@ -17,6 +17,7 @@ from qdrant_service import REAL_KEY, Address, running, unique
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.interfaces.cli import main
 from surefind.settings import load
+from terminal import at_a_terminal
 
 PASSAGES = book(12)
 
@@ -148,6 +149,27 @@ def test_nobody_to_ask_is_a_mistake_of_the_caller(
     assert code == 2
     assert "--yes" in err
     assert "connected" not in (home / "surefind.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("keys", "code", "said"),
+    [
+        (b"\n", 0, "saved as [connected."),
+        (b"\x03", 130, "stopped; nothing was done"),
+    ],
+    ids=["Enter", "Ctrl-C"],
+)
+def test_a_person_at_a_terminal_is_asked(
+    home: Path, stranger: tuple[Address, str], keys: bytes, code: int, said: str
+) -> None:
+    ended, screen = at_a_terminal(
+        "connect", "-c", stranger[1], question=b"[Y/n]: ", keys=keys, cwd=home
+    )
+    assert ended == code, screen
+    assert said in screen.partition("Save this in surefind.toml? [Y/n]: ")[2]
+    assert "Traceback" not in screen
+    saved = "connected" in (home / "surefind.toml").read_text()
+    assert saved == (keys == b"\n")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefind.interfaces.cli.console import AsJson, DataDir, note, run, show, show_json
+from surefind.interfaces.cli.console import AsJson, DataDir, asked, note, run, show, show_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -83,7 +83,7 @@ def _agreed(*, as_json: bool) -> bool:
 
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError("nobody is there to ask whether this is right: give --yes, or --dry-run")
-    return typer.confirm("Save this in surefind.toml?", default=True, err=True)
+    return asked("Save this in surefind.toml?", default=True)
 
 
 def _save(proposal: "Proposal") -> None:

@@ -38,6 +38,9 @@ Collection = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
 
 PLAIN_INTERVAL_S = 5.0
+INTERRUPTED = 130
+"""The exit code of what Ctrl-C has ended, as shells count it."""
+_ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
 
 def note(message: str) -> None:
@@ -55,6 +58,29 @@ def show(text: str) -> None:
 def show_json(value: Any) -> None:
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     show(json.dumps(value, ensure_ascii=plain, indent=2))
+
+
+def asked(question: str, *, default: bool) -> bool:
+    """What the person at the terminal says; Enter is the default, and Ctrl-D is a no.
+
+    Ctrl-C ends the command as it does everywhere, in a line of its own.
+    """
+    choice = "Y/n" if default else "y/N"
+    try:
+        while True:
+            print(f"{question} [{choice}]: ", end="", file=sys.stderr, flush=True)  # noqa: T201
+            line = sys.stdin.readline()
+            answer = line.strip().lower()
+            if not line:
+                print(file=sys.stderr)  # noqa: T201
+                return False
+            if not answer or answer in _ANSWERS:
+                return _ANSWERS.get(answer, default)
+            note("please say y or n")
+    except KeyboardInterrupt:
+        print(file=sys.stderr)  # noqa: T201
+        note("stopped; nothing was done")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def steady_streams() -> None:

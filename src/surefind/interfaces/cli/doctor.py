@@ -8,6 +8,7 @@ import typer
 from surefind.interfaces.cli.console import (
     AsJson,
     DataDir,
+    asked,
     note,
     progress_display,
     run,
@@ -78,10 +79,10 @@ async def _repair(application: "Application", repairs: list["Repair"], report: "
 def _agreed(repairs: list["Repair"]) -> bool:
     for one in repairs:
         note(f"to do: {one}")
-    if not sys.stdin.isatty():
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
         note("nobody can be asked here; with --yes it is done without asking")
         return False
-    return typer.confirm("Do all of that?", err=True)
+    return asked("Do all of that?", default=False)
 
 
 def _show(findings: list["Finding"], examination: "Examination") -> None:
