@@ -8,6 +8,7 @@ import json
 import os
 import re
 import socket
+import ssl
 import struct
 import tempfile
 import threading
@@ -354,10 +355,18 @@ def _failed(reason: str) -> Json:
 
 
 @contextmanager
-def serve(key: str | None = None, reading_key: str | None = None) -> Iterator[Service]:
+def serve(
+    key: str | None = None, reading_key: str | None = None, certificate: Path | None = None
+) -> Iterator[Service]:
+    """With a certificate it speaks https."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.closing = threading.Event()
     url = f"http://127.0.0.1:{server.server_address[1]}"
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        url = url.replace("http:", "https:")
     with tempfile.TemporaryDirectory(prefix="surefind-qdrant-") as folder:
         server.service = Service(url, Path(folder), key, reading_key)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -5,10 +5,12 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from certificates import certificate
 from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
 from fakes import WordEmbedder, record
 from qdrant_service import BROKEN, CUT, SILENT, Service, Trouble, serve
@@ -126,6 +128,55 @@ async def test_a_host_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> No
 async def test_an_encrypted_connection_that_fails(service: Service) -> None:
     opened = Opened(service.url.replace("http://", "https://"))
     await fails_with(StoreUnreachable, "encrypted connection failed.*QDRANT_URL says https", opened)
+
+
+async def test_a_certificate_that_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One's own authority is named in the environment, as for other programs."""
+    path = certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    with serve(KEY, certificate=path) as service:
+        opened = Opened(service.url)
+        async with opened.store() as store:
+            await build(store, ONE, entries(TEXTS))
+            assert (await store.facts()).version == "Qdrant 1.18.0"
+        assert opened.told == []
+
+
+@pytest.mark.parametrize(
+    ("host", "days", "trusted", "told"),
+    [
+        ("127.0.0.1", 2, False, "self-signed certificate"),
+        ("127.0.0.1", -1, True, "certificate has expired"),
+        ("127.0.0.2", 2, True, "IP address mismatch"),
+    ],
+    ids=["untrusted", "expired", "another host's"],
+)
+async def test_a_certificate_that_can_not_be_trusted(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    days: int,
+    told: str,
+    *,
+    trusted: bool,
+) -> None:
+    path = certificate(tmp_path, host=host, days=days)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    with serve(KEY, certificate=path) as service:
+        named = (
+            rf"server at 127.0.0.1:\d+: its certificate can't be trusted \({told}.*SSL_CERT_FILE"
+        )
+        await fails_with(StoreUnreachable, named, Opened(service.url))
+        assert service.requests == [], "the key has not been sent to anybody"
+
+
+async def test_http_where_the_server_speaks_https(tmp_path: Path) -> None:
+    with serve(KEY, certificate=certificate(tmp_path)) as service:
+        opened = Opened(service.url.replace("https:", "http:"))
+        await fails_with(StoreUnreachable, r"the connection broke .*check QDRANT_URL", opened)
 
 
 @pytest.mark.parametrize("url", ["localhost:6333", "ftp://host", "http://", "qdrant"])

@@ -195,9 +195,7 @@ class QdrantServer:
         causes = list(_causes(source))
         for cause in causes:
             if isinstance(cause, ssl.SSLError):
-                return Hopeless(
-                    f"the encrypted connection failed ({cause.reason or type(cause).__name__})"
-                )
+                return _tls_failure(cause)
             if isinstance(cause, socket.gaierror):
                 return AttemptFailed(f"there is no host {self._host}")
         if isinstance(source, httpx.TimeoutException):
@@ -251,10 +249,7 @@ class QdrantServer:
                 f"{self.name} has no collection {collection}; `surefind ingest` builds it anew"
             )
         if isinstance(failure, Hopeless):
-            return StoreUnreachable(
-                f"{self.name}: {failure.reason}; check that {URL_SETTING} says https only where "
-                "the server speaks it, and that its certificate is valid here"
-            )
+            return StoreUnreachable(f"{self.name}: {failure.reason}")
         if failure.may_pass:
             times = "once" if failure.tries == 1 else f"{failure.tries} times"
             return StoreUnreachable(
@@ -274,6 +269,19 @@ class QdrantServer:
     def _hidden(self, said: str) -> str:
         text = " ".join(said.split())[:_LONGEST_REASON]
         return text.replace(self._key, "…") if self._key else text
+
+
+def _tls_failure(cause: ssl.SSLError) -> Hopeless:
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return Hopeless(
+            f"its certificate can't be trusted ({cause.verify_message}); let it be renewed, let "
+            f"{URL_SETTING} name the host that it is for, or let SSL_CERT_FILE name the file of "
+            "the authority that signed it"
+        )
+    return Hopeless(
+        f"the encrypted connection failed ({cause.reason or type(cause).__name__}); check that "
+        f"{URL_SETTING} says https only where the server speaks it"
+    )
 
 
 def _retry_after(error: UnexpectedResponse) -> str | None:
