@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from typing import Generic, TypeVar
 
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import (
@@ -16,6 +17,8 @@ from surefind.ports import (
     VectorIndex,
     WholeCatalog,
 )
+
+Catalogs = TypeVar("Catalogs", bound=PublishedCatalogs)
 
 
 class RoutedIndexStore:
@@ -65,14 +68,14 @@ class RoutedIndexStore:
             await store.close()
 
 
-class RoutedPublishedCatalogs:
+class RoutedPublishedCatalogs(Generic[Catalogs]):
     """What readers ask of both kinds."""
 
-    def __init__(self, own: PublishedCatalogs, others: Mapping[str, PublishedCatalogs]) -> None:
+    def __init__(self, own: Catalogs, others: Mapping[str, Catalogs]) -> None:
         self._own = own
         self._others = others
 
-    def _of(self, collection: str) -> PublishedCatalogs:
+    def _of(self, collection: str) -> Catalogs:
         return self._others.get(collection, self._own)
 
     async def current(self, collection: str) -> int | None:
@@ -88,14 +91,7 @@ class RoutedPublishedCatalogs:
         return await self._of(ref.collection).open(ref)
 
 
-class RoutedCatalogStore:
-    def __init__(self, own: CatalogStore, others: Mapping[str, CatalogStore]) -> None:
-        self._own = own
-        self._others = others
-
-    def _of(self, collection: str) -> CatalogStore:
-        return self._others.get(collection, self._own)
-
+class RoutedCatalogStore(RoutedPublishedCatalogs[CatalogStore]):
     async def facts(self) -> StoreFacts:
         return await self._own.facts()
 
@@ -105,15 +101,6 @@ class RoutedCatalogStore:
     async def collections(self) -> list[str]:
         own = await self._own.collections()
         return sorted({*own, *self._others})
-
-    async def current(self, collection: str) -> int | None:
-        return await self._of(collection).current(collection)
-
-    async def token(self, collection: str) -> object:
-        return await self._of(collection).token(collection)
-
-    async def manifest(self, ref: GenerationRef) -> Manifest:
-        return await self._of(ref.collection).manifest(ref)
 
     async def manifests(self, collection: str) -> list[Manifest]:
         return await self._of(collection).manifests(collection)
