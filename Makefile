@@ -4,6 +4,8 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# Tests write and sync thousands of small files: in memory, where there is plenty of it.
+IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
 .PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory bench-validation bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page lock lock-peers clean
@@ -40,7 +42,7 @@ model: $(VENV)/installed  ## Fetch and verify the embedding model
 
 test: $(VENV)/dev model  ## Run the test suite: no root, no browser, no server needed
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n auto --dist loadfile
+	@$(IN_MEMORY) $(BIN)/coverage run -m pytest -n auto --dist loadfile
 	@$(BIN)/coverage combine --quiet
 
 lint: $(VENV)/dev  ## Lint, formatting and architecture
@@ -56,10 +58,10 @@ coverage:  ## Branch coverage of the last test run: the core 98 %, all 95 %
 	@$(BIN)/coverage report --fail-under=98 --include='src/surefind/errors.py,src/surefind/model/*,src/surefind/text/*,src/surefind/evaluation/*,src/surefind/services/*,src/surefind/contracts/*'
 
 corpora: $(VENV)/dev model  ## Tests on the real corpora (SUREFIND_DATA, default ../shared/data)
-	@$(BIN)/pytest -n auto --dist loadfile tests/corpora
+	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/corpora
 
 browser: $(VENV)/dev model  ## Tests of the page in a real Chromium
-	@$(BIN)/pytest -n auto --dist loadfile tests/browser
+	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/browser
 
 check: lint types test coverage corpora browser  ## Everything CI runs
 

@@ -1,25 +1,59 @@
-"""Running the real command, as a user does."""
+"""Running the real command, as a user does.
 
+`COMMAND` is the installed one, which takes a second to import what it needs. `surefind`, `start`
+and `serving` get their process from a parent that has imported it before: the same `main`, in a
+process of its own with its own streams, folder, environment, signals and exit code.
+"""
+
+import atexit
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 COMMAND = str(Path(sys.executable).parent / "surefind")
 TIME_LIMIT_S = 120
+WARM_START = Path(__file__).parent / "warm_start"
+
+
+@functools.cache
+def warm() -> tuple[str, ...]:
+    """How a command line begins that stands for `surefind`; the parent ends with the tests."""
+    folder = Path(tempfile.mkdtemp(prefix="surefind-"))
+    address = folder / "parent"
+    parent = subprocess.Popen(
+        [sys.executable, WARM_START / "parent.py", address],
+        stdin=subprocess.PIPE,
+        env=_environment({}),
+    )
+
+    def end() -> None:
+        parent.communicate(timeout=TIME_LIMIT_S)
+        shutil.rmtree(folder)
+
+    atexit.register(end)
+    deadline = time.monotonic() + TIME_LIMIT_S
+    while not address.exists():
+        assert parent.poll() is None, "the parent of the commands ended"
+        assert time.monotonic() < deadline, "the parent of the commands does not come up"
+        time.sleep(0.02)
+    return (sys.executable, "-I", "-S", str(WARM_START / "call.py"), str(address))
 
 
 def surefind(
     *arguments: str | Path, cwd: Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [COMMAND, *map(str, arguments)],
+        [*warm(), *map(str, arguments)],
         cwd=cwd,
         env=_environment(environment),
         capture_output=True,
@@ -35,9 +69,11 @@ def surefind_json(*arguments: str | Path, cwd: Path) -> Any:
     return json.loads(done.stdout)
 
 
-def start(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.Popen[str]:
+def start(
+    *arguments: str | Path, cwd: Path, command: Sequence[str] = (), **environment: str
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [COMMAND, *map(str, arguments)],
+        [*(command or warm()), *map(str, arguments)],
         cwd=cwd,
         env=_environment(environment),
         stdout=subprocess.PIPE,
@@ -53,10 +89,12 @@ class Server(subprocess.Popen[str]):
 
 
 @contextmanager
-def serving(*arguments: str | Path, cwd: Path, **environment: str) -> Iterator[tuple[str, Server]]:
+def serving(
+    *arguments: str | Path, cwd: Path, command: Sequence[str] = (), **environment: str
+) -> Iterator[tuple[str, Server]]:
     """(address, process) of a server on a free port; ended by its own process id."""
     process = Server(
-        [COMMAND, "serve", "--port", "0", *map(str, arguments)],
+        [*(command or warm()), "serve", "--port", "0", *map(str, arguments)],
         cwd=cwd,
         env=_environment(environment),
         stdout=subprocess.DEVNULL,

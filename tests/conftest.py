@@ -1,5 +1,6 @@
 """Fixtures that every suite may use."""
 
+import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -18,6 +19,12 @@ from surefind.settings import load
 hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 hypothesis_settings.register_profile("home", deadline=None)  # timings never decide a test
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end; no collector of garbage has to look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

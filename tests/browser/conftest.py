@@ -16,6 +16,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
 from commands import serving, surefind
+from homes import copy_home
 
 WAIT_S = 10
 POLL_S = 0.05
@@ -206,8 +207,7 @@ def address(home: Path) -> Iterator[str]:
 @pytest.fixture
 def own_home(home: Path, tmp_path: Path) -> Path:
     """A copy of the data, for a test that does something to it."""
-    ignored = shutil.ignore_patterns("views", "*.lock")
-    shutil.copytree(home / "data", tmp_path / "data", ignore=ignored)
+    copy_home(home / "data", tmp_path / "data")
     return tmp_path
 
 

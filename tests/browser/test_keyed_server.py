@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -12,6 +11,7 @@ from browser.axe import violations
 from browser.conftest import PAGES, Page, ingest
 from browser.questions import QUESTION
 from commands import serving, surefind
+from homes import copy_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +30,7 @@ class Keyed(NamedTuple):
 def keyed(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
     """Two generations: in the second a page was added, one changed and one removed."""
     own = tmp_path_factory.mktemp("keyed")
-    ignored = shutil.ignore_patterns("views", "*.lock")
-    shutil.copytree(home / "data", own / "data", ignore=ignored)
+    copy_home(home / "data", own / "data")
     removed = "pantry/old/honey.md"
     changed = {"kitchen/oven.md": "# The oven\n\nIt is new.", "new <b>page</b>.md": "# New\n\nHi."}
     ingest(own, "--allow-shrink", pages={**PAGES, **changed, removed: None})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +18,7 @@ from browser.axe import violations
 from browser.conftest import Page
 from browser.questions import QUESTION
 from commands import serving, surefind
+from homes import copy_home
 from surefind.text.docusaurus_config import read_config
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ class Foreign(NamedTuple):
 @pytest.fixture(scope="module")
 def site(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Foreign]:
     own = tmp_path_factory.mktemp("service")
-    ignored = shutil.ignore_patterns("views", "*.lock")
-    shutil.copytree(home / "data", own / "data", ignore=ignored)
+    copy_home(home / "data", own / "data")
     made = surefind("keys", "create", "--name", "site", "--data-dir", "data", cwd=own)
     pages: dict[str, tuple[str, str]] = {}
     with (

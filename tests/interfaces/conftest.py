@@ -1,6 +1,5 @@
 """One small documentation, ingested once by the real command."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import httpx2
 import pytest
 
 from commands import serving, surefind
+from homes import copy_home
 
 PAGES = {
     "index.md": "# Teapot\n\nThe teapot brews tea and nothing else. It is no coffee machine.",
@@ -39,7 +39,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(ingested: Path, tmp_path: Path) -> Path:
     """A copy of it, to do anything with."""
     target = tmp_path / "home"
-    shutil.copytree(ingested, target, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, target)
     return target
 
 
@@ -47,6 +47,6 @@ def home(ingested: Path, tmp_path: Path) -> Path:
 def contracts(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
     """A client of a real server on loopback, for tests that only ask."""
     home = tmp_path_factory.mktemp("contracts") / "home"
-    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, home)
     with serving(cwd=home) as (address, _), httpx2.Client(base_url=address, timeout=30) as client:
         yield client

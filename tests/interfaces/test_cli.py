@@ -256,7 +256,7 @@ def test_a_terminal_sees_bars(home: Path) -> None:
 
 
 def test_a_second_ingest_and_a_second_server_are_told_who_is_there(home: Path) -> None:
-    with serving(cwd=home) as (address, process):
+    with serving(cwd=home, command=[COMMAND]) as (address, process):
         second = surefind("serve", "--port", "0", cwd=home)
         assert second.returncode == 4
         assert f"another `surefind serve` (process {process.pid}" in second.stderr
@@ -269,7 +269,7 @@ def test_a_second_ingest_and_a_second_server_are_told_who_is_there(home: Path) -
         (home / "docs" / f"more{number}.md").write_text(
             f"# More {number}\n\n" + "many words " * 200
         )
-    first = start("ingest", "docs", cwd=home)
+    first = start("ingest", "docs", cwd=home, command=[COMMAND])
     lock = home / ".surefind" / "ingest.holder"
     deadline = time.monotonic() + 60
     while not lock.exists() and time.monotonic() < deadline:

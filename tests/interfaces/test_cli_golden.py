@@ -1,12 +1,12 @@
 """`surefind golden`, as a person at a terminal and as a script meet it."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from homes import copy_home
 from surefind.errors import InputError
 from surefind.evaluation.golden import GoldenSet, read_golden_yaml
 from surefind.interfaces.cli import app
@@ -17,7 +17,7 @@ QUESTION = "What does the error E42 mean?"
 @pytest.fixture(scope="module")
 def shared(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("golden") / "home"
-    shutil.copytree(ingested, target, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, target)
     return target
 
 

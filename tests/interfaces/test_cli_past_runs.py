@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from homes import copy_home
 from surefind.errors import InputError
 from surefind.interfaces.cli import app
 
@@ -21,7 +22,7 @@ tests:
 @pytest.fixture(scope="module")
 def shared(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("runs") / "home"
-    shutil.copytree(ingested, target, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, target)
     return target
 
 

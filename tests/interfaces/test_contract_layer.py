@@ -2,7 +2,6 @@
 
 import math
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 
 import surefind
 from fakes import record
+from homes import copy_home
 from interfaces.field_tables import Field, Values, bad_cases, named
 from surefind.contracts.layer import QueryEmbedding, RetrievalResult
 from surefind.model import Hit
@@ -45,7 +45,7 @@ A_RESULT: Values = {
 def served(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of this module alone, since what is opened here stays open."""
     home = tmp_path_factory.mktemp("layer") / "home"
-    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, home)
     return home
 
 

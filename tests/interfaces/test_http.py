@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -13,12 +12,13 @@ import httpx2
 import pytest
 
 from commands import serving, surefind
+from homes import copy_home
 
 
 @pytest.fixture(scope="module")
 def server(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("served") / "home"
-    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, home)
     with serving(cwd=home) as (address, _):
         yield address
 

@@ -1,7 +1,6 @@
 """Keys: what a server asks for, and of whom."""
 
 import base64
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import httpx2
 import pytest
 
 from commands import serving, surefind, surefind_json
+from homes import copy_home
 
 QUESTION = {"query": "vinegar"}
 OPEN = ["/", "/live", "/ready", "/health", "/api/v1/health", "/embed.js", "/static/style.css"]
@@ -18,7 +18,7 @@ CLOSED = ["/openapi.json", "/read/docs/docs/index.md", "/nothing", "/health/", "
 @pytest.fixture(scope="module")
 def home(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("guarded") / "home"
-    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, home)
     return home
 
 

@@ -1,6 +1,5 @@
 """What a collection holds, over real HTTP."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import httpx2
 import pytest
 
 from commands import serving, surefind
+from homes import copy_home
 
 MORE = "docs/a folder/ümlaut & more.md"
 
@@ -18,7 +18,7 @@ MORE = "docs/a folder/ümlaut & more.md"
 def home(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two generations: the second has a page with an awkward name."""
     home = tmp_path_factory.mktemp("catalog") / "home"
-    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, home)
     (home / MORE).parent.mkdir()
     (home / MORE).write_text("# Awkward\n\nOne.\n\n## Two\n\nTwo.\n\n## Three\n\nThree.")
     assert surefind("ingest", "docs", cwd=home).returncode == 0

@@ -1,7 +1,6 @@
 """What clients send that no client should: every answer is a documented one, and never a 500."""
 
 import json
-import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import httpx2
 import pytest
 
 from commands import Server, log_of, serving, surefind
+from homes import copy_home
 
 JSON = {"content-type": "application/json"}
 
@@ -20,7 +20,7 @@ def served(
     ingested: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Server]]:
     home = tmp_path_factory.mktemp("hostile") / "home"
-    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, home)
     with serving(cwd=home) as server:
         yield server
     statuses = {line["status"] for line in log_of(server[1]) if line["message"] == "request"}

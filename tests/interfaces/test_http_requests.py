@@ -1,6 +1,5 @@
 """Request ids and the log: what an answer and its line in the log have in common."""
 
-import shutil
 import socket
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import httpx2
 import pytest
 
 from commands import Server, log_of, serving
+from homes import copy_home
 from surefind.bootstrap import Application
 from surefind.errors import StoreError
 from surefind.interfaces.http.app import create_app
@@ -23,7 +23,7 @@ def served(
     ingested: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[httpx2.Client, Server]]:
     home = tmp_path_factory.mktemp("logged") / "home"
-    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, home)
     with (
         serving(cwd=home) as (address, process),
         httpx2.Client(base_url=address, timeout=30) as client,

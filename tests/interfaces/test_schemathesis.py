@@ -4,12 +4,12 @@ The seed and the number of examples are fixed, so a run takes the same, short ti
 same things everywhere.
 """
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from commands import log_of, serving, surefind
+from homes import copy_home
 
 COMMAND = Path(sys.executable).parent / "schemathesis"
 CHECKS = (
@@ -22,7 +22,7 @@ def test_no_request_gets_a_500_or_an_answer_that_is_not_documented(
     ingested: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    shutil.copytree(ingested, home, ignore=shutil.ignore_patterns("views", "*.lock"))
+    copy_home(ingested, home)
     key = surefind("keys", "create", "--name", "x", "--scope", "admin", cwd=home).stdout.strip()
     with serving(cwd=home) as (address, process):
         done = subprocess.run(

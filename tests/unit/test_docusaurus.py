@@ -226,9 +226,12 @@ def test_without_a_config_the_folder_is_the_docs_or_has_them(
     assert path_of(site_of(None, *versions, base_url=SITE), path, matter) == address
 
 
+PLAIN_SITE = site_of(PLAIN)
+
+
 @given(st.text(max_size=40), st.dictionaries(st.sampled_from(["id", "slug"]), st.text(max_size=20)))
 def test_any_page_has_a_place_or_a_reason(path: str, matter: dict[str, object]) -> None:
-    place = site_of(PLAIN).place(f"docs/{path}.md", matter)
+    place = PLAIN_SITE.place(f"docs/{path}.md", matter)
     if isinstance(place, Place):
         assert place.url.startswith(f"{SITE}/docs/")
         assert place.url.isascii()

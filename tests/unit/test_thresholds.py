@@ -1,6 +1,5 @@
 """Thresholds that golden tests teach: how they are chosen, how often they err, who goes by them."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homes import copy_home
 from surefind.errors import NotComparable
 from surefind.evaluation.expectations import BySource
 from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
@@ -182,7 +182,7 @@ async def test_the_next_generation_keeps_it_while_it_fits(home: Installation) ->
 async def test_a_folder_that_is_copied_takes_it_along(home: Installation, tmp_path: Path) -> None:
     await home.ingest(PAGES)
     threshold = await learn_threshold(await validated(home), home.catalogs)
-    shutil.copytree(home.root, tmp_path / "copy", ignore=shutil.ignore_patterns("views"))
+    copy_home(home.root, tmp_path / "copy")
     copy = Installation(tmp_path / "copy")
     assert (await copy.generations.one()).threshold == threshold
     await copy.close()

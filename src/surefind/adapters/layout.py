@@ -202,7 +202,7 @@ def copy_tree(source: Path, target: Path) -> None:
         made = target / Path(folder).relative_to(source)
         made.mkdir(parents=True, exist_ok=True)
         for name in names:
-            _copy_sparse(Path(folder) / name, made / name)
+            copy_sparse(Path(folder) / name, made / name)
 
 
 def link_tree(source: Path, target: Path, *, without: str) -> None:
@@ -210,7 +210,8 @@ def link_tree(source: Path, target: Path, *, without: str) -> None:
     shutil.copytree(source, target, copy_function=os.link, ignore=shutil.ignore_patterns(without))
 
 
-def _copy_sparse(source: Path, target: Path) -> None:
+def copy_sparse(source: Path, target: Path) -> None:
+    """One file, holes and all."""
     with source.open("rb") as reader, target.open("wb") as writer:
         size = os.fstat(reader.fileno()).st_size
         writer.truncate(size)
