@@ -80,7 +80,7 @@ def test_what_was_embedded_before_a_kill_is_not_embedded_again(tmp_path: Path) -
     docs, data = tmp_path / "docs", tmp_path / "data"
     docs.mkdir()
     for number in range(160):
-        (docs / f"{number:03}.md").write_text(f"# Page {number}\n\n" + f"sentence {number} " * 60)
+        (docs / f"{number:03}.md").write_text(f"# Page {number}\n\n" + f"sentence {number} " * 20)
     process = start("ingest", docs, "--data-dir", data, cwd=tmp_path, SUREFIND_THREADS="1")
     cache = data / "cache" / "embeddings.sqlite-wal"
     deadline = time.monotonic() + 100

@@ -213,9 +213,7 @@ def test_a_data_folder_that_can_not_be_made_is_said(home: Path) -> None:
 
 def test_ctrl_c_publishes_nothing_and_says_so(home: Path) -> None:
     for number in range(60):
-        (home / "docs" / f"more{number}.md").write_text(
-            f"# More {number}\n\n" + "many words " * 200
-        )
+        (home / "docs" / f"more{number}.md").write_text(f"# More {number}\n\n" + "many words " * 40)
     process = start("ingest", "docs", cwd=home, SUREFIND_THREADS="1")
     building = home / ".surefind/collections/docs/0002/index"
     deadline = time.monotonic() + 60
@@ -266,15 +264,15 @@ def test_a_second_ingest_and_a_second_server_are_told_who_is_there(home: Path) -
         assert f"port {port} on 127.0.0.1 can't be had (Address already in use)" in elsewhere.stderr
         assert surefind("search", "tea", cwd=home).returncode == 0
     for number in range(40):
-        (home / "docs" / f"more{number}.md").write_text(
-            f"# More {number}\n\n" + "many words " * 200
-        )
+        (home / "docs" / f"more{number}.md").write_text(f"# More {number}\n\n" + "many words " * 20)
     first = start("ingest", "docs", cwd=home, command=[COMMAND])
     lock = home / ".surefind" / "ingest.holder"
     deadline = time.monotonic() + 60
     while not lock.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
+    first.send_signal(signal.SIGSTOP)  # so that it is there for as long as it takes to ask
     second = surefind("ingest", "docs", cwd=home)
+    first.send_signal(signal.SIGCONT)
     assert second.returncode == 4
     assert f"another `surefind ingest` (process {first.pid}" in second.stderr
     out, err = first.communicate(timeout=100)

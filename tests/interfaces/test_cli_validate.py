@@ -40,6 +40,12 @@ def validate(home: Path, *arguments: str | Path, code: int = 0) -> Any:
     return json.loads(done.stdout)
 
 
+def remarks(stderr: str) -> list[str]:
+    """What was said beside the result. How far it is, is said too where it takes its time."""
+    how_far = re.compile(r"surefind: [a-z ]+: \d+( of \d+)?")
+    return [line for line in stderr.splitlines() if not how_far.fullmatch(line)]
+
+
 @pytest.fixture
 def golden(home: Path) -> Path:
     path = home / "golden.yaml"
@@ -64,7 +70,7 @@ def test_the_documented_example_gives_the_documented_report(tmp_path: Path) -> N
     page = (DOCS / "commands" / "validate.md").read_text("utf-8")
     shown = page[page.index(" measure   mean") : page.index("\n```\n\nIt begins")]
     expected = [line for line in shown.splitlines() if not line.startswith("latency: ")]
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, remarks(done.stderr)) == (1, [])
     printed = done.stdout.splitlines()
     assert [line for line in expected if line not in printed] == []
 
@@ -93,7 +99,7 @@ def test_the_terminal_shows_the_published_summary_and_more(home: Path, golden: P
     assert any(line.startswith("latency: p50 ") for line in lines)
     assert "INCONCLUSIVE: 2 of 3 passed (golden.yaml)" in lines
     assert "  1 test expects what is not there any more" in lines
-    assert (done.returncode, done.stderr) == (3, "")
+    assert (done.returncode, remarks(done.stderr)) == (3, [])
 
 
 def test_one_of_ten_queries_fails_the_run_goes_on_and_the_exit_code_is_1(home: Path) -> None:
@@ -232,7 +238,7 @@ def test_a_store_that_is_away_is_exit_4(home: Path, golden: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_measured(home: Path) -> None:
-    (home / "many.txt").write_text("\n".join(f"question number {n}" for n in range(100_000)))
+    (home / "many.txt").write_text("\n".join(f"question number {n}" for n in range(30_000)))
     files = ("--save-baseline", "base.json", "--html", "report.html")
     process = start("validate", "many.txt", "--json", *files, cwd=home)
     assert process.stderr is not None

@@ -1,6 +1,7 @@
 """The published shape of a validation test, to the letter: read as golden tests, and written."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -115,7 +116,9 @@ def test_criteria_must_be_within_their_ranges(criteria: dict[str, object], field
     ids=named,
 )
 def test_the_bounds_themselves_are_fine(criteria: dict[str, object]) -> None:
-    read({**TEST, "success_criteria": criteria})
+    asked = read({**TEST, "success_criteria": criteria}).criteria
+    otherwise = {field.name: field.default for field in SHARES}
+    assert asdict(asked) == {**otherwise, **criteria}
 
 
 # --- written ----------------------------------------------------------------------------------
