@@ -1,13 +1,49 @@
 """What the contract suites share."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+import qdrant_service
+from contract.connected import connected
+from contract.rude_server import KEY, READING_KEY
+from foreign import Door
 from local_site import Site, serve
+from qdrant_service import Address, Service
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
     with serve() as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    """A Qdrant server that behaves, or the one that SUREFIND_TEST_QDRANT_URL names."""
+    with qdrant_service.running() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+async def door(address: Address, anyio_backend: str) -> AsyncIterator[Door]:
+    async with connected(address) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Service]:
+    """Its answers to failures repeat the key to whoever sent it: as rude as can be."""
+    with qdrant_service.serve(KEY, READING_KEY) as service:
+        yield service
+
+
+@pytest.fixture
+def service(guarded: Service) -> Iterator[Service]:
+    yield guarded
+    guarded.troubles.clear()
+    guarded.always = None
+    guarded.version = "1.18.0"
+    for name in list(guarded.collections):
+        guarded.delete(name)
+    guarded.requests.clear()

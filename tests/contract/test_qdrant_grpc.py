@@ -12,8 +12,8 @@ import pytest
 from qdrant_client import grpc as wire
 
 from contract.index_contents import ONE
+from contract.rude_server import KEY, Opened
 from contract.test_indexes import IndexContract
-from contract.test_qdrant_failures import KEY, Opened
 from contract.test_qdrant_server import Bench
 from qdrant_grpc import serve_grpc
 from qdrant_service import REAL_GRPC_PORT, REAL_KEY, REAL_URL, Address, serve

@@ -3,7 +3,7 @@
 Runs against the server that SUREFIND_TEST_QDRANT_URL names, where one is named.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from contract.index_conditions import CONDITIONS, various
 from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
 from contract.test_indexes import IndexContract
 from fakes import WordEmbedder, record, word_terms
-from qdrant_service import Address, running, unique
+from qdrant_service import Address, unique
 from surefind.adapters.qdrant_server import QdrantIndexStore
 from surefind.adapters.qdrant_server_calls import Place
 from surefind.adapters.qdrant_server_schema import MAX_FRONT_MATTER_INDEXES, CollectionShape
@@ -72,12 +72,6 @@ class Bench:
             yield client
         finally:
             await client.close()
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[Address]:
-    with running() as found:
-        yield found
 
 
 @pytest.fixture

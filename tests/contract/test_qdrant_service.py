@@ -1,7 +1,7 @@
 """What our suites rely on in a Qdrant server: true of the real one and of the one on loopback."""
 
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +9,7 @@ import pytest
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
-from qdrant_service import Address, running, unique
+from qdrant_service import Address, unique
 
 SOME_UUID = "0b6a2c5e-7f33-4f0c-9d7a-5a3f6a3f4a11"
 PLANETS: list[models.PointStruct] = [
@@ -48,12 +48,6 @@ PLANETS: list[models.PointStruct] = [
         payload={"name": "vega", "about": "a star", "tags": []},
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[Address]:
-    with running() as found:
-        yield found
 
 
 @pytest.fixture
