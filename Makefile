@@ -42,7 +42,7 @@ model: $(VENV)/installed  ## Fetch and verify the embedding model
 
 test: $(VENV)/dev model  ## Run the test suite: no root, no browser, no server needed
 	@$(BIN)/coverage erase
-	@$(IN_MEMORY) $(BIN)/coverage run -m pytest -n auto --dist loadfile
+	@$(IN_MEMORY) $(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder
 	@$(BIN)/coverage combine --quiet
 
 lint: $(VENV)/dev  ## Lint, formatting and architecture
