@@ -48,5 +48,9 @@ def contracts(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """A client of a real server on loopback, for tests that only ask."""
     home = tmp_path_factory.mktemp("contracts") / "home"
     copy_home(ingested, home)
-    with serving(cwd=home) as (address, _), httpx2.Client(base_url=address, timeout=30) as client:
+    patient = {"SUREFIND_REQUEST_TIMEOUT_S": "120"}  # a hundred long questions, on a busy machine
+    with (
+        serving(cwd=home, **patient) as (address, _),
+        httpx2.Client(base_url=address, timeout=120) as client,
+    ):
         yield client

@@ -91,7 +91,7 @@ async def test_at_a_rate_a_stall_shows_in_the_percentiles() -> None:
     assert (told.sent, told.answered, told.errors) == (60, 60, {})
     assert told.max_ms >= 150
     assert told.p95_ms >= 100
-    assert server.asked[:4] == ["one", "two", "one", "two"]
+    assert server.asked.count("one") == server.asked.count("two") == 30
 
 
 async def test_as_fast_as_they_are_answered_a_stall_shows_too() -> None:

@@ -133,6 +133,8 @@ def become(call: Call) -> None:
     os.environ.clear()
     os.environ.update(call.environment)
     sys.argv[:] = ["surefind", *call.arguments]
+    # Tests that run behind a shell's `&` are deaf to Ctrl-C; a command that is sent one is not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def serve(address: str) -> None:
