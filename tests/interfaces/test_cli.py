@@ -213,7 +213,9 @@ def test_a_data_folder_that_can_not_be_made_is_said(home: Path) -> None:
 
 def test_ctrl_c_publishes_nothing_and_says_so(home: Path) -> None:
     for number in range(60):
-        (home / "docs" / f"more{number}.md").write_text(f"# More {number}\n\n" + "many words " * 40)
+        (home / "docs" / f"more{number}.md").write_text(
+            f"# More {number}\n\n" + "many words " * 200
+        )
     process = start("ingest", "docs", cwd=home, SUREFIND_THREADS="1")
     building = home / ".surefind/collections/docs/0002/index"
     deadline = time.monotonic() + 60
