@@ -136,5 +136,7 @@ def test_a_file_that_never_holds_still_keeps_what_it_had(tmp_path: Path) -> None
     shown: Any = surefind_json("search", "busy", "-k", "1000", "--mode", "dense", cwd=tmp_path)
     busy = [hit["text"] for hit in shown["hits"] if hit["source_path"] == "docs/busy.md"]
     lines = {line for text in busy for line in text.splitlines() if line.startswith("line ")}
-    assert len(lines) <= 1, "a page is of one moment"
+    # Of one moment: where the writer was half through, the last line may be cut.
+    whole = max(lines, key=len, default="")
+    assert all(whole.startswith(line) for line in lines), lines
     assert done.returncode == 0 or "the first words" in busy[0]
