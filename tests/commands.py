@@ -32,6 +32,7 @@ def warm() -> tuple[str, ...]:
     address = folder / "parent"
     parent = subprocess.Popen(
         [sys.executable, WARM_START / "parent.py", address],
+        cwd=WARM_START,  # a test's own folder would be removed under it
         stdin=subprocess.PIPE,
         env=_environment({}),
     )

@@ -90,8 +90,8 @@ class TestFolderSource(SourceContract):
     ) -> None:
         scandir = os.scandir
 
-        def refuse(path: str) -> object:  # root may read everything
-            if os.fspath(path).endswith("guide"):
+        def refuse(path: str | int) -> object:  # root may read everything
+            if str(path).endswith("guide"):
                 raise PermissionError(13, "Permission denied", path)
             return scandir(path)
 
