@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
-from contract.test_qdrant_failures import HASTY
+from contract.rude_server import HASTY
 from fakes import WordEmbedder, record, word_terms
 from qdrant_service import CUT, SILENT, Service, Trouble, serve
 from surefind.adapters.qdrant_server import QdrantIndexStore
