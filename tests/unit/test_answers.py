@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakes import MemoryCatalogStore, MemoryIndexStore
+from surefind.errors import InputError
 from surefind.model import AnyOf, Expand, Query, SearchResult, Status
 from surefind.services.answers import Answers
 from surefind.services.reading import OpenGeneration, Readers
@@ -127,13 +128,61 @@ async def test_several_collections_are_looked_at_each_time(home: Installation) -
     assert [(await searcher.search(both)).remembered for _ in range(2)] == [False, False]
 
 
-async def test_an_answer_of_whole_books_is_not_kept(tmp_path: Path) -> None:
-    home = Installation(tmp_path / "data")
-    await home.ingest({"book.md": "# Cats\n\n" + "cats sleep all day long.\n\n" * 3000})
+async def test_an_answer_that_is_too_large_is_not_kept_and_large_ones_are_forgotten_sooner(
+    home: Installation,
+) -> None:
+    async with home.reader.lease() as held:
+        found = await home.search(CATS.text, expand=Expand.DOCUMENT)
+        texts = sum(len(hit.record.chunk.text) for hit in found.hits)
+        answers = Answers(memory=2 * (texts + 2_000 * (len(found.hits) + 2)))
+        small = replace(found, hits=())
+        for number in range(3):
+            answers.keep(Query(f"large {number}"), held, found)
+        answers.keep(Query("small"), held, small)
+        known = [answers.known(Query(f"large {number}"), held) for number in range(3)]
+        assert known[0] is None
+        assert known[2] is found
+        assert answers.known(Query("small"), held) is small
+        tight = Answers(memory=2_000)
+        tight.keep(CATS, held, found)
+        assert tight.known(CATS, held) is None
+
+
+async def test_what_counts_as_the_same_takes_room_too(home: Installation) -> None:
+    async with home.reader.lease() as held:
+        found = await home.search(CATS.text, top_k=1)
+        [hit] = found.hits
+        answers = Answers(memory=10_000)
+        answers.keep(CATS, held, replace(found, hits=(replace(hit, also=(hit.record,) * 5),)))
+        assert answers.known(CATS, held) is None
+        answers.keep(CATS, held, found)
+        assert answers.known(CATS, held) is found
+
+
+async def test_a_stand_ins_answer_is_not_kept_though_nothing_of_it_is_shown(tmp_path: Path) -> None:
+    """The budget has room for no passage: the answer is empty, and not called partial."""
+    home = Installation(tmp_path / "memory")
+    home.index, home.catalogs = MemoryIndexStore(), (catalogs := MemoryCatalogStore())
+    home.readers = Readers(home.index, catalogs)
+    await home.ingest(PAGES)
     searcher = remembering(home)
-    book = replace(CATS, expand=Expand.DOCUMENT)
-    assert [(await searcher.search(book)).remembered for _ in range(2)] == [False, False]
-    await home.close()
+    await searcher.search(Query("dogs"))
+    catalogs.away = True
+    nothing = replace(CATS, max_tokens=1)
+    assert not (await searcher.search(nothing)).hits
+    assert not (await searcher.search(nothing)).remembered
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"mode": "lexical"}, {"where": [AnyOf("level", (1,))]}, {"also_in": []}, {"group_by": "page"}],
+)
+async def test_a_question_of_other_types_is_refused_by_name(
+    home: Installation, named: dict[str, object]
+) -> None:
+    """What equals a mode and is none would be asked in another one."""
+    with pytest.raises(InputError, match=next(iter(named))):
+        await remembering(home).search(Query("cats", **named))  # type: ignore[arg-type]
 
 
 async def test_who_wants_to_know_how_it_is_found_now_asks_afresh(home: Installation) -> None:

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import UnionType
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from surefind.model import (
     ChunkRecord,
     Collapse,
     Expand,
+    GroupBy,
     Hit,
     Manifest,
     Mode,
@@ -40,6 +42,14 @@ MAX_COLLECTIONS = 16
 SHALLOW = 20
 _DEEPEST = 1600
 _RERANKED = 50
+_KINDS: Mapping[str, type | UnionType] = {
+    "mode": Mode,
+    "where": tuple,
+    "group_by": GroupBy | None,
+    "collapse": Collapse,
+    "expand": Expand,
+    "also_in": tuple,
+}
 _STAGES = ("received", "embedded", "searched", "filtered", "formatted", "returned")
 
 
@@ -55,6 +65,9 @@ def check_query(query: Query) -> None:
         query.text.encode()
     except UnicodeEncodeError as error:
         raise InputError("query: it holds bytes that are no text; write it in UTF-8") from error
+    for name, kind in _KINDS.items():
+        if not isinstance(getattr(query, name), kind):
+            raise InputError(f"{name}: it is {getattr(query, name)!r}, it must be a {_named(kind)}")
     _check_count("top_k", query.top_k, MAX_TOP_K)
     _check_share("threshold", query.threshold)
     _check_share("diversity", query.diversity)
@@ -71,6 +84,10 @@ def check_query(query: Query) -> None:
             "threshold: it is a cosine similarity, which lexical mode has none of; "
             "leave it out, or use mode hybrid or dense"
         )
+
+
+def _named(kind: type | UnionType) -> str:
+    return getattr(kind, "__name__", str(kind))
 
 
 def _check_count(name: str, value: object, most: int) -> None:
@@ -118,8 +135,9 @@ class Searcher:
         async with self._readers.lease(query.collections) as generations:
             result = self._known(query, generations, clock)
             if result is None:
-                result = await self._found(Run(query, generations, clock))
-                if self._answers is not None and not query.also_in:
+                run = Run(query, generations, clock)
+                result = await self._found(run)
+                if self._answers is not None and run.whole and not query.also_in:
                     self._answers.keep(query, generations[query.collection], result)
         self._observe(result)
         return result
