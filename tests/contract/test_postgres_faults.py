@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from catalog_building import ONE, TWO, build, manifest
 from fakes import document, record
@@ -91,35 +90,6 @@ async def test_what_the_address_asks_for_and_nobody_offers_is_told(
         await opened(f"{line.url} {wish}").current("docs")
 
 
-async def test_of_several_hosts_one_may_be_away(postgres: PostgresService, opened: Opener) -> None:
-    """The one that is there is found, to read and to write; if it goes, the next one is."""
-    found = conninfo_to_dict(postgres.url)
-    async with line_to(postgres) as one, line_to(postgres) as other:
-        ports = [conninfo_to_dict(carried.url)["port"] for carried in (one, other)]
-        address = make_conninfo(
-            "",
-            **{
-                **found,
-                "host": "127.0.0.1,127.0.0.1,127.0.0.1",
-                "port": ",".join(["1", *map(str, ports)]),
-                "target_session_attrs": "read-write",
-            },
-        )
-        store = opened(address)
-        await build(store)
-        await store.seal(manifest(ONE))
-        await store.point_to(ONE)
-        one.away = True
-        one.cut()
-        assert await store.current("docs") == 1
-        other.away = True
-        other.cut()
-        named = r"at 127\.0\.0\.1:1,127\.0\.0\.1:\d+,.*check that it is up"
-        with pytest.raises(StoreError, match=named):
-            await store.current("docs")
-        await store.close()  # nobody dials on when the lines are taken down
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -146,7 +116,7 @@ async def test_a_server_that_does_not_answer_a_connection_is_given_up(
 ) -> None:
     line.fall_silent()
     store = opened(line.url, Limits(connect_timeout_s=0.1, timeout_s=5.0))
-    with pytest.raises(StoreError, match=r"connecting took more than 0.1 s"):
+    with pytest.raises(StoreError, match=r"took more than 0.1 s; .*database_connect_timeout_s"):
         await store.current("docs")
 
 

@@ -17,13 +17,14 @@ from surefind.adapters.postgres_catalog import (
     PostgresCatalog,
     PostgresCatalogWriter,
 )
-from surefind.adapters.postgres_connection import Connection, Database
+from surefind.adapters.postgres_connection import Database
 from surefind.adapters.postgres_migrations import (
     Migration,
     applied_number,
     check_readable,
     migrate,
 )
+from surefind.adapters.postgres_queue import Connection
 from surefind.adapters.postgres_writing import WritersPlace
 from surefind.errors import StoreError, UnknownGeneration
 from surefind.model import GenerationRef, Manifest

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from itertools import zip_longest
 from urllib.parse import parse_qsl, urlencode
 
@@ -30,14 +32,16 @@ _OTHERS = {
 class Address:
     """`where` names it without a secret. `pooled`: somebody stands between us and the server.
 
-    `hosts` are tried one after the other, so that one of them may be away. `connect_timeout` says
-    that the address itself bounds how long.
+    `hosts` are tried one after the other, so that one of them may be away; `names` are those that
+    have to be looked up. `connect_timeout_s` is what the address itself says of each attempt.
     """
 
     conninfo: str = field(repr=False)
     where: str
     hosts: tuple[str, ...]
-    connect_timeout: bool
+    names: tuple[str, ...]
+    connect_timeout_s: float | None
+    prefers_standby: bool
     user: str
     pooled: bool
     password: str = field(repr=False)
@@ -70,7 +74,9 @@ def address_of(url: str) -> Address:
         conninfo=make_conninfo(**found, **conduct),
         where=f"{','.join(hosts)}/{database}",
         hosts=hosts,
-        connect_timeout="connect_timeout" in found,
+        names=() if "hostaddr" in found else tuple(filter(_is_a_name, host.split(","))),
+        connect_timeout_s=_seconds(found.get("connect_timeout", "0")),
+        prefers_standby=found.get("target_session_attrs") == "prefer-standby",
         user=found.get("user", ""),
         pooled=pooled or "-pooler." in host or _POOLER_PORT in port.split(","),
         password=found.get("password", ""),
@@ -82,6 +88,27 @@ def _hosts(names: list[str], ports: list[str]) -> tuple[str, ...]:
     ports = ports * len(names) if len(ports) == 1 else ports
     pairs = zip_longest(names, ports, fillvalue="5432")
     return tuple(name if name.startswith("/") else f"{name}:{port or 5432}" for name, port in pairs)
+
+
+def _is_a_name(host: str) -> bool:
+    if not host or host.startswith("/"):
+        return False
+    try:
+        ip_address(host)
+    except ValueError:
+        return True
+    return False
+
+
+def _seconds(written: str) -> float | None:
+    """For libpq nothing and less is for ever; here the setting holds then."""
+    try:
+        seconds = float(written)
+    except ValueError:
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise InputError("connect_timeout in DATABASE_URL is no number of seconds")
+    return seconds if seconds > 0 else None
 
 
 _ADVICE = (

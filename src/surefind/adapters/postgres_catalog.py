@@ -15,7 +15,8 @@ from surefind.adapters.catalog_rows import (
     record_of,
     whole_document_of,
 )
-from surefind.adapters.postgres_connection import Connection, Database
+from surefind.adapters.postgres_connection import Database
+from surefind.adapters.postgres_queue import Connection
 from surefind.errors import StoreError, UnknownDocument
 from surefind.model import ChunkRecord, Document, DocumentRecord, GenerationRef
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import math
 import os
 import re
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,14 +24,16 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
 from surefind.adapters.postgres_address import Address, address_of
+from surefind.adapters.postgres_dialling import count_addresses, dialling
 from surefind.adapters.postgres_faults import (
+    ConnectingTookTooLong,
     TookTooLong,
     connection_is_gone,
     naming_faults,
     statement_was_lost,
 )
+from surefind.adapters.postgres_queue import Connection, Queue
 
-Connection: TypeAlias = AsyncConnection[TupleRow]
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 WRITE_TIMEOUT_S = 900.0
@@ -58,8 +59,7 @@ class Database:
         self._pool: AsyncConnectionPool[Connection] | None = None
         self._opening = asyncio.Lock()
         self._prepares = not self.address.pooled
-        self._in_use = 0
-        self._waiting: dict[asyncio.Task[Connection], BaseException | None] = {}
+        self._queue = Queue(self._limits.timeout_s)
         self._statements: dict[str, bytes] = {}
 
     @property
@@ -107,7 +107,7 @@ class Database:
     async def connect(self) -> Connection:
         """One of the caller's own, outside the pool."""
         with naming_faults(self.address):
-            return await self._own_class.connect(self.address.conninfo, autocommit=True)
+            return await self._dial(AsyncConnection.connect, self.address.conninfo, autocommit=True)
 
     async def execute(
         self, connection: Connection, template: str, values: Values = ()
@@ -167,39 +167,12 @@ class Database:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
         pool = await self._opened()
-        connection = await self._acquired(pool)
-        self._in_use += 1
+        connection = await self._queue.take(pool)
         try:
-            yield connection
+            with self._queue.using():
+                yield connection
         finally:
-            self._in_use -= 1
             await pool.putconn(connection)
-
-    async def _acquired(self, pool: AsyncConnectionPool[Connection]) -> Connection:
-        """The pool would hide why it can't connect, and try until the wait is over."""
-        if pool.get_stats()["pool_available"]:
-            return await pool.getconn()
-        getting = asyncio.create_task(pool.getconn())
-        self._waiting[getting] = None
-        try:
-            return await getting
-        except asyncio.CancelledError:
-            if (reason := self._waiting[getting]) is not None:
-                raise reason from None
-            if getting.done() and not getting.cancelled() and getting.exception() is None:
-                await pool.putconn(getting.result())
-            raise
-        finally:
-            del self._waiting[getting]
-
-    def _could_not_connect(self, error: BaseException) -> None:
-        """With others in use one may wait for them; with none there is nothing to wait for."""
-        if self._in_use:
-            return
-        for waiting in self._waiting:
-            if not waiting.done():
-                self._waiting[waiting] = error
-                waiting.cancel()
 
     async def _opened(self) -> AsyncConnectionPool[Connection]:
         if self._pool is None:
@@ -213,7 +186,7 @@ class Database:
     def _new_pool(self) -> AsyncConnectionPool[Connection]:
         return AsyncConnectionPool(
             self.address.conninfo,
-            connection_class=self._own_class,
+            connection_class=self._pooled_class,
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": 5 if self._prepares else None,
@@ -227,29 +200,29 @@ class Database:
         )
 
     @cached_property
-    def _own_class(self) -> type[Connection]:
-        database, hosts = self, len(self.address.hosts)
-        timeout_s = self._limits.connect_timeout_s * hosts
-        each: dict[str, Any] = {}
-        if hosts > 1 and not self.address.connect_timeout:
-            # One that swallows all packets must not take the time of the others.
-            each["connect_timeout"] = math.ceil(self._limits.connect_timeout_s)
+    def _pooled_class(self) -> type[Connection]:
+        database = self
 
-        class OwnConnection(AsyncConnection[TupleRow]):
+        class PooledConnection(AsyncConnection[TupleRow]):
             @classmethod
             async def connect(cls, *arguments: Any, **options: Any) -> Connection:  # type: ignore[override]
-                try:
-                    async with asyncio.timeout(timeout_s):
-                        return await super().connect(*arguments, **(each | options))
-                except TimeoutError as error:
-                    slow = TookTooLong(f"connecting took more than {timeout_s:g} s")
-                    database._could_not_connect(slow)
-                    raise slow from error
-                except (psycopg.Error, OSError) as error:
-                    database._could_not_connect(error)
-                    raise
+                with database._queue.connecting():
+                    return await database._dial(super().connect, *arguments, **options)
 
-        return OwnConnection
+        return PooledConnection
+
+    async def _dial(
+        self, connect: Callable[..., Awaitable[Connection]], *arguments: Any, **options: Any
+    ) -> Connection:
+        allowed_s = self._limits.connect_timeout_s
+        addresses = await count_addresses(self.address, allowed_s)
+        plan = dialling(self.address, allowed_s, addresses)
+        try:
+            async with asyncio.timeout(plan.limit_s):
+                return await connect(*arguments, **(plan.options | options))
+        except TimeoutError as error:
+            slow = f"connecting took more than {plan.limit_s:g} s"
+            raise ConnectingTookTooLong(slow) from error
 
     @asynccontextmanager
     async def ending(self, connection: Connection, timeout_s: float) -> AsyncIterator[None]:

@@ -65,8 +65,10 @@ _NO_REPLICA = (
     "none of its hosts is a replica now; let target_session_attrs in DATABASE_URL be "
     "prefer-standby, which takes the primary then"
 )
+_UP = "check that it is up, or raise database_connect_timeout_s"
 _REACHING = (
     ("refused", "nothing listens there; start it, or mend host and port in DATABASE_URL"),
+    ("timeout expired", f"it did not answer; {_UP}"),
     ("No such file", "nothing listens there; start it, or mend the host in DATABASE_URL"),
     ("resolve", "there is no such host; mend it in DATABASE_URL"),
     ("Name or service", "there is no such host; mend it in DATABASE_URL"),
@@ -87,7 +89,18 @@ _PREAMBLE = re.compile(r"(connection (failed|is bad): )?connection to server (at
 
 
 class TookTooLong(psycopg.OperationalError):
-    """Our own clock ran out, on connecting or on a statement."""
+    """Our own clock ran out, on a statement."""
+
+
+class ConnectingTookTooLong(TookTooLong):
+    """It ran out before there was a connection at all."""
+
+
+_WAITED = (
+    (PoolTimeout, "ask less at once, or raise database_pool_size"),
+    (ConnectingTookTooLong, _UP),
+    (TookTooLong, "check that it is well, or raise database_timeout_s"),
+)
 
 
 @contextmanager
@@ -110,10 +123,9 @@ def fault_of(error: Exception, address: Address) -> StoreError:
 
 def _advice(error: Exception) -> str:
     reason = _reason(error)
-    if isinstance(error, PoolTimeout):
-        return f"{reason}; ask less at once, or raise database_pool_size"
-    if isinstance(error, TookTooLong):
-        return f"{reason}; check that it is well, or raise database_timeout_s"
+    for kind, advice in _WAITED:
+        if isinstance(error, kind):
+            return f"{reason}; {advice}"
     code = getattr(error, "sqlstate", None) or _told(reason)
     known = _ADVICE.get(code, _ADVICE.get(code[:2])) if code else None
     if known is not None:

@@ -17,8 +17,9 @@ from datetime import UTC, datetime
 
 import psycopg
 
-from surefind.adapters.postgres_connection import Connection, Database
+from surefind.adapters.postgres_connection import Database
 from surefind.adapters.postgres_faults import naming_faults
+from surefind.adapters.postgres_queue import Connection
 from surefind.errors import StoreBusy, StoreError
 
 _LOCK = "surefind writer of "

@@ -8,7 +8,8 @@ from importlib import resources
 
 from psycopg import Rollback, sql
 
-from surefind.adapters.postgres_connection import Connection, Database
+from surefind.adapters.postgres_connection import Database
+from surefind.adapters.postgres_queue import Connection
 from surefind.errors import FormatTooNew, StoreError
 
 _LOCK = "surefind migration of "
