@@ -68,6 +68,34 @@ async def test_of_several_hosts_one_may_be_away(
         await store.close()  # nobody dials on when the lines are taken down
 
 
+@pytest.mark.parametrize("order", [1, -1], ids=["answering first", "answering last"])
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        ("read-write", r"none of its hosts may be written now; .*\(session is read-only\)"),
+        ("standby", "none of its hosts is a replica now"),
+    ],
+)
+async def test_what_the_host_that_answers_lacks_is_told_in_any_order(
+    postgres: PostgresService, opened: Opener, line: Line, order: int, wish: str, told: str
+) -> None:
+    """The other one is away; that nothing listens there is not what has to be mended."""
+    ports = [port_of(line), NOBODY][::order]
+    reading = {"options": "-c default_transaction_read_only=on"}
+    database = opened(address(postgres, *ports, target_session_attrs=wish, **reading))
+    with pytest.raises(StoreError, match=told):
+        await database.fetch(ASKED)
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["answering first", "answering last"])
+async def test_a_refused_password_is_told_in_any_order(
+    postgres: PostgresService, opened: Opener, line: Line, order: int
+) -> None:
+    database = opened(address(postgres, *[port_of(line), NOBODY][::order], password="guessed"))
+    with pytest.raises(StoreError, match="it refused the password"):
+        await database.fetch(ASKED)
+
+
 async def test_a_host_that_swallows_everything_leaves_the_next_one_its_time(
     postgres: PostgresService, opened: Opener, line: Line
 ) -> None:

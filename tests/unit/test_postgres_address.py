@@ -106,6 +106,30 @@ def test_a_secret_that_somebody_repeats_is_taken_out() -> None:
     assert "s3cr3t" not in str(fault_of(OSError("what is s3cr3t doing here"), address))
 
 
+def test_of_several_attempts_the_one_that_tells_most_is_told() -> None:
+    """As standbys first, then as whatever they are: that they are none is not what is wrong."""
+    attempts = [
+        ("1", "server is not in hot standby mode"),
+        ("2", "connection timeout expired"),
+        ("1", "server closed the connection unexpectedly\n\tThis probably means more"),
+        ("2", "Connection refused"),
+    ]
+    for ordered in (attempts, attempts[::-1]):
+        failures = "\n".join(
+            f"- host: 'h', port: '{port}', hostaddr: '::1': "
+            f'connection to server at "h", port {port} failed: {said}'
+            for port, said in ordered
+        )
+        error = OperationalError(
+            f"{ordered[-1][1]}\nMultiple connection attempts failed. All failures were:\n{failures}"
+        )
+        url = "host=h,h port=1,2 dbname=d target_session_attrs="
+        preferring = str(fault_of(error, address_of(f"{url}prefer-standby")))
+        assert "the connection failed (server closed the connection unexpectedly)" in preferring
+        insisting = str(fault_of(error, address_of(f"{url}standby")))
+        assert "none of its hosts is a replica now" in insisting
+
+
 @pytest.mark.parametrize(
     ("said", "told"),
     [

@@ -65,6 +65,7 @@ _NO_REPLICA = (
     "none of its hosts is a replica now; let target_session_attrs in DATABASE_URL be "
     "prefer-standby, which takes the primary then"
 )
+_NO_STANDBY = "not in hot standby mode"
 _UP = "check that it is up, or raise database_connect_timeout_s"
 _REACHING = (
     ("refused", "nothing listens there; start it, or mend host and port in DATABASE_URL"),
@@ -74,7 +75,7 @@ _REACHING = (
     ("Name or service", "there is no such host; mend it in DATABASE_URL"),
     ("session is read-only", _NO_PRIMARY),
     ("session is not read-only", _NO_REPLICA),
-    ("not in hot standby mode", _NO_REPLICA),
+    (_NO_STANDBY, _NO_REPLICA),
     ("does not match host name", _OTHER_HOST),
     ("does not support SSL", _NO_TLS),
     ("root certificate file", _TRUST),
@@ -82,7 +83,10 @@ _REACHING = (
     ("SSL", "TLS could not be agreed on; check sslmode and sslrootcert in DATABASE_URL"),
     ("certificate", "TLS could not be agreed on; check sslmode and sslrootcert in DATABASE_URL"),
 )
-
+# Of several attempts the one that tells most: a host that answers before one that is away.
+_ANSWERED = ("session is ", _NO_STANDBY, "FATAL", "password supplied", "certificate", "SSL")
+_AWAY = ("timeout expired", "timed out", "unreachable", "No route", "refused", "No such file")
+_ATTEMPT = re.compile(r"^- host: .*?, port: .*?, hostaddr: (?:None|'.*?'): ", re.MULTILINE)
 
 # It only repeats where the server is.
 _PREAMBLE = re.compile(r"(connection (failed|is bad): )?connection to server (at|on) .*? failed: ")
@@ -115,14 +119,14 @@ def naming_faults(address: Address) -> Iterator[None]:
 
 def fault_of(error: Exception, address: Address) -> StoreError:
     where = f"the catalog in PostgreSQL at {address.where}"
-    fault = StoreError(f"{where}: {_without_secret(_advice(error), address)}")
+    fault = StoreError(f"{where}: {_without_secret(_advice(error, address), address)}")
     if isinstance(error, PoolTimeout):
         fault.retry_after_s = 1
     return fault
 
 
-def _advice(error: Exception) -> str:
-    reason = _reason(error)
+def _advice(error: Exception, address: Address) -> str:
+    reason = _reason(error, address)
     for kind, advice in _WAITED:
         if isinstance(error, kind):
             return f"{reason}; {advice}"
@@ -144,11 +148,29 @@ def _told(reason: str) -> str | None:
     return next((code for sign, code in _TELLING if sign in reason), None)
 
 
-def _reason(error: Exception) -> str:
-    """Its first line: the rest repeats it for every address that was tried."""
+def _reason(error: Exception, address: Address) -> str:
+    """Its first line, or of several attempts the first line of the one that tells most."""
     primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    lines = (primary or str(error) or type(error).__name__).strip().splitlines()
-    return " ".join(_PREAMBLE.sub("", lines[0]).split())
+    said = (primary or str(error) or type(error).__name__).strip()
+    # What psycopg says before the list of attempts repeats the last of them.
+    reasons = [_first_line(attempt) for attempt in _ATTEMPT.split(said)[1:] or [said]]
+    if address.prefers_standby:  # then that was no reason, but why all were asked once more
+        reasons = [reason for reason in reasons if _NO_STANDBY not in reason] or reasons
+    return min(reasons, key=_silence)
+
+
+def _first_line(said: str) -> str:
+    return " ".join(_PREAMBLE.sub("", said.partition("\n")[0]).split())
+
+
+def _silence(reason: str) -> int:
+    """The less it tells, the more; what nobody has foreseen lies between the two kinds."""
+    unforeseen = len(_ANSWERED)
+    answered = next((n for n, sign in enumerate(_ANSWERED) if sign in reason), unforeseen)
+    if answered < unforeseen:
+        return answered
+    away = (n for n, sign in enumerate(_AWAY, unforeseen + 1) if sign in reason)
+    return next(away, unforeseen)
 
 
 def _without_secret(message: str, address: Address) -> str:
