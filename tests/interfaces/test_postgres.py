@@ -103,9 +103,10 @@ async def test_a_server_answers_from_payloads_while_it_is_away(
         assert back["status"] == "success"
 
 
-async def test_the_table_of_the_retrieval_api_serves_a_search(
+@pytest.fixture
+async def with_their_table(
     home: Path, postgres: PostgresService, schema: str
-) -> None:
+) -> AsyncIterator[Application]:
     """Filled by the contract's own columns, with titles that only it knows."""
     settings = load(
         data_dir=home / "data",
@@ -123,16 +124,35 @@ async def test_the_table_of_the_retrieval_api_serves_a_search(
             " source_path, slug, 'their title'::varchar(255) AS title, order_index, snippet,"
             f" created_at FROM {schema}.documents"
         )
-        async with application.reader.lease() as generation:
-            assert generation.catalog is not None
-            points = [one.chunk.point_id async for one in generation.catalog.chunks()]
-            records, whole = await generation.records(points)
+        yield application
         await application.close()
-        assert whole
-        assert {record.title for record in records.values()} == {"their title"}
-        assert all(one.chunk.source_path.startswith("their/docs/") for one in records.values())
     finally:
         postgres.execute(f"DROP SCHEMA IF EXISTS {theirs} CASCADE")
+
+
+async def test_the_table_of_the_retrieval_api_serves_a_search(
+    with_their_table: Application,
+) -> None:
+    async with with_their_table.reader.lease() as generation:
+        assert generation.catalog is not None
+        points = [one.chunk.point_id async for one in generation.catalog.chunks()]
+        records, whole = await generation.records(points)
+    assert whole
+    assert {record.title for record in records.values()} == {"their title"}
+    assert all(one.chunk.source_path.startswith("their/docs/") for one in records.values())
+
+
+async def test_what_others_write_into_their_table_is_in_the_next_answer(
+    with_their_table: Application, postgres: PostgresService
+) -> None:
+    """No generation is published when they do, so that no answer may be remembered."""
+    table = with_their_table.settings.documents_table
+    told = []
+    for title in ("first title", "second title"):
+        postgres.execute(f"UPDATE {table} SET title = '{title}'")
+        result = await with_their_table.search(Query("the lid is open"))
+        told.append({hit.record.title for hit in result.hits})
+    assert told == [{"first title"}, {"second title"}]
 
 
 async def test_both_stores_may_be_servers(
