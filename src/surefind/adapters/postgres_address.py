@@ -107,7 +107,10 @@ def _seconds(written: str) -> float | None:
     except ValueError:
         seconds = math.nan
     if not math.isfinite(seconds):
-        raise InputError("connect_timeout in DATABASE_URL is no number of seconds")
+        raise InputError(
+            "connect_timeout in DATABASE_URL is no number of seconds; write connect_timeout=10, or "
+            "leave it out"
+        )
     return seconds if seconds > 0 else None
 
 
