@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,18 +12,21 @@ import pytest
 
 from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
 from contract.rude_server import HASTY
-from fakes import WordEmbedder, record, word_terms
+from fakes import MemoryCatalogStore, WordEmbedder, record, word_terms
 from qdrant_service import CUT, SILENT, Service, Trouble, serve
+from surefind.adapters.layout import DataFolder
 from surefind.adapters.qdrant_server import QdrantIndexStore
 from surefind.adapters.qdrant_server_calls import Place
 from surefind.adapters.qdrant_server_schema import CollectionShape
 from surefind.adapters.retrying import Conduct
-from surefind.errors import EmbeddingError, StoreChanged, StoreUnreachable
+from surefind.bootstrap.stores import index_store
+from surefind.errors import EmbeddingError, StoreChanged, StoreError, StoreRefused, StoreUnreachable
 from surefind.model import Manifest, Mode
 from surefind.ports import Begun, DenseProbe, TermProbe
 from surefind.services.building import Progress, both_stores
 from surefind.services.moving import Destination, kept_in, pages_of
 from surefind.services.reading import Readers
+from surefind.settings import load
 from unit.installation import Crash, Installation
 
 PAGES = {f"{n:02}.md": f"---\nlevel: {n}\n---\n# Page {n}\n\nall of page {n}" for n in range(40)}
@@ -54,9 +57,12 @@ class Home(Installation):
 
     def settle(self, service: Service, shape: CollectionShape | None = None) -> "Home":
         self.told: list[str] = []
+        self.asks: int | None = None
         self.service = service
         conduct = Conduct(self.told.append, ingesting=HASTY, searching=HASTY)
-        self.index = QdrantIndexStore(Place(service.url), conduct, self.catalogs.identity, shape)
+        self.index = QdrantIndexStore(
+            Place(service.url), conduct, self.catalogs.identity, shape, guard=self.require_place
+        )
         self.readers = Readers(self.index, self.catalogs)
         self.embedder.batch_size = 2
         return self
@@ -65,6 +71,13 @@ class Home(Installation):
         """Without a word, when so many chunks have been written."""
         with pytest.raises(Crash):
             await self.ingest(pages or PAGES, on_progress=at(after, _crash))
+
+    async def require_place(self) -> None:
+        """`asks` are answered, then the place is lost; None for never."""
+        if self.asks is not None:
+            self.asks -= 1
+            if self.asks < 0:
+                raise StoreError("the one writer's place was lost")
 
     async def close(self) -> None:
         await super().close()
@@ -245,7 +258,7 @@ async def test_a_half_that_others_read_by_now_is_neither_changed_nor_dropped(
     held = service.collections[FIRST].count({})
     service.aliases["theirs"] = FIRST
     assert await home.index.begun(ONE) is None
-    with pytest.raises(Exception, match="others read the collection"):
+    with pytest.raises(StoreRefused, match="others read the collection"):
         await home.index.create(ONE, DIMENSIONS, None, BEGUN)
     assert service.collections[FIRST].count({}) == held
 
@@ -331,7 +344,8 @@ async def test_a_writer_that_goes_on_deletes_replaces_and_removes(
     await writer.upsert(entries(TEXTS))
     await asyncio.sleep(0)
     await writer._settle()  # type: ignore[attr-defined]
-    assert await writer.abandon()
+    assert writer.resumable
+    await writer.abandon()
     written(service)
     writer = await store.create(ONE, DIMENSIONS, None, BEGUN)
     await writer.upsert(entries(TEXTS[:3]))
@@ -393,3 +407,70 @@ async def test_a_collection_that_is_deleted_meanwhile_is_told(home: Home, servic
     with pytest.raises(StoreChanged, match=f"has no collection {FIRST}"):
         await writer.upsert(entries(TEXTS))
     await writer.abandon()
+
+
+# --- who has lost the place for writing -------------------------------------------------------
+
+
+async def test_what_is_copied_stops_when_the_place_is_lost(
+    home: Home, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copying takes minutes; another run may have published it all meanwhile."""
+    monkeypatch.setattr("surefind.adapters.qdrant_server_writer._PAGE", 1)
+    await build(home.index, ONE, entries(TEXTS))
+    writer = await home.index.create(TWO, DIMENSIONS, ONE, BEGUN)
+    home.asks = 2
+    with pytest.raises(StoreError, match="place was lost"):
+        await writer.finish()
+    await writer.abandon()
+    assert service.collections["docs--0002"].count({})["count"] == 2
+
+
+@pytest.mark.parametrize("act", ["finish", "delete", "create"])
+async def test_nothing_is_removed_once_the_place_is_lost(
+    home: Home, service: Service, act: str
+) -> None:
+    first = await home.index.create(ONE, DIMENSIONS, None, BEGUN)
+    await first.upsert(entries(TEXTS))
+    await first.finish()
+    writer = await home.index.create(ONE, DIMENSIONS, None, BEGUN)
+    await writer.upsert(entries(TEXTS[:3]))
+    acts: dict[str, Callable[[], Awaitable[object]]] = {
+        "finish": writer.finish,
+        "delete": lambda: writer.delete([record(0).chunk.point_id]),
+        "create": lambda: home.index.create(
+            ONE, DIMENSIONS, None, replace(BEGUN, making="another")
+        ),
+    }
+    home.asks = 0
+    with pytest.raises(StoreError, match="place was lost"):
+        await acts[act]()
+    await writer.abandon()
+    assert service.collections[FIRST].count({})["count"] == len(TEXTS)
+
+
+async def test_what_is_tried_again_asks_again(home: Home, service: Service) -> None:
+    """A server may be away for minutes, and the place with it."""
+    writer = await home.index.create(ONE, DIMENSIONS, None, BEGUN)
+    service.troubles.append(Trouble(503, on=POINTS))
+    home.asks = 1
+    await writer.upsert(entries(TEXTS))
+    with pytest.raises(StoreError, match="place was lost"):
+        await writer.finish()
+    await writer.abandon()
+    assert service.collections[FIRST].count({})["count"] == 0
+
+
+async def test_the_server_is_guarded_by_the_catalog_beside_it(
+    service: Service, tmp_path: Path
+) -> None:
+    class Lost(MemoryCatalogStore):
+        async def require_writing(self) -> None:
+            raise StoreError("the one writer's place was lost")
+
+    settings = load(data_dir=tmp_path, qdrant_url=service.url)
+    store = index_store(settings, DataFolder(tmp_path), Lost(), print)
+    writer = await store.create(ONE, DIMENSIONS, None, BEGUN)
+    with pytest.raises(StoreError, match="place was lost"):
+        await writer.finish()
+    await store.close()

@@ -86,6 +86,10 @@ class MemoryIndexWriter:
         self._belonging = set(copied)
 
     @property
+    def resumable(self) -> bool:
+        return self._ref in self._store.marks
+
+    @property
     def _entries(self) -> dict[UUID, IndexEntry]:
         return self._store.generations[self._ref]
 
@@ -114,8 +118,8 @@ class MemoryIndexWriter:
             del self._entries[point_id]
         return len(self._entries)
 
-    async def abandon(self) -> bool:
-        return self._ref in self._store.marks
+    async def abandon(self) -> None:
+        pass
 
 
 class MemoryIndex:

@@ -156,6 +156,7 @@ class EdgeIndexWriter:
         self._shard = shard
         self._dimensions = dimensions
         self._keys = indexed_keys()
+        self.resumable = False
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
         for entry in entries:
@@ -186,10 +187,9 @@ class EdgeIndexWriter:
             self._shard.close()
         return points
 
-    async def abandon(self) -> bool:
+    async def abandon(self) -> None:
         with _engine(self._path):
             self._shard.close()
-        return False
 
     def _index_payloads(self) -> None:
         """So that a filter looks up whom it leaves. A scan of few is as fast, and needs no files.

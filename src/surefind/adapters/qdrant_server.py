@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from qdrant_client import AsyncQdrantClient, models
 
-from surefind.adapters.qdrant_server_calls import METADATA, Place, QdrantServer
+from surefind.adapters.qdrant_server_calls import METADATA, Guard, Place, QdrantServer, asking
 from surefind.adapters.qdrant_server_index import QdrantIndex
 from surefind.adapters.qdrant_server_resuming import LeftPoints
 from surefind.adapters.qdrant_server_schema import (
@@ -34,8 +34,16 @@ _NEVER_FILLED = models.PayloadSchemaType.KEYWORD
 Owner = Callable[[], Awaitable[str]]
 
 
+async def _unasked() -> None:
+    """Nobody else writes there."""
+
+
 class QdrantIndexStore:
-    """`owner` names the installation to which the collections belong that it makes."""
+    """`owner` names the installation to which the collections belong that it makes.
+
+    `guard` raises where the one writer's place was lost: what a writer has made may be another's
+    by then, who goes on with it or has published it.
+    """
 
     def __init__(
         self,
@@ -46,6 +54,7 @@ class QdrantIndexStore:
         *,
         prefix: str = "",
         indexing_timeout_s: float = 3600.0,
+        guard: Guard = _unasked,
     ) -> None:
         self._server = QdrantServer(place, conduct)
         self._notify = conduct.notify
@@ -53,6 +62,7 @@ class QdrantIndexStore:
         self._shape = shape or CollectionShape()
         self._prefix = prefix
         self._indexing_timeout_s = indexing_timeout_s
+        self._guard = guard
 
     async def facts(self) -> StoreFacts:
         await self._aliases()
@@ -113,6 +123,7 @@ class QdrantIndexStore:
             indexes=indexes,
             indexing_timeout_s=self._indexing_timeout_s,
             notify=self._notify,
+            guard=self._guard,
             left=left,
             resumable=begun is not None and await self._server.has(METADATA),
         )
@@ -211,7 +222,7 @@ class QdrantIndexStore:
             f"{self._server.name}: going on with {name}, which an earlier run has left with "
             f"{info.points_count or 0} points"
         )
-        return LeftPoints(self._server, name)
+        return LeftPoints(self._server, name, self._guard)
 
     async def _inherit(self, name: str, source: str, known: set[str]) -> set[str]:
         """What is copied is not looked into: its keys have the indexes that they had."""
@@ -242,7 +253,8 @@ class QdrantIndexStore:
                 f"{self._server.name}: others read the collection {name} as {alias}, so it is not "
                 "replaced; delete it yourself, or set SUREFIND_QDRANT_PREFIX"
             )
-        await self._server.change(lambda client: client.delete_collection(name), name)
+        delete = asking(self._guard, lambda client: client.delete_collection(name))
+        await self._server.change(delete, name)
 
     async def _create(
         self, name: str, ref: GenerationRef, dimensions: int, begun: Begun | None

@@ -27,6 +27,7 @@ from surefind.errors import InputError, StoreChanged, StoreError, StoreRefused, 
 T = TypeVar("T")
 Version = tuple[int, int]
 Call = Callable[[AsyncQdrantClient], Awaitable[T]]
+Guard = Callable[[], Awaitable[None]]
 
 URL_SETTING, KEY_SETTING = "QDRANT_URL", "QDRANT_API_KEY"
 OLDEST: Version = (1, 15)
@@ -78,6 +79,16 @@ class Hopeless(AttemptFailed):
     @property
     def may_pass(self) -> bool:
         return False
+
+
+def asking(guard: Guard, call: Call[T]) -> Call[T]:
+    """Every try asks the guard first: it may come minutes after the one before."""
+
+    async def asked(client: AsyncQdrantClient) -> T:
+        await guard()
+        return await call(client)
+
+    return asked
 
 
 class QdrantServer:

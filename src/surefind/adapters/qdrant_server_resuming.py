@@ -12,7 +12,7 @@ from uuid import UUID
 from qdrant_client import AsyncQdrantClient, models
 
 from surefind.adapters.qdrant_points import point_uuid
-from surefind.adapters.qdrant_server_calls import QdrantServer
+from surefind.adapters.qdrant_server_calls import Guard, QdrantServer, asking
 
 _IDS_AT_ONCE = 10_000
 _DELETED_AT_ONCE = 1000
@@ -21,9 +21,11 @@ _DELETED_AT_ONCE = 1000
 class LeftPoints:
     """The points of a collection that was begun earlier, against those that belong there."""
 
-    def __init__(self, server: QdrantServer, name: str) -> None:
+    def __init__(self, server: QdrantServer, name: str, guard: Guard) -> None:
+        """`guard` raises where all of this may be another writer's by now."""
         self._server = server
         self._name = name
+        self._guard = guard
         self._belonging: set[UUID] = set()
 
     def belong(self, point_ids: Iterable[UUID]) -> None:
@@ -53,7 +55,7 @@ class LeftPoints:
         others = await self._others()
         for start in range(0, len(others), _DELETED_AT_ONCE):
             part = models.PointIdsList(points=others[start : start + _DELETED_AT_ONCE])
-            await self._server.write(partial(self._delete, part), self._name)
+            await self._server.write(asking(self._guard, partial(self._delete, part)), self._name)
 
     async def _others(self) -> list[models.ExtendedPointId]:
         others: list[models.ExtendedPointId] = []

@@ -10,13 +10,14 @@ import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 from qdrant_client import AsyncQdrantClient, models
 
 from surefind.adapters.payload import to_payload
 from surefind.adapters.qdrant_points import DENSE, LEXICAL, check_vector, point_uuid
-from surefind.adapters.qdrant_server_calls import QdrantServer
+from surefind.adapters.qdrant_server_calls import Call, Guard, QdrantServer, asking
 from surefind.adapters.qdrant_server_index import sparse_vector
 from surefind.adapters.qdrant_server_resuming import LeftPoints
 from surefind.adapters.qdrant_server_schema import (
@@ -31,6 +32,8 @@ from surefind.adapters.qdrant_server_schema import (
 from surefind.adapters.retrying import Notify
 from surefind.errors import StoreChanged, StoreError, StoreUnreachable
 from surefind.ports import IndexEntry
+
+T = TypeVar("T")
 
 AT_ONCE = 4
 """Parts under way: Qdrant's own advice is two to four."""
@@ -56,10 +59,15 @@ class QdrantIndexWriter:
         indexes: Iterable[str],
         indexing_timeout_s: float,
         notify: Notify,
+        guard: Guard,
         left: LeftPoints | None = None,
         resumable: bool = False,
     ) -> None:
-        """`left` is what an earlier run wrote there, where there was one."""
+        """`left` is what an earlier run wrote there, where there was one.
+
+        `guard` raises where the writer's place was lost: another run may have taken it all up by
+        then, so it is asked before every change.
+        """
         self._server = server
         self._name = name
         self._dimensions = dimensions
@@ -71,8 +79,9 @@ class QdrantIndexWriter:
         )
         self._indexing_timeout_s = indexing_timeout_s
         self._notify = notify
+        self._guard = guard
         self._left = left
-        self._resumable = resumable
+        self.resumable = resumable
         self._under_way: dict[asyncio.Task[None], frozenset[UUID]] = {}
         self._not_copied: set[UUID] = set()
 
@@ -96,7 +105,7 @@ class QdrantIndexWriter:
             wanted = models.PointIdsList(
                 points=[str(point_id) for point_id in point_ids[start : start + _PAGE]]
             )
-            await self._server.write(partial(self._delete, wanted), self._name)
+            await self._change(partial(self._delete, wanted))
 
     async def _delete(
         self, wanted: models.PointIdsList, client: AsyncQdrantClient
@@ -109,11 +118,10 @@ class QdrantIndexWriter:
         await self._settle()
         if self._left is not None:
             await self._left.remove_others()
-        await self._server.write(
+        await self._change(
             lambda client: client.update_collection(
                 self._name, hnsw_config=models.HnswConfigDiff(m=self._shape.graph_links)
-            ),
-            self._name,
+            )
         )
         await self._until_indexed()
         counted = await self._server.write(
@@ -121,12 +129,11 @@ class QdrantIndexWriter:
         )
         return counted.count
 
-    async def abandon(self) -> bool:
+    async def abandon(self) -> None:
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
         self._under_way.clear()
-        return self._resumable
 
     # --- parts --------------------------------------------------------------------------------
 
@@ -145,9 +152,10 @@ class QdrantIndexWriter:
     async def _write(self, points: list[models.PointStruct]) -> None:
         wanted = points if self._left is None else await self._left.missing(points)
         if wanted:
-            await self._server.write(
-                lambda client: client.upsert(self._name, wanted, wait=True), self._name
-            )
+            await self._change(lambda client: client.upsert(self._name, wanted, wait=True))
+
+    async def _change(self, call: Call[T]) -> T:
+        return await self._server.write(asking(self._guard, call), self._name)
 
     async def _settle(self) -> None:
         if self._under_way:

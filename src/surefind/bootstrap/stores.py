@@ -61,6 +61,7 @@ def _qdrant_store(
         ),
         prefix=settings.qdrant_prefix,
         indexing_timeout_s=settings.qdrant_indexing_timeout_s,
+        guard=catalogs.require_writing,
     )
 
 

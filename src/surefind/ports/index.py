@@ -92,6 +92,11 @@ class IndexEntry:
 class IndexWriter(Protocol):
     """One generation's index while it is being built; nobody reads it yet."""
 
+    @property
+    def resumable(self) -> bool:
+        """Whether a later `IndexStore.create` can go on with what was written, finished or not."""
+        ...
+
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
         """All or nothing: a wrong size or a NaN is refused before anything is written."""
         ...
@@ -102,11 +107,8 @@ class IndexWriter(Protocol):
         """Make it fast and durable, and close it; the number of points."""
         ...
 
-    async def abandon(self) -> bool:
-        """Let go of it; whether a later `IndexStore.create` can go on with what was written.
-
-        Otherwise that is left to `IndexStore.drop`.
-        """
+    async def abandon(self) -> None:
+        """Let go of it. What was written is left to `IndexStore`: to go on with, or to drop."""
         ...
 
 

@@ -201,7 +201,8 @@ class Draft:
         """What was not published never happened; but what can be gone on with waits for that."""
         waits = self._half is not None
         if self._index is not None:
-            waits = await self._index.abandon()
+            waits = self._index.resumable
+            await self._index.abandon()
         if self._catalog is not None:
             await self._catalog.abandon()
         if waits and not self._given_up:

@@ -203,7 +203,8 @@ class _Arrival:
         """
         stores, waits = self._stores, self._half is not None
         if self._index is not None:
-            waits = await self._index.abandon()
+            waits = self._index.resumable
+            await self._index.abandon()
         if self._catalog is not None:
             await self._catalog.abandon()
         if waits and not refused:
