@@ -1,43 +1,21 @@
 """What a dead run has left of a generation: gone on with, or removed."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
-from fakes import MemoryCatalogStore, MemoryIndexStore
-from surefind.errors import GuardStopped, StoreError
+from fakes import MemoryCatalogStore, MemoryIndex, MemoryIndexStore, WordEmbedder
+from surefind.errors import GuardStopped
 from surefind.model import EmbedderFingerprint, GenerationRef, LexicalSettings
 from surefind.ports import Begun
-from surefind.services.building import Progress
-from surefind.services.reading import Readers
 from surefind.services.resuming import left_behind, making_of
-from unit.installation import Crash, Installation
+from unit.mortal import CHANGED, ONE, PAGES, THREE, TWO, Home
 
-PAGES = {f"{n:02}.md": f"# Page {n}\n\nall of page {n}" for n in range(40)}
-ONE, TWO, THREE = (GenerationRef("docs", number) for number in (1, 2, 3))
 NOW = datetime(2026, 5, 5, 12, tzinfo=UTC)
 FINGERPRINT = EmbedderFingerprint("fake", "words", 32, "words-1", "")
-
-
-class Home(Installation):
-    """Stores in memory, which die with nothing but the process."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.points, self.index = MemoryIndexStore(), MemoryIndexStore()
-        self.index, self.catalogs = self.points, MemoryCatalogStore()
-        self.readers = Readers(self.index, self.catalogs)
-        self.embedder.batch_size = 2
-
-    async def dies(self, after: int, pages: dict[str, str] = PAGES) -> None:
-        def report(progress: Progress) -> None:
-            if progress.stage == "embedding" and progress.done >= after:
-                raise Crash
-
-        with pytest.raises(Crash):
-            await self.ingest(pages, on_progress=report)
-        self.points.written = 0
 
 
 @pytest.fixture
@@ -63,6 +41,65 @@ async def test_passages_are_dated_by_the_run_that_wrote_them(home: Home) -> None
     catalog = await home.catalogs.open(ONE)
     assert {record.created_at async for record in catalog.chunks()} == {begun.at}
     assert (await home.catalogs.manifest(ONE)).created_at > begun.at
+
+
+@pytest.mark.parametrize("why", ["another model", "much has changed"])
+async def test_what_is_begun_anew_is_dated_anew(
+    home: Home, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    pages = PAGES
+    await home.dies(after=40)
+    if why == "another model":
+        home.embedder = WordEmbedder(weights="words-2")
+    else:
+        monkeypatch.setattr("surefind.services.resuming.LARGE", 20)
+        pages = CHANGED
+    await home.ingest(pages)
+    manifest = await home.catalogs.manifest(ONE)
+    catalog = await home.catalogs.open(ONE)
+    assert {record.created_at async for record in catalog.chunks()} == {manifest.created_at}
+    assert home.points.marks[ONE].at == manifest.created_at
+    assert home.points.written == 40
+
+
+async def test_what_others_took_away_meanwhile_is_neither_counted_nor_dated_by(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reader(MemoryIndexStore):
+        """Somebody reads what was left, as soon as it was looked into."""
+
+        async def open(self, ref: GenerationRef) -> MemoryIndex:
+            self.marks.pop(ref, None)
+            return await super().open(ref)
+
+    monkeypatch.setattr(home, "points", Reader())
+    home.index = home.points
+    await home.dies(after=40)
+    await home.ingest(CHANGED)
+    manifest = await home.catalogs.manifest(ONE)
+    catalog = await home.catalogs.open(ONE)
+    assert (manifest.replaced, home.points.written) == (0, 40)
+    assert {record.created_at async for record in catalog.chunks()} == {manifest.created_at}
+
+
+async def test_a_rebuild_keeps_nothing_that_was_copied_from_what_it_distrusts(home: Home) -> None:
+    await home.ingest(PAGES)
+    held, kept = home.points.generations[ONE], record_of(home, "39.md")
+    held[kept] = replace(held[kept], vector=-held[kept].vector)
+    await home.dies(after=8, pages=CHANGED)
+    assert home.points.generations[TWO][kept] is held[kept], "the half was copied from it"
+    await home.ingest(CHANGED, rebuild=True)
+    vector = home.points.generations[TWO][kept].vector
+    assert vector == pytest.approx(-held[kept].vector, abs=1e-6)
+
+
+def record_of(home: Home, page: str) -> UUID:
+    [point] = [
+        point
+        for point, entry in home.points.generations[ONE].items()
+        if entry.record.chunk.source_path.endswith(page)
+    ]
+    return point
 
 
 async def test_a_run_that_dies_again_and_again_comes_to_an_end(home: Home) -> None:
@@ -118,24 +155,6 @@ async def test_a_run_that_is_refused_leaves_the_half_for_the_next(home: Home) ->
     home.points.written = 0
     assert (await home.ingest(changed)).generation == 2
     assert home.points.written == 32
-
-
-async def test_who_has_lost_the_place_for_writing_neither_writes_nor_removes(home: Home) -> None:
-    """Another run may have taken up what it had written: it is not its own any more."""
-
-    class Lost(MemoryCatalogStore):
-        asked = 0
-
-        async def require_writing(self) -> None:
-            self.asked += 1
-            if self.asked > 2:
-                raise StoreError("the one writer's place was lost")
-
-    home.catalogs = Lost()
-    with pytest.raises(StoreError, match="place was lost"):
-        await home.ingest(PAGES)
-    assert home.points.written == 16
-    assert len(home.points.generations[ONE]) == 16
 
 
 async def test_only_the_next_number_and_only_for_a_day() -> None:

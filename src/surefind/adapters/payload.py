@@ -6,7 +6,7 @@ The names are those that the published contracts and other readers of the collec
 from collections.abc import Mapping
 from datetime import datetime
 
-from surefind.errors import StoreError
+from surefind.errors import StoreChanged
 from surefind.model import FIELDS, Attribute, Chunk, ChunkRecord, Kind
 from surefind.text.urls import steps
 
@@ -129,7 +129,7 @@ def from_payload(payload: Mapping[str, object]) -> ChunkRecord:
             created_at=datetime.fromisoformat(str(payload["created_at"])),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"a point's payload is not one that surefind wrote: {error}") from error
+        raise StoreChanged(f"a point's payload is not one that surefind wrote: {error}") from error
 
 
 def _flags(record: ChunkRecord) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from surefind.errors import StoreError
+from surefind.errors import StoreChanged
 from surefind.model import (
     Calibration,
     ChunkerSettings,
@@ -129,11 +129,14 @@ async def some_chunks(
 async def check_whole(
     ref: GenerationRef, points: int, chunks: int, indexes: IndexStore, catalogs: CatalogStore
 ) -> None:
-    """Both stores, opened as a reader opens them, hold the same chunks with the same texts."""
+    """Both stores, opened as a reader opens them, hold the same chunks with the same texts.
+
+    StoreChanged where they do not.
+    """
     async with both_stores(ref, indexes, catalogs) as (index, catalog):
         indexed, cataloged = await index.count(), await catalog.count()
         if not points == indexed == chunks == cataloged:
-            raise StoreError(
+            raise StoreChanged(
                 f"generation {ref} is not whole: the index holds {indexed} points ({points} "
                 f"written), the catalog {cataloged} chunks ({chunks} written). It was not "
                 "published; run it again"
@@ -174,7 +177,7 @@ async def _verify_batch(
     for record in batch:
         stored = payloads.get(record.chunk.point_id)
         if stored is None or replace(stored, term_count=record.term_count) != record:
-            raise StoreError(
+            raise StoreChanged(
                 f"generation {ref} is not whole: the index does not hold {record.chunk.id} as the "
                 "catalog does. It was not published; run it again with --rebuild"
             )

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from surefind.errors import StoreError, UnknownGeneration
+from surefind.errors import StoreChanged, StoreError, UnknownGeneration
 from surefind.model import (
     ChunkRecord,
     Document,
@@ -100,6 +100,8 @@ class Draft:
         self._base = base
         self._tools = tools
         self._half = half
+        self._waits = half is not None
+        self._sealing = False
         self._given_up = False
         self._ref: GenerationRef | None = None
         self._catalog: CatalogWriter | None = None
@@ -129,20 +131,24 @@ class Draft:
             changes.unpaid_tokens = await unpaid_tokens(batches, tools)
             check_budget(tools.cost(changes.unpaid_tokens), making.max_cost)
             batches, total = self._to_fill(catalog, base, changes, chunks)
-        begun = Begun(
-            making_of(fingerprint, LexicalSettings(tools.terms.name, mean_terms), tools.version),
-            making.began,
+        lexical = LexicalSettings(tools.terms.name, mean_terms)
+        # What was copied is no better than where it comes from, which --rebuild does not trust.
+        content = f"copy of {base.number}" if base else "anew"
+        begun, unfit = await self._taken_up(
+            making_of(fingerprint, lexical, tools.version, content), making
         )
-        unfit = await self._unfit(ref, catalog, begun)
+        await tools.catalogs.require_writing()  # before each step that deletes, as in `fill`
         self._index = await tools.index.create(
             ref, fingerprint.dimensions, base.ref if base else None, begun
         )
-        self._half = None
+        self._half, self._waits = None, self._index.resumable
         if base is not None and changes.stale_chunks:
+            await tools.catalogs.require_writing()
             await self._index.delete([point_id(chunk) for chunk in changes.stale_chunks])
         await fill(self._index, batches, total, mean_terms, tools, report)
         documents = await catalog.documents()
         report(Progress("indexing", 0))
+        await tools.catalogs.require_writing()
         points = await self._index.finish()
         self._index = None
         written = await catalog.finish()
@@ -151,7 +157,11 @@ class Draft:
         before = self._base.manifest
         alike = before if before and before.embedder == fingerprint else None
         known, threshold = (alike.calibration, alike.threshold) if alike else (None, None)
-        await check_whole(ref, points, written, tools.index, tools.catalogs)
+        try:
+            await check_whole(ref, points, written, tools.index, tools.catalogs)
+        except StoreChanged:
+            self.give_up()
+            raise
         calibration = await calibrated(ref, written, tools, known)
         manifest = Manifest(
             collection=ref.collection,
@@ -160,7 +170,7 @@ class Draft:
             surefind_version=tools.version,
             embedder=fingerprint,
             chunker=tools.chunker,
-            lexical=LexicalSettings(tools.terms.name, mean_terms),
+            lexical=lexical,
             sources=making.sources,
             sites=making.sites,
             source_digest=_digest(documents),
@@ -177,38 +187,45 @@ class Draft:
         return manifest, points
 
     async def publish(self, manifest: Manifest) -> None:
-        await self._tools.catalogs.seal(manifest)
+        await self._seal(manifest)
         await self._tools.catalogs.point_to(manifest.ref)
         self._ref = None  # no longer ours to clean up
         await self._tools.index.published(manifest.ref)
 
     async def hold_back(self, manifest: Manifest) -> None:
         """Complete, for whoever wants to look into it or publish it by hand, and not current."""
-        await self._tools.catalogs.seal(manifest)
+        await self._seal(manifest)
         self._ref = None
+
+    async def _seal(self, manifest: Manifest) -> None:
+        self._sealing = True
+        await self._tools.catalogs.seal(manifest)
 
     async def discard_half(self) -> None:
         """There is nothing to build: what a dead run has left is of no use."""
         if self._half is not None:
             await drop(self._half.ref, self._tools.index, self._tools.catalogs)
-            self._half = None
+            self._half, self._waits = None, False
 
     def give_up(self) -> None:
-        """Whoever went on with it would be refused the same."""
+        """Whoever went on with it would be refused the same, or meet what is wrong with it."""
         self._given_up = True
 
     async def clean_up(self) -> None:
         """What was not published never happened; but what can be gone on with waits for that."""
-        waits = self._half is not None
         if self._index is not None:
-            waits = self._index.resumable
             await self._index.abandon()
         if self._catalog is not None:
             await self._catalog.abandon()
-        if waits and not self._given_up:
+        if self._waits and not self._given_up and not await self._is_sealed():
             return
         if self._ref is not None and await self._is_not_current(self._ref):
             await drop(self._ref, self._tools.index, self._tools.catalogs)
+
+    async def _is_sealed(self) -> bool:
+        """What is complete is not gone on with, and must not look like one that was held back."""
+        complete = await self._tools.catalogs.complete(self._collection) if self._sealing else []
+        return self._ref in complete
 
     async def _is_not_current(self, ref: GenerationRef) -> bool:
         """Publishing may have failed after it was done: what readers see is never dropped."""
@@ -226,14 +243,17 @@ class Draft:
             self._catalog = await tools.catalogs.create(self._ref, base.ref if base else None)
         return self._ref, self._catalog
 
-    async def _unfit(self, ref: GenerationRef, catalog: Catalog, begun: Begun) -> int:
-        """Of the points that a dead run has left; without them all is written anew."""
-        if self._half is None or self._half.begun != begun:
-            return 0
-        unfit = await unfitting(ref, catalog, self._tools.index)
-        if unfit is None:
-            await self._tools.index.drop(ref)
-        return unfit or 0
+    async def _taken_up(self, digest: str, making: "Making") -> tuple[Begun, int]:
+        """What is gone on with, and how many points of it are replaced; or else it is begun now."""
+        index, half = self._tools.index, self._half
+        ref, catalog = await self._begun()
+        if half is not None and half.begun.making == digest:
+            unfit = await unfitting(ref, catalog, index)
+            if unfit is not None and await index.begun(ref) == half.begun:
+                return half.begun, unfit
+        if half is not None:
+            await catalog.redate(making.began, making.now)
+        return Begun(digest, making.now), 0
 
     def _to_fill(
         self, catalog: Catalog, base: Manifest | None, changes: Changes, chunks: int
@@ -262,7 +282,7 @@ class Draft:
 class Making:
     """What a run goes by: it is written into the manifest, all but what it may cost.
 
-    `began` is when the first run began that this one goes on with; mostly it is now.
+    `began` is when the first run began that this one may go on with; mostly it is now.
     """
 
     now: datetime

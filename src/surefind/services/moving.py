@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from surefind.errors import StoreError, StoreRefused
+from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import ChunkRecord, GenerationRef, LexicalSettings, Manifest
 from surefind.ports import (
     Begun,
@@ -78,14 +78,15 @@ class Destination:
         async with self.catalogs.writing("ingest"):
             await self.index.require_room(manifest.chunks, manifest.embedder.dimensions)
             half = await left_behind(collection, self.index, self.catalogs)
-            if half is not None:  # its pages come again, only its points wait
-                await self.catalogs.drop(half.ref)
-            arrival = _Arrival(self, await self.catalogs.next_ref(collection), manifest, half)
+            arrival = _Arrival(self, collection, manifest, half)
             try:
                 sealed = await arrival.build(pages, report)
                 await self.catalogs.point_to(sealed.ref)
-            except BaseException as error:
-                await arrival.clean_up(refused=isinstance(error, StoreRefused))
+            except StoreRefused:
+                await arrival.clean_up(refused=True)
+                raise
+            except BaseException:
+                await arrival.clean_up()
                 raise
             await self.index.published(sealed.ref)
             return sealed
@@ -95,33 +96,42 @@ class _Arrival:
     """One generation on its way into its new stores."""
 
     def __init__(
-        self, stores: Destination, ref: GenerationRef, manifest: Manifest, half: Half | None
+        self, stores: Destination, collection: str, manifest: Manifest, half: Half | None
     ) -> None:
         self._half = half
+        self._waits = half is not None
+        self._sealing = self._spoilt = False
         self._stores = stores
-        self._ref = ref
+        self._collection = collection
         self._manifest = manifest
+        self._ref: GenerationRef | None = None
         self._catalog: CatalogWriter | None = None
         self._index: IndexWriter | None = None
 
     async def build(self, pages: Pages, report: Report) -> Manifest:
-        stores, ref = self._stores, self._ref
-        follows = await stores.catalogs.current(ref.collection)
+        stores = self._stores
+        follows = await stores.catalogs.current(self._collection)
         mean_terms = await self._mean_terms(pages)
-        self._catalog = catalog = await stores.catalogs.create(ref, None)
+        ref, catalog = await self._begin()
         lexical = LexicalSettings(stores.terms.name, mean_terms)
+        await stores.catalogs.require_writing()
         self._index = index = await stores.index.create(
             ref, self._manifest.embedder.dimensions, None, self._begun(lexical)
         )
-        self._half = None
+        self._waits = index.resumable
         await self._fill(catalog, index, pages(), mean_terms, report)
         report(Progress("indexing", 0))
+        await stores.catalogs.require_writing()
         points = await index.finish()
         self._index = None
         written = await catalog.finish()
         self._catalog = None
         report(Progress("verifying", 0))
-        await check_whole(ref, points, written, stores.index, stores.catalogs)
+        try:
+            await check_whole(ref, points, written, stores.index, stores.catalogs)
+        except StoreChanged:
+            self._spoilt = True
+            raise
         sealed = replace(
             self._manifest,
             collection=ref.collection,
@@ -133,15 +143,26 @@ class _Arrival:
             follows=follows,
             replaced=0,
         )
+        self._sealing = True
         await stores.catalogs.seal(sealed)
         return sealed
+
+    async def _begin(self) -> tuple[GenerationRef, CatalogWriter]:
+        catalogs = self._stores.catalogs
+        if self._half is not None:  # its pages come again, only its points wait
+            await catalogs.drop(self._half.ref)
+        self._ref = ref = await catalogs.next_ref(self._collection)
+        self._catalog = catalog = await catalogs.create(ref, None)
+        return ref, catalog
 
     def _begun(self, lexical: LexicalSettings) -> Begun:
         """A generation comes as it is: what was left of another one is not gone on with."""
         manifest = self._manifest
         content = f"{manifest.source_digest} {manifest.created_at.isoformat()}"
         making = making_of(manifest.embedder, lexical, self._stores.version, content)
-        return Begun(making, self._half.begun.at if self._half else datetime.now(UTC))
+        if self._half is not None and self._half.begun.making == making:
+            return self._half.begun
+        return Begun(making, datetime.now(UTC))
 
     async def _mean_terms(self, pages: Pages) -> float:
         """It has to be known before the first weight is written."""
@@ -174,17 +195,20 @@ class _Arrival:
             ]
             documents, chunks = documents + 1, chunks + len(records)
             if len(waiting) >= _POINTS_AT_ONCE:
-                await self._stores.catalogs.require_writing()
-                await index.upsert(waiting)
+                await self._write(index, waiting)
                 waiting = []
                 report(Progress("moving", chunks, manifest.chunks))
         if waiting:
-            await index.upsert(waiting)
+            await self._write(index, waiting)
         if (documents, chunks) != (manifest.documents, manifest.chunks):
             raise StoreError(
                 f"{documents} pages with {chunks} chunks came, and the manifest names "
                 f"{manifest.documents} with {manifest.chunks}; nothing was published"
             )
+
+    async def _write(self, index: IndexWriter, entries: Sequence[IndexEntry]) -> None:
+        await self._stores.catalogs.require_writing()  # else the index is another writer's by now
+        await index.upsert(entries)
 
     @property
     def _counts_anew(self) -> bool:
@@ -196,18 +220,23 @@ class _Arrival:
         length = self._stores.terms.length
         return [replace(record, term_count=length(record.chunk.passage)) for record in records]
 
-    async def clean_up(self, *, refused: bool) -> None:
+    async def clean_up(self, *, refused: bool = False) -> None:
         """What was not published never happened; but what can be gone on with waits for that.
 
         Whoever went on with what was refused would be refused the same.
         """
-        stores, waits = self._stores, self._half is not None
+        index, catalogs = self._stores.index, self._stores.catalogs
         if self._index is not None:
-            waits = self._index.resumable
             await self._index.abandon()
         if self._catalog is not None:
             await self._catalog.abandon()
-        if waits and not refused:
+        if self._ref is None or (self._waits and not refused and not await self._is_over()):
             return
-        if await stores.catalogs.current(self._ref.collection) != self._ref.number:
-            await drop(self._ref, stores.index, stores.catalogs)
+        if await catalogs.current(self._collection) != self._ref.number:
+            await drop(self._ref, index, catalogs)
+
+    async def _is_over(self) -> bool:
+        """What is not whole is of no use, and what is complete is not gone on with."""
+        if not self._sealing:
+            return self._spoilt
+        return self._ref in await self._stores.catalogs.complete(self._collection)

@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from surefind.errors import StoreError
+from surefind.errors import StoreChanged, StoreRefused
 from surefind.model import EmbedderFingerprint, GenerationRef, LexicalSettings
 from surefind.ports import Begun, Catalog, CatalogStore, IndexStore
 from surefind.services.building import all_chunks
@@ -32,7 +32,7 @@ class Half:
 def making_of(
     embedder: EmbedderFingerprint, lexical: LexicalSettings, version: str, content: str = ""
 ) -> str:
-    """Of all that makes vector, terms and payload of a chunk; `content` where it must be the same.
+    """Of all that makes vector, terms and payload of a chunk; `content` is what they come from.
 
     Fields of both are plain values, so their representation is as stable as they are.
     """
@@ -61,8 +61,9 @@ async def left_behind(
 async def unfitting(ref: GenerationRef, catalog: Catalog, index: IndexStore) -> int | None:
     """How many of the points that were left are not wanted, or not like that.
 
-    None where it is too many, or can't be known: the engine's word statistics go on counting what
-    was deleted, so a large index is rather written anew.
+    None where it is too many, or where what was left is not sound: the engine's word statistics go
+    on counting what was deleted, so a large index is rather written anew. A store that is away says
+    nothing about what it keeps: that is raised, and what was left waits for the next run.
     """
     try:
         left = await index.open(ref)
@@ -77,7 +78,7 @@ async def unfitting(ref: GenerationRef, catalog: Catalog, index: IndexStore) -> 
                 )
         finally:
             await left.close()
-    except StoreError:
+    except (StoreChanged, StoreRefused):
         return None
     others = points - fitting
     return None if points >= LARGE and others > PATCHED * points else others
