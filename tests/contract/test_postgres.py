@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import pytest
+from psycopg.pq import TransactionStatus
 
 from catalog_building import ONE, TWO, build, manifest
 from fakes import document, record
@@ -92,6 +93,25 @@ async def test_whoever_took_the_place_fences_the_one_before_off(
             with pytest.raises(StoreError, match="another writer has taken it"):
                 await step
     assert await store.current("docs") is None
+
+
+async def test_the_place_outlives_whoever_was_stopped_while_asking_for_it(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts of an upload ask, and are stopped with it; what the driver cancels ends the lock."""
+    store = opened()
+    async with store.writing("ingest"):
+        line = store._place._connection
+        assert line is not None
+        ask = line.execute
+        with monkeypatch.context() as far_away:
+            far_away.setattr(line, "execute", lambda _, **how: ask("SELECT pg_sleep(0.05)", **how))
+            asking = asyncio.create_task(store.require_writing())
+            while line.info.transaction_status != TransactionStatus.ACTIVE:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        await asyncio.gather(*(store.require_writing() for _ in range(4)))
 
 
 async def test_a_lost_place_is_noticed_though_nobody_has_taken_it(

@@ -107,6 +107,10 @@ class WritersPlace:
                 await self._require_connected(connection)
 
     async def _require_connected(self, connection: Connection) -> None:
+        """Whoever is stopped meanwhile does not stop the question: to cancel it ends the lock."""
+        await asyncio.shield(self._answers(connection))
+
+    async def _answers(self, connection: Connection) -> None:
         try:
             async with self._database.ending(connection, _PING_TIMEOUT_S):
                 await connection.execute("SELECT 1", prepare=False)
