@@ -10,7 +10,7 @@ import pytest
 from catalog_building import ONE, TWO, build, manifest
 from fakes import NOW, MemoryCatalogStore, document, record
 from postgres_service import PostgresService
-from surefind.adapters import sqlite
+from surefind.adapters import sqlite_catalog
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.postgres import PostgresCatalogStore
 from surefind.adapters.postgres_connection import Database
@@ -245,8 +245,8 @@ class TestSqlite(CatalogContract):
     async def test_it_remembers_no_more_records_than_it_may(
         self, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sqlite, "_RECORDS_KEPT", 2)
-        assert isinstance(catalog, sqlite.SqliteCatalog)
+        monkeypatch.setattr(sqlite_catalog, "_RECORDS_KEPT", 2)
+        assert isinstance(catalog, sqlite_catalog.SqliteCatalog)
         points = [record(number).chunk.point_id for number in range(3)]
         for point in (*points, *points):
             assert set(await catalog.by_point([point])) == {point}
