@@ -44,7 +44,7 @@ NOTES = [
     "is sent vectors made beforehand, so that its numbers lack what is most of the others' work. "
     "Chroma in FastAPI embeds, in a service of forty lines around the library.",
     "surefind answers /retrieve in its default mode, hybrid; txtai and Haystack are hybrid too, "
-    "Chroma is dense.",
+    "Chroma is dense: compare it with surefind, dense.",
     "Questions all differ: no cache of questions helps.",
     "One process each, as they start by default. Two cores for server and load generator together.",
 ]
@@ -60,7 +60,7 @@ def store_of(service: Service) -> Path:
 def prepared(service: Service, room: Room) -> Path:
     store = store_of(service)
     shutil.rmtree(store, ignore_errors=True)
-    if service.name == OURS:
+    if service.contender == OURS:
         folder = DataFolder(store)
         folder.prepare()
         asyncio.run(build(folder, room, FINGERPRINT))

@@ -64,6 +64,14 @@ SERVICES = (
         body={"top_k": 10},
     ),
     Service(
+        "surefind, dense",
+        "surefind",
+        ("surefind", "serve", "--port", "{port}", "--data-dir", "{store}"),
+        "/retrieve",
+        "/ready",
+        body={"top_k": 10, "mode": "dense"},
+    ),
+    Service(
         "Chroma's server, vectors",
         "Chroma",
         ("chroma", "run", "--path", "{store}", "--port", "{port}", "--host", "127.0.0.1"),
