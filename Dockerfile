@@ -1,10 +1,11 @@
-# The server, with its embedding model: it starts without any network.
+# The server with its embedding model and the adapters of Qdrant, PostgreSQL and Cohere: it starts
+# without any network.
 FROM python:3.12-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
-COPY requirements/base.txt requirements/build.txt requirements/
+COPY requirements/production.txt requirements/build.txt requirements/
 RUN python -m venv /opt/surefind \
- && /opt/surefind/bin/pip install --quiet --require-hashes -r requirements/base.txt \
+ && /opt/surefind/bin/pip install --quiet --require-hashes -r requirements/production.txt \
  && python -m venv /opt/build \
  && /opt/build/bin/pip install --quiet --require-hashes -r requirements/build.txt
 COPY pyproject.toml README.md LICENSE ./

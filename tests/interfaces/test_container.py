@@ -38,6 +38,17 @@ def test_the_server_runs_without_rights_and_gets_its_signals() -> None:
     assert json.loads(instructions("CMD")[0]) == ["serve"]
 
 
+def test_the_image_has_what_the_stores_of_the_compose_file_need() -> None:
+    [copied] = [line for line in instructions("COPY") if "requirements/" in line]
+    installed = "".join(
+        (PROJECT / source).read_text() for source in shlex.split(copied)[:-1] if ".txt" in source
+    )
+    compose = (PROJECT / "compose.yaml").read_text()
+    for setting, package in (("QDRANT_URL", "qdrant-client"), ("DATABASE_URL", "psycopg")):
+        assert setting in compose
+        assert f"\n{package}==" in installed
+
+
 def test_every_setting_in_the_container_files_is_one() -> None:
     compose = (PROJECT / "compose.yaml").read_text()
     known = {f"SUREFIND_{name.upper()}" for name in Settings.model_fields}
