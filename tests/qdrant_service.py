@@ -99,6 +99,8 @@ class Service:
         self.troubles: list[Trouble] = []
         self.always: Trouble | None = None
         self.most_at_once = 0
+        self.lines = 0
+        """Connections that are open now, but for those that were met with silence."""
         self._folder = folder
         self._at_once = 0
         self._lock = threading.Lock()
@@ -287,6 +289,21 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     service: Service
     closing: threading.Event
+    _counting = threading.Lock()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.count(1)
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.count(-1)
+
+    def count(self, change: int) -> None:
+        with self._counting:
+            self.service.lines += change
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that hung up is part of the game."""
@@ -310,7 +327,9 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(self.command, urlsplit(self.path).path, body, key)
         with server.service.meeting(request) as trouble:
             if trouble.silent:
+                server.count(-1)  # nothing comes of it any more
                 server.closing.wait()
+                server.count(1)
                 self._hang_up()
             elif trouble.status != 200 and not trouble.late:
                 self._send(trouble.status, _failed(f"Service internal error: {key}"), trouble)
