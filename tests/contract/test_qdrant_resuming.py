@@ -438,7 +438,9 @@ async def test_what_is_copied_stops_when_the_place_is_lost(
     with pytest.raises(StoreError, match="place was lost"):
         await writer.finish()
     await writer.abandon()
-    assert service.collections["docs--0002"].count({})["count"] == 2
+    await home.is_gone()
+    copied = service.collections["docs--0002"].count({})["count"]
+    assert copied <= 2 < len(TEXTS), "those that were under way may have been given up"
 
 
 @pytest.mark.parametrize("act", ["finish", "delete", "create"])
