@@ -109,6 +109,15 @@ class Service:
     def address(self) -> Address:
         return Address(self.url, self.key)
 
+    def forget(self) -> None:
+        """As it was when it began, for the next test."""
+        self.troubles.clear()
+        self.always = None
+        self.version = VERSION
+        for name in list(self.collections):
+            self.delete(name)
+        self.requests.clear()
+
     def asked(self, pattern: str) -> int:
         """How many requests had a line, such as `PUT /collections/a/points`, of this pattern."""
         return sum(bool(re.search(pattern, request.line)) for request in self.requests)

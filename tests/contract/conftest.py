@@ -41,9 +41,4 @@ def guarded() -> Iterator[Service]:
 @pytest.fixture
 def service(guarded: Service) -> Iterator[Service]:
     yield guarded
-    guarded.troubles.clear()
-    guarded.always = None
-    guarded.version = "1.18.0"
-    for name in list(guarded.collections):
-        guarded.delete(name)
-    guarded.requests.clear()
+    guarded.forget()

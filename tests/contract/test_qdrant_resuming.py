@@ -44,12 +44,7 @@ def running() -> Iterator[Service]:
 @pytest.fixture
 def service(running: Service) -> Iterator[Service]:
     yield running
-    running.troubles.clear()
-    running.always = None
-    running.version = "1.18.0"
-    for name in list(running.collections):
-        running.delete(name)
-    running.requests.clear()
+    running.forget()
 
 
 class Home(Installation):
