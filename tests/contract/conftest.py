@@ -1,11 +1,13 @@
 """What the contract suites share."""
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 import qdrant_service
 from contract.connected import connected
+from contract.dying_uploads import Home
 from contract.rude_server import KEY, READING_KEY
 from foreign import Door
 from local_site import Site, serve
@@ -42,3 +44,23 @@ def guarded() -> Iterator[Service]:
 def service(guarded: Service) -> Iterator[Service]:
     yield guarded
     guarded.forget()
+
+
+@pytest.fixture(scope="module")
+def open_to_all() -> Iterator[Service]:
+    with qdrant_service.serve() as service:
+        yield service
+
+
+@pytest.fixture
+def keyless(open_to_all: Service) -> Iterator[Service]:
+    yield open_to_all
+    open_to_all.forget()
+
+
+@pytest.fixture
+async def home(tmp_path: Path, keyless: Service) -> AsyncIterator[Home]:
+    """With its index in that server."""
+    made = Home(tmp_path / "data").settle(keyless)
+    yield made
+    await made.close()
