@@ -196,13 +196,13 @@ async def build(
 async def measure(
     corpus: Corpus, chunks: list[Chunk], index: VectorIndex, embedder: CachedEmbedder
 ) -> dict[str, float]:
-    known = {chunk.point_id: chunk for chunk in chunks}
+    known = {index.number(chunk.point_id): chunk for chunk in chunks}
     terms = TermReader(Bm25Analyzer())
     ndcg, recall, budget, text_sum, need_sum = [], [], [], 0, 0
     for need in corpus.needs:
         question = Question(await embedder.embed_query(need.question), terms.query(need.question))
         pool = await find(question, [Place("bench", index)], CANDIDATES)
-        hits = [known[candidate.point_id] for candidate in islice(pool.candidates(), 50)]
+        hits = [known[candidate.point] for candidate in islice(pool.candidates(), 50)]
         gains = _new_coverage(hits, need)
         ideal = sorted(need.spans.values(), reverse=True)[:DEPTH]
         best = sum(gain / math.log2(rank + 2) for rank, gain in enumerate(ideal))

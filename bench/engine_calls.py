@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -30,7 +31,6 @@ from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import locate
 from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore, _request
-from surefind.adapters.qdrant_points import point_uuid
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.model import Mode, Query, Terms
 from surefind.ports import DenseProbe, TermProbe, Vector
@@ -50,7 +50,7 @@ def bare(index: EdgeIndex, vector: Vector, terms: Terms, mode: Mode) -> None:
     dense = [] if mode is Mode.LEXICAL else query(_request(DenseProbe(vector, depth)))
     lexical = [] if mode is Mode.DENSE else query(_request(TermProbe(terms, depth)))
     if mode is Mode.HYBRID:
-        one, other = {point_uuid(p.id) for p in dense}, {point_uuid(p.id) for p in lexical}
+        one, other = {cast("int", p.id) for p in dense}, {cast("int", p.id) for p in lexical}
         only_lexical, only_dense = frozenset(other - one), frozenset(one - other)
         query(_request(DenseProbe(vector, max(1, len(only_lexical)), only_lexical)))
         query(_request(TermProbe(terms, max(1, len(only_dense)), only_dense)))

@@ -136,7 +136,7 @@ class System:
             )
             points = {str(p): p for leg in legs for p in leg.points}
             order = sorted(scored, key=lambda point: (-scored[point], point))
-            records, _ = await generation.records([points[point] for point in order])
+            records, _ = await generation.numbered([points[point] for point in order])
         paths = [records[points[point]].chunk.source_path for point in order]
         return [self._ids[path] for path in dict.fromkeys(paths)]
 

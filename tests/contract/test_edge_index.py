@@ -36,7 +36,7 @@ class TestEdge(IndexContract):
         vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
         for reader in readers:
             [answer] = await reader.probe([DenseProbe(vector, 1)])
-            assert answer.points[0] == record(0).chunk.point_id
+            assert answer.points[0] == reader.number(record(0).chunk.point_id)
         for reader in readers:
             await reader.close()
         assert sorted(p for p in folder.generation(ONE).rglob("*") if p.is_file()) == files
@@ -156,7 +156,49 @@ class TestEdge(IndexContract):
         index = await store.open(ONE)
         with pytest.raises(StoreError, match="payload"):
             await index.payloads([record(0).chunk.point_id])
+        with pytest.raises(StoreError, match="chunk_id"):
+            await index.point_ids([index.number(record(0).chunk.point_id)])
         await index.close()
+
+    async def test_a_number_that_stands_for_nobody_is_a_store_error(
+        self, store: IndexStore
+    ) -> None:
+        await build(store, ONE, entries(TEXTS))
+        index = await store.open(ONE)
+        with pytest.raises(StoreError, match="no point 7"):
+            await index.point_ids([index.number(record(0).chunk.point_id), 7])
+        await index.close()
+
+    async def test_more_points_than_are_remembered_are_named_all_the_same(
+        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("surefind.adapters.qdrant_edge._IDS_KEPT", 3)
+        await build(store, ONE, entries(TEXTS))
+        index = await store.open(ONE)
+        points = [record(number).chunk.point_id for number in range(5)]
+        numbers = [index.number(point) for point in points]
+        for chosen in (slice(0, 2), slice(1, 4), slice(0, 5), slice(4, 5), slice(0, 5)):
+            assert await index.point_ids(numbers[chosen]) == points[chosen]
+        await index.close()
+
+    async def test_two_chunks_with_one_number_are_one_point_less(
+        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Which the build notices, since the catalog holds both."""
+        monkeypatch.setattr("surefind.adapters.qdrant_edge._number", lambda _point: 7)
+        assert await build(store, ONE, entries(TEXTS[:2])) == 1
+
+    async def test_an_index_with_other_ids_is_to_be_built_anew(
+        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as before:
+            before.setattr("surefind.adapters.qdrant_edge._number", lambda point: point)
+            await build(store, ONE, entries(TEXTS))
+        with pytest.raises(StoreError, match=r"an earlier surefind.* --rebuild"):
+            await store.open(ONE)
+        with pytest.raises(StoreError, match=r"docs.* an earlier surefind"):
+            await store.create(TWO, DIMENSIONS, ONE)
+        assert await build(store, TWO, entries(TEXTS)) == len(TEXTS)
 
     async def test_enough_points_are_indexed_and_found(self, folder: DataFolder) -> None:
         """Past the engine's threshold a graph is built; what it finds is still right."""
@@ -175,7 +217,7 @@ class TestEdge(IndexContract):
         assert await index.indexed() == 1400
         for number in (0, 777, 1399):
             [answer] = await index.probe([DenseProbe(vectors[number], 1)])
-            assert answer.points[0] == record(number).chunk.point_id
+            assert answer.points[0] == index.number(record(number).chunk.point_id)
         await index.close()
 
 

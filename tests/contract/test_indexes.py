@@ -35,7 +35,7 @@ class IndexContract:
         query = WordEmbedder(DIMENSIONS)._embed("install the program on linux")
         [answer] = await index.probe([DenseProbe(query, 3)])
         assert len(answer.points) == len(answer.scores) == 3
-        assert answer.points[0] == record(0).chunk.point_id
+        assert await index.point_ids(answer.points[:1]) == [record(0).chunk.point_id]
         assert answer.scores[0] == pytest.approx(1.0, abs=1e-5)
         assert answer.scores == sorted(answer.scores, reverse=True)
 
@@ -46,16 +46,31 @@ class IndexContract:
         exact = await exact_store.open(ONE)
         vector = WordEmbedder(DIMENSIONS)._embed("install passages on the sunshine")
         terms = word_terms("install the passages on the sunshine the")
-        among = frozenset(record(number).chunk.point_id for number in (1, 3, 4))
-        probes: list[DenseProbe | TermProbe] = [
-            DenseProbe(vector, 5),
-            TermProbe(terms, 5),
-            DenseProbe(vector, 3, among),
-            TermProbe(terms, 3, among),
-        ]
-        for got, wanted in zip(await index.probe(probes), await exact.probe(probes), strict=True):
-            assert got.points == wanted.points
+        few = [record(number).chunk.point_id for number in (1, 3, 4)]
+
+        def probes(numbering: VectorIndex) -> list[DenseProbe | TermProbe]:
+            among = frozenset(map(numbering.number, few))
+            return [
+                DenseProbe(vector, 5),
+                TermProbe(terms, 5),
+                DenseProbe(vector, 3, among),
+                TermProbe(terms, 3, among),
+            ]
+
+        answers = await index.probe(probes(index))
+        for got, wanted in zip(answers, await exact.probe(probes(exact)), strict=True):
+            assert await index.point_ids(got.points) == await exact.point_ids(wanted.points)
             assert got.scores == pytest.approx(wanted.scores, abs=1e-4)
+
+    async def test_numbers_stand_for_points_and_keep_their_order(self, index: VectorIndex) -> None:
+        points = sorted(record(number).chunk.point_id for number in range(len(TEXTS)))
+        numbers = [index.number(point) for point in points]
+        assert numbers == sorted(set(numbers))
+        assert numbers[0] >= 0
+        assert numbers[-1] < 2**128
+        assert await index.point_ids(numbers[::-1]) == points[::-1]
+        assert await index.point_ids([*numbers, numbers[0]]) == [*points, points[0]]
+        assert await index.point_ids([]) == []
 
     async def test_words_that_do_not_occur_find_nothing(self, index: VectorIndex) -> None:
         nowhere, nothing = word_terms("zebra"), Terms((), ())
@@ -80,7 +95,8 @@ class IndexContract:
             TermProbe(same[0].terms, 6),
         ]
         for answer in await index.probe(probes):
-            ids = [point.int for point in answer.points]
+            assert answer.points == sorted(answer.points)
+            ids = await index.point_ids(answer.points)
             assert ids == sorted(ids)
         await index.close()
 
@@ -104,7 +120,7 @@ class IndexContract:
             dense, lexical = await index.probe(
                 [DenseProbe(vector, 50, where=(where,)), TermProbe(terms, 50, where=(where,))]
             )
-            wanted = {e.record.chunk.point_id for e in kept if meets(e.record, where)}
+            wanted = {index.number(e.record.chunk.point_id) for e in kept if meets(e.record, where)}
             assert 0 < len(wanted) < len(kept), describe(where)
             assert set(dense.points) == set(lexical.points) == wanted, describe(where)
         await index.close()
@@ -115,7 +131,7 @@ class IndexContract:
         index = await store.open(ONE)
         vector = kept[0].vector
         where = (AnyOf("version", ("1.0", "2.0")), Between("position", gte=2.0, lt=9.0))
-        among = frozenset(e.record.chunk.point_id for e in kept[:6])
+        among = frozenset(index.number(e.record.chunk.point_id) for e in kept[:6])
         both, chosen, exact = await index.probe(
             [
                 DenseProbe(vector, 50, where=where),
@@ -123,7 +139,9 @@ class IndexContract:
                 DenseProbe(vector, 50, where=where, exact=True),
             ]
         )
-        wanted = {e.record.chunk.point_id for e in kept if not failing(e.record, where)}
+        wanted = {
+            index.number(e.record.chunk.point_id) for e in kept if not failing(e.record, where)
+        }
         assert set(both.points) == set(exact.points) == wanted
         assert set(chosen.points) == wanted & among
         await index.close()
@@ -168,7 +186,7 @@ class IndexContract:
         probe = DenseProbe(WordEmbedder(DIMENSIONS)._embed(TEXTS[4]), 1)
         if self.readers_outlive_a_drop:
             [answer] = await index.probe([probe])
-            assert answer.points[0] == record(4).chunk.point_id
+            assert answer.points == [index.number(record(4).chunk.point_id)]
         else:
             with pytest.raises(StoreChanged, match="docs--0001"):
                 await index.probe([probe])

@@ -317,7 +317,7 @@ async def test_the_shape_of_a_collection_is_as_it_was_wished_for(
     index = await store.open(ONE)
     [near] = await index.probe([DenseProbe(content[7].vector, 1)])
     [exact] = await index.probe([DenseProbe(content[7].vector, 1, exact=True)])
-    assert near.points == exact.points == [content[7].record.chunk.point_id]
+    assert near.points == exact.points == [index.number(content[7].record.chunk.point_id)]
     assert near.scores == pytest.approx([1.0], abs=1e-5), "rescored by the true vectors"
     await store.close()
 

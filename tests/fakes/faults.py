@@ -30,7 +30,7 @@ class FaultyIndexStore:
 
     inner: IndexStore
     left: int | None = None
-    loses: Callable[[UUID], bool] | None = None
+    loses: Callable[[int], bool] | None = None
     opened: list[GenerationRef] = field(default_factory=list)
 
     def call(self) -> None:
@@ -80,6 +80,12 @@ class FaultyIndex:
     def __init__(self, inner: VectorIndex, store: FaultyIndexStore) -> None:
         self._inner = inner
         self._store = store
+
+    def number(self, point_id: UUID) -> int:
+        return self._inner.number(point_id)
+
+    async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
+        return await self._inner.point_ids(numbers)
 
     async def probe(self, probes: Probes) -> list[Ranking]:
         self._store.call()

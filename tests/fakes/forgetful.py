@@ -26,7 +26,8 @@ class ForgetfulIndex(MemoryIndex):
 
     def _forgetting(self, ranking: Ranking) -> Ranking:
         pairs = zip(ranking.points, ranking.scores, strict=True)
-        kept = [pair for pair in pairs if self._entries[pair[0]].record.title != self._title]
+        titles = {point.int: entry.record.title for point, entry in self._entries.items()}
+        kept = [pair for pair in pairs if titles[pair[0]] != self._title]
         return Ranking([point for point, _ in kept], [score for _, score in kept])
 
 

@@ -126,6 +126,16 @@ class MemoryIndex:
     def __init__(self, entries: Mapping[UUID, IndexEntry]) -> None:
         self._entries = entries
 
+    def number(self, point_id: UUID) -> int:
+        return point_id.int
+
+    async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
+        found = [UUID(int=number) for number in numbers]
+        for point_id in found:
+            if point_id not in self._entries:
+                raise StoreError(f"there is no point {point_id}")
+        return found
+
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         return [self._answer(probe) for probe in probes]
 
@@ -153,14 +163,14 @@ class MemoryIndex:
 
     def _answer(self, probe: DenseProbe | TermProbe) -> Ranking:
         scored = [
-            (self._score(probe, entry), point_id)
+            (self._score(probe, entry), point_id.int)
             for point_id, entry in self._entries.items()
-            if (probe.among is None or point_id in probe.among)
+            if (probe.among is None or point_id.int in probe.among)
             and not failing(entry.record, probe.where)
         ]
         if isinstance(probe, TermProbe):
             scored = [item for item in scored if item[0] > 0]
-        best = sorted(scored, key=lambda item: (-item[0], item[1].int))[: probe.limit]
+        best = sorted(scored, key=lambda item: (-item[0], item[1]))[: probe.limit]
         return Ranking([point for _, point in best], [score for score, _ in best])
 
     def _score(self, probe: DenseProbe | TermProbe, entry: IndexEntry) -> float:

@@ -174,8 +174,10 @@ async def test_everything_else_a_store_does_goes_through(tmp_path: Path, clock: 
         await installation.ingest(pages, keep_generations=1)
     index = await store.open(GenerationRef("docs", 3))
     [ranking] = await index.probe([DenseProbe(await WordEmbedder().embed_query("words"), 5)])
-    assert (await index.vectors(ranking.points)).shape == (2, 32)
-    assert set(await index.payloads(ranking.points)) == set(ranking.points)
+    points = await index.point_ids(ranking.points)
+    assert [index.number(point) for point in points] == ranking.points
+    assert (await index.vectors(points)).shape == (2, 32)
+    assert set(await index.payloads(points)) == set(points)
     await index.close()
     with pytest.raises(StoreError):
         await store.open(GenerationRef("docs", 1))

@@ -71,12 +71,10 @@ async def test_what_is_not_asked_twice_changes_no_score(
     index = ListeningIndex(entries)
     pool = await find(question(text), [Place("docs", index)], depth)
     wanted = await asked_in_full(question(text), index, depth)
-    assert sorted(pool.candidates(), key=lambda one: one.point_id.int) == sorted(
-        wanted.candidates(), key=lambda one: one.point_id.int
+    assert sorted(pool.candidates(), key=lambda one: one.point) == sorted(
+        wanted.candidates(), key=lambda one: one.point
     )
-    assert [one.point_id for one in pool.candidates()] == [
-        one.point_id for one in wanted.candidates()
-    ]
+    assert [one.point for one in pool.candidates()] == [one.point for one in wanted.candidates()]
 
 
 @pytest.mark.parametrize(("depth", "looks"), [(10, 2), (11, 2), (12, 1)])
@@ -92,7 +90,7 @@ async def test_a_lexical_leg_that_told_all_it_knows_is_asked_once(
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 2.0]), st.integers(0, 10**6))))
 def test_ties_go_by_the_number_of_the_point(found: list[tuple[float, int]]) -> None:
     scores = sorted((score for score, _ in found), reverse=True)
-    points = [UUID(int=number) for _, number in found]
+    points = [number for _, number in found]
     ranking = ranked(points, scores)
-    pairs = sorted(zip(scores, points, strict=True), key=lambda pair: (-pair[0], pair[1].int))
+    pairs = sorted(zip(scores, points, strict=True), key=lambda pair: (-pair[0], pair[1]))
     assert list(zip(ranking.scores, ranking.points, strict=True)) == pairs

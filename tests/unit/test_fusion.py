@@ -1,7 +1,6 @@
 """Two legs, one order."""
 
 import random
-from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -21,13 +20,9 @@ from surefind.services.fusion import (
 LEXICAL_WEIGHT = 1 - DENSE_WEIGHT
 
 
-def point(number: int) -> UUID:
-    return UUID(int=number)
-
-
 def legs(scores: dict[int, float]) -> Ranking:
     ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    return Ranking([point(number) for number, _ in ordered], [score for _, score in ordered])
+    return Ranking([number for number, _ in ordered], [score for _, score in ordered])
 
 
 def everything(pool: Pool) -> list[Candidate]:
@@ -58,18 +53,18 @@ def test_the_fused_score_weighs_both_legs_scaled_over_the_union() -> None:
     pool = fused({1: 0.9, 3: 0.7}, {1: 4.0, 2: 8.0}, other_dense={2: 0.5})
     candidates = everything(pool)
     assert pool.best_similarity == 0.9
-    scores = {candidate.point_id.int: candidate.score for candidate in candidates}
+    scores = {candidate.point: candidate.score for candidate in candidates}
     assert scores == pytest.approx(
         {1: DENSE_WEIGHT + LEXICAL_WEIGHT / 2, 2: LEXICAL_WEIGHT, 3: DENSE_WEIGHT / 2}
     )
     first = candidates[0]
-    assert first.point_id == point(1)
+    assert first.point == 1
     assert first.dense is not None
     assert first.lexical is not None
     assert (first.dense.rank, first.dense.score) == (1, 0.9)
     assert (first.lexical.rank, first.lexical.score) == (2, 4.0)
     assert first.dense.share + first.lexical.share == pytest.approx(first.score)
-    [third] = [c for c in candidates if c.point_id == point(3)]
+    [third] = [c for c in candidates if c.point == 3]
     assert third.lexical is not None
     assert (third.lexical.rank, third.lexical.score) == (None, 0.0)
     assert pool.score_of(0.9, 4.0) == pytest.approx(first.score)
@@ -101,13 +96,13 @@ def test_similarity_is_clamped_and_absent_where_nothing_was_embedded() -> None:
 
 def test_the_lexical_leg_is_measured_by_its_best() -> None:
     candidates = everything(lexical_pool([Found("docs", None, legs({1: 8.0, 2: 2.0}))]))
-    assert [(c.point_id.int, c.score) for c in candidates] == [(1, 1.0), (2, 0.25)]
+    assert [(c.point, c.score) for c in candidates] == [(1, 1.0), (2, 0.25)]
 
 
 def test_the_threshold_is_the_similaritys() -> None:
     pool = fused({1: 0.9, 2: 0.6, 3: 0.5, 4: 0.3}, {2: 9.0})
-    assert [c.point_id.int for c in pool.candidates(0.0)] == [2, 1, 3, 4]
-    assert [c.point_id.int for c in pool.candidates(0.6)] == [2, 1]
+    assert [c.point for c in pool.candidates(0.0)] == [2, 1, 3, 4]
+    assert [c.point for c in pool.candidates(0.6)] == [2, 1]
     assert list(pool.candidates(0.95)) == []
 
 
@@ -118,7 +113,7 @@ def test_the_same_chunk_in_two_collections_is_two_candidates() -> None:
             Found("two", legs({1: 0.5, 2: 0.7}), legs({}), legs({}), legs({})),
         ]
     )
-    found = [(c.collection, c.point_id.int) for c in pool.candidates()]
+    found = [(c.collection, c.point) for c in pool.candidates()]
     assert found == [("one", 1), ("two", 2), ("two", 1)]
     assert all(c.dense is not None and c.dense.rank in (1, 2) for c in pool.candidates())
 
@@ -159,12 +154,12 @@ def test_a_deeper_look_only_appends(seed: int) -> None:
         others = [
             Ranking(
                 list(known[1 - leg] - known[leg]),
-                [whole[p.int] for p in known[1 - leg] - known[leg]],
+                [whole[p] for p in known[1 - leg] - known[leg]],
             )
             for leg, whole in enumerate((cosines, weights))
         ]
         pool = fuse([Found("docs", *top, *others)])
-        return [(c.point_id.int, c.score) for c in pool.candidates()]
+        return [(c.point, c.score) for c in pool.candidates()]
 
     few, more, most = at(100), at(200), at(400)
     assert more[: len(few)] == few
@@ -182,7 +177,7 @@ def test_fused_scores_are_in_bounds_in_order_and_complete(
     dense: dict[int, float], lexical: dict[int, float]
 ) -> None:
     candidates = everything(fused(dense, lexical))
-    assert {c.point_id.int for c in candidates} == dense.keys() | lexical.keys()
+    assert {c.point for c in candidates} == dense.keys() | lexical.keys()
     assert all(0 <= c.score <= 1 for c in candidates)
     scores = [c.score for c in candidates]
     assert scores == sorted(scores, reverse=True)

@@ -13,7 +13,7 @@ from surefind.evaluation.index_recall import QueryRecall, recall_at, recall_unde
 from surefind.evaluation.report import Report
 from surefind.evaluation.statistics import Verdict
 from surefind.interfaces.reports.beyond_tests import beyond_tests
-from surefind.model import AnyOf, Condition, Ranking, Under, point_id
+from surefind.model import AnyOf, Condition, Ranking, Under
 from surefind.services.index_recall import suggested
 from surefind.services.reading import Readers
 from surefind.services.validate import ValidateOptions, Validator
@@ -38,7 +38,7 @@ async def home(tmp_path: Path) -> AsyncIterator[Installation]:
 
 
 def ranking(*scores: float) -> Ranking:
-    return Ranking([point_id(str(number)) for number in range(len(scores))], list(scores))
+    return Ranking(list(range(len(scores))), list(scores))
 
 
 async def measured(home: Installation, *rules: str, asked: bool = True) -> Report:
@@ -52,7 +52,7 @@ async def measured(home: Installation, *rules: str, asked: bool = True) -> Repor
 
 
 def lossy(home: Installation, share: int) -> Installation:
-    home.index = FaultyIndexStore(home.index, loses=lambda point: point.int % share == 0)
+    home.index = FaultyIndexStore(home.index, loses=lambda point: point % share == 0)
     home.readers = Readers(home.index, home.catalogs)
     return home
 

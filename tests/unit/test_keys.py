@@ -16,7 +16,9 @@ async def test_a_key_is_known_by_its_secret_which_is_kept_nowhere(folder: DataFo
     assert len(secret) >= 60
     found = await ring.find(secret)
     assert found == made
-    assert secret.removeprefix(f"surefind_{made.id}_") not in (folder.root / "keys.json").read_text()
+    assert (
+        secret.removeprefix(f"surefind_{made.id}_") not in (folder.root / "keys.json").read_text()
+    )
     for wrong in (secret[:-1], secret + "x", secret.upper(), "", "\ud800", made.digest, made.id):
         assert await ring.find(wrong) is None
 

@@ -17,10 +17,10 @@ PATHS = {"source_path": "source_path_steps", "url": "url_steps"}
 FLAGS = {True: "true_fields", False: "false_fields"}
 """Which fields are true and which are false, by name: the embedded engine matches no booleans."""
 
+CHUNK_ID = "chunk_id"
+
 _OWN = frozenset(field.name for field in FIELDS)
-
-
-_ONE_CHUNK = frozenset({"chunk_id", "content_hash"})
+_ONE_CHUNK = frozenset({CHUNK_ID, "content_hash"})
 
 
 def indexed_keys() -> dict[str, Kind]:
@@ -69,7 +69,7 @@ def payload_key(field: str) -> str:
 def to_payload(record: ChunkRecord) -> dict[str, object]:
     chunk = record.chunk
     return {
-        "chunk_id": chunk.id,
+        CHUNK_ID: chunk.id,
         "text": chunk.text,
         "url": record.url,
         "source_path": chunk.source_path,
@@ -106,7 +106,7 @@ def from_payload(payload: Mapping[str, object]) -> ChunkRecord:
     try:
         return ChunkRecord(
             chunk=Chunk(
-                id=str(payload["chunk_id"]),
+                id=str(payload[CHUNK_ID]),
                 source_path=str(payload["source_path"]),
                 position=_integer(payload["position"]),
                 text=str(payload["text"]),

@@ -212,11 +212,11 @@ def _written_id(point: UUID) -> int | str:
 # --- conditions -------------------------------------------------------------------------------
 
 
-def _filter(where: Alternatives, among: frozenset[UUID] | None) -> models.Filter | None:
+def _filter(where: Alternatives, among: frozenset[int] | None) -> models.Filter | None:
     must: list[models.Condition] = []
     must_not: list[models.Condition] = []
     if among is not None:
-        must.append(models.HasIdCondition(has_id=[_written_id(point) for point in among]))
+        must.append(models.HasIdCondition(has_id=[_written_id(UUID(int=point)) for point in among]))
     for choices in where:
         tests = [test for condition in choices for test in _tests(condition)]
         excluding = any(isinstance(one, AnyOf) and one.exclude for one in choices)

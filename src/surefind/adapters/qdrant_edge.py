@@ -24,6 +24,7 @@ import qdrant_edge as edge
 
 from surefind.adapters.layout import DataFolder, copy_tree, storing
 from surefind.adapters.payload import (
+    CHUNK_ID,
     from_payload,
     indexed_attributes,
     indexed_keys,
@@ -35,12 +36,11 @@ from surefind.adapters.qdrant_points import (
     LEXICAL,
     check_vector,
     finds_nothing,
-    point_uuid,
     ranked,
 )
 from surefind.adapters.views import FreeBytes, View, free_bytes
 from surefind.errors import StoreError
-from surefind.model import ChunkRecord, GenerationRef, Kind, Ranking, Terms
+from surefind.model import ChunkRecord, GenerationRef, Kind, Ranking, Terms, point_id
 from surefind.ports import Begun, DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
 
 _FOLDER = "index"
@@ -49,6 +49,7 @@ _BASE_BYTES = 64 * 2**20
 _POINT_BYTES = 8 * 2**10
 _WORTH_INDEXES = 2000
 _MOST_INDEXES = 100
+_IDS_KEPT = 2**14
 _SCHEMAS = {
     Kind.TEXT: edge.PayloadSchemaType.Keyword,
     Kind.PATH: edge.PayloadSchemaType.Keyword,
@@ -112,7 +113,7 @@ class EdgeIndexStore:
             shutil.rmtree(path, ignore_errors=True)
             if copy_of is not None:
                 copy_tree(self._path(copy_of), path)
-                shard = edge.EdgeShard.load(str(path))
+                shard = _load(path, self._path(copy_of))
             else:
                 path.mkdir(parents=True)
                 shard = edge.EdgeShard.create(str(path), _config(dimensions))
@@ -129,7 +130,7 @@ class EdgeIndexStore:
         view = View(source, self._folder.root / "views", without=_LOG, free=self._free_bytes)
         try:
             with _engine(source):
-                return EdgeIndex(source, edge.EdgeShard.load(str(view.path)), view)
+                return EdgeIndex(source, _load(view.path, source), view)
         except StoreError:
             view.close()
             raise
@@ -165,7 +166,7 @@ class EdgeIndexWriter:
                 self._keys = {**indexed_attributes(entry.record.attributes), **self._keys}
         points = [
             edge.Point(
-                entry.record.chunk.point_id,
+                _number(entry.record.chunk.point_id),
                 {DENSE: entry.vector.tolist(), LEXICAL: _sparse(entry.terms)},
                 to_payload(entry.record),
             )
@@ -176,7 +177,7 @@ class EdgeIndexWriter:
 
     async def delete(self, point_ids: Sequence[UUID]) -> None:
         with _engine(self._path):
-            self._shard.update(edge.UpdateOperation.delete_points(list(point_ids)))
+            self._shard.update(edge.UpdateOperation.delete_points(_numbers(point_ids)))
 
     async def finish(self) -> int:
         with _engine(self._path), storing(self._path):
@@ -210,6 +211,31 @@ class EdgeIndex:
         self._source = source
         self._shard = shard
         self._view = view
+        self._known: dict[int, UUID] = {}
+
+    def number(self, point_id: UUID) -> int:
+        return _number(point_id)
+
+    async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
+        """From the payloads, and remembered: the first hits are the first hits of many searches."""
+        known = self._known
+        unknown = [number for number in numbers if number not in known]
+        if unknown:
+            if len(known) + len(unknown) > _IDS_KEPT:
+                known.clear()
+                unknown = list(numbers)
+            with _engine(self._source):
+                records = self._shard.retrieve(
+                    cast("list[edge.PointId]", unknown), with_payload=[CHUNK_ID], with_vector=False
+                )
+                for record in records:
+                    known[cast("int", record.id)] = point_id((record.payload or {})[CHUNK_ID])
+        try:
+            return [known[number] for number in numbers]
+        except KeyError as error:
+            raise StoreError(
+                f"the vector index at {self._source} has no point {error.args[0]}"
+            ) from error
 
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         with _engine(self._source):
@@ -220,22 +246,24 @@ class EdgeIndex:
         return [_ranking(points) for points in answers]
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
+        asked = {_number(point_id): point_id for point_id in point_ids}
         with _engine(self._source):
-            records = self._shard.retrieve(list(point_ids), with_payload=True, with_vector=False)
-        return {point_uuid(record.id): from_payload(record.payload or {}) for record in records}
+            records = self._shard.retrieve(list(asked), with_payload=True, with_vector=False)
+        return {
+            asked[cast("int", record.id)]: from_payload(record.payload or {}) for record in records
+        }
 
     async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
+        numbers = _numbers(point_ids)
         with _engine(self._source):
-            records = self._shard.retrieve(list(point_ids), with_payload=False, with_vector=[DENSE])
+            records = self._shard.retrieve(numbers, with_payload=False, with_vector=[DENSE])
         rows = {
-            point_uuid(record.id): record.vector[DENSE]
-            for record in records
-            if isinstance(record.vector, dict)
+            record.id: record.vector[DENSE] for record in records if isinstance(record.vector, dict)
         }
-        missing = [point_id for point_id in point_ids if point_id not in rows]
-        if missing:
-            raise StoreError(f"the vector index at {self._source} has no point {missing[0]}")
-        return np.array([rows[point_id] for point_id in point_ids], dtype=np.float32)
+        for number, wanted in zip(numbers, point_ids, strict=True):
+            if number not in rows:
+                raise StoreError(f"the vector index at {self._source} has no point {wanted}")
+        return np.array([rows[number] for number in numbers], dtype=np.float32)
 
     async def count(self) -> int:
         with _engine(self._source):
@@ -312,8 +340,33 @@ def _test(test: KeyTest) -> edge.FieldCondition:
 
 
 def _ranking(points: Sequence[edge.ScoredPoint]) -> Ranking:
-    ids = cast("list[UUID]", [point.id for point in points])  # a build writes no others
-    return ranked(ids, [point.score for point in points])
+    numbers = cast("list[int]", [point.id for point in points])  # see `_load`
+    return ranked(numbers, [point.score for point in points])
+
+
+def _load(path: Path, source: Path) -> edge.EdgeShard:
+    shard = edge.EdgeShard.load(str(path))
+    some, _ = shard.scroll(edge.ScrollRequest(limit=1, with_payload=False, with_vector=False))
+    if some and not isinstance(some[0].id, int):
+        shard.close()
+        raise StoreError(
+            f"the vector index at {source} was built by an earlier surefind, which named points "
+            "otherwise; `surefind ingest --rebuild` builds it anew"
+        )
+    return shard
+
+
+def _number(point_id: UUID) -> int:
+    """The first half of the id: the engine hands out and takes numbers ten times as fast as UUIDs.
+
+    Two chunks of a million share one with a chance of one to two million. Then the index holds a
+    point less than the catalog, and is not published.
+    """
+    return point_id.int >> 64
+
+
+def _numbers(point_ids: Sequence[UUID]) -> "list[edge.PointId]":
+    return [_number(point_id) for point_id in point_ids]
 
 
 def _unquoted(key: str) -> str:

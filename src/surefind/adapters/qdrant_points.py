@@ -1,6 +1,5 @@
 """What every index of points goes by, be the engine embedded or in a server."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 import numpy as np
@@ -28,12 +27,11 @@ def finds_nothing(probe: DenseProbe | TermProbe) -> bool:
     return not probe.limit or (isinstance(probe, TermProbe) and not probe.terms.ids)
 
 
-def ranked(points: Sequence[UUID], scores: Sequence[float]) -> Ranking:
+def ranked(points: list[int], scores: list[float]) -> Ranking:
     """The engine's own order, but for ties, which it leaves to chance."""
     if len(set(scores)) == len(scores):
-        return Ranking(list(points), list(scores))
-    numbers = [point.int for point in points]
-    rows = sorted(range(len(numbers)), key=numbers.__getitem__)
+        return Ranking(points, scores)
+    rows = sorted(range(len(points)), key=points.__getitem__)
     rows.sort(key=scores.__getitem__, reverse=True)  # which leaves equals in the order they have
     return Ranking([points[row] for row in rows], [scores[row] for row in rows])
 

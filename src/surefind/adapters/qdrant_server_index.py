@@ -30,6 +30,12 @@ class QdrantIndex:
         self._dimensions = dimensions
         self._shape = shape
 
+    def number(self, point_id: UUID) -> int:
+        return point_id.int
+
+    async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
+        return [UUID(int=number) for number in numbers]
+
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         asked = [number for number, probe in enumerate(probes) if not finds_nothing(probe)]
         answers = [_NOTHING] * len(probes)
@@ -49,7 +55,8 @@ class QdrantIndex:
         for number, response in zip(asked, found, strict=True):
             points = response.points
             answers[number] = ranked(
-                [point_uuid(point.id) for point in points], [point.score for point in points]
+                [self.number(point_uuid(point.id)) for point in points],
+                [point.score for point in points],
             )
         return answers
 
@@ -144,7 +151,7 @@ def sparse_vector(terms: Terms) -> models.SparseVector:
 def _filter(probe: DenseProbe | TermProbe) -> models.Filter | None:
     must: list[models.Condition] = []
     if probe.among is not None:
-        must.append(models.HasIdCondition(has_id=[str(point_id) for point_id in probe.among]))
+        must.append(models.HasIdCondition(has_id=[str(UUID(int=number)) for number in probe.among]))
     must_not: list[models.Condition] = []
     for condition in probe.where:
         holds = models.Filter(should=[_test(test) for test in key_tests(condition)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from uuid import UUID
 
 from surefind.model.documents import ChunkRecord
 from surefind.model.filters import Condition
@@ -71,12 +70,12 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What one leg found, best first: points, and the raw score of each.
+    """What one leg found, best first: points by their numbers, and the raw score of each.
 
     `cosines` are told where the raw scores of a dense leg are none.
     """
 
-    points: list[UUID]
+    points: list[int]
     scores: list[float]
     cosines: list[float] | None = None
 
@@ -97,10 +96,10 @@ class LegScore:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A fused candidate: `score` is its place in the order, in 0..1."""
+    """A fused candidate: `point` is its number, `score` its place in the order, in 0..1."""
 
     collection: str
-    point_id: UUID
+    point: int
     score: float
     dense: LegScore | None
     lexical: LegScore | None

@@ -27,7 +27,7 @@ class DenseProbe:
 
     vector: Vector
     limit: int
-    among: frozenset[UUID] | None = None
+    among: frozenset[int] | None = None
     where: tuple[Condition, ...] = ()
     exact: bool = False
 
@@ -38,15 +38,27 @@ class TermProbe:
 
     terms: Terms
     limit: int
-    among: frozenset[UUID] | None = None
+    among: frozenset[int] | None = None
     where: tuple[Condition, ...] = ()
 
 
 class VectorIndex(Protocol):
-    """One generation's index, open for reading."""
+    """One generation's index, open for reading.
+
+    A search sees hundreds of points and returns a few. So probes and rankings name points by
+    numbers, which an index picks as it likes: below 2**128, and in the order of the point ids.
+    """
+
+    def number(self, point_id: UUID) -> int:
+        """That of a point with this id, whether it is there or not."""
+        ...
+
+    async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
+        """Whom a ranking names, in order; StoreError where one is not there."""
+        ...
 
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        """One ranking per probe, best first, ties in the order of the point ids."""
+        """One ranking per probe, best first, ties in the order of the numbers."""
         ...
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:

@@ -171,6 +171,13 @@ class BreakingIndex:
         self._index = index
         self._breaker = breaker
 
+    def number(self, point_id: UUID) -> int:
+        return self._index.number(point_id)
+
+    async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
+        with self._breaker.watching(StoreError):
+            return await self._index.point_ids(numbers)
+
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         with self._breaker.watching(StoreError):
             return await self._index.probe(probes)

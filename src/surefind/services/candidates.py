@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from surefind.model import Condition, Mode, Ranking, Terms
 from surefind.ports import DenseProbe, TermProbe, Vector, VectorIndex
@@ -67,7 +66,6 @@ async def _look(question: Question, place: Place, depth: int) -> Found:
     return Found(place.collection, dense, lexical, other_dense, *other_lexical)
 
 
-def _only(found: Ranking, other: Ranking) -> frozenset[UUID]:
-    """Those that one leg found and the other did not. Integers, since a UUID hashes slowly."""
-    known = {point.int for point in other.points}
-    return frozenset([point for point in found.points if point.int not in known])
+def _only(found: Ranking, other: Ranking) -> frozenset[int]:
+    """Those that one leg found and the other did not."""
+    return frozenset(found.points).difference(other.points)

@@ -154,6 +154,12 @@ class ConnectedIndex:
         self._foreign = collection.foreign
         self._points = points
 
+    def number(self, point_id: UUID) -> int:
+        return point_id.int
+
+    async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
+        return [UUID(int=number) for number in numbers]
+
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         return await asyncio.gather(*map(self._probed, probes))
 
@@ -173,10 +179,9 @@ class ConnectedIndex:
 
     async def _with_cosines(self, ranking: Ranking, probe: DenseProbe) -> Ranking:
         """The order is the engine's; what is shown as a similarity is the true cosine."""
-        rows = await self._units(ranking.points)
-        cosines = [
-            float(rows[point] @ probe.vector) if point in rows else 0.0 for point in ranking.points
-        ]
+        points = await self.point_ids(ranking.points)
+        rows = await self._units(points)
+        cosines = [float(rows[point] @ probe.vector) if point in rows else 0.0 for point in points]
         return replace(ranking, cosines=cosines)
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
@@ -233,5 +238,6 @@ def _rising(score: float, distance: Distance) -> float:
 
 
 def _ordered(found: Sequence[tuple[UUID, float]]) -> Ranking:
-    pairs = sorted(found, key=lambda pair: (-pair[1], pair[0].int))
+    numbered = ((point.int, score) for point, score in found)
+    pairs = sorted(numbered, key=lambda pair: (-pair[1], pair[0]))
     return Ranking([point for point, _ in pairs], [score for _, score in pairs])

@@ -14,7 +14,6 @@ here, and only those that are returned become objects.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from uuid import UUID
 
 from surefind.model import Candidate, LegScore, Ranking
 
@@ -112,7 +111,7 @@ class Pool:
                 key = self.keys[row]
                 yield Candidate(
                     self.collections[key >> _POINT_BITS],
-                    UUID(int=key & _POINT),
+                    key & _POINT,
                     score,
                     None if self.dense is None else self.dense.of(row, key),
                     None if self.lexical is None else self.lexical.of(row, key),
@@ -140,10 +139,10 @@ class Pool:
             return True
         return len(self) <= count or self.scores[count - 1] > self.scores[-1]
 
-    def place(self, point: UUID) -> int | None:
+    def place(self, point: int) -> int | None:
         """Where a point of the first collection stands, from 1; None where it is no candidate."""
         for place, row in enumerate(self.rows, start=1):
-            if self.keys[row] == point.int:
+            if self.keys[row] == point:
                 return place
         return None
 
@@ -317,9 +316,9 @@ def _best_first(scores: Sequence[float], keys: Sequence[int]) -> list[int]:
 
 def _keys(number: int, ranking: Ranking) -> list[int]:
     if not number:
-        return [point.int for point in ranking.points]
+        return ranking.points
     offset = number << _POINT_BITS
-    return [point.int + offset for point in ranking.points]
+    return [point + offset for point in ranking.points]
 
 
 def _names(found: Sequence[Found]) -> list[str]:

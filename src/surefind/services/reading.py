@@ -57,6 +57,13 @@ class OpenGeneration:
             records.update(await self.index.payloads(missing))
         return records, not missing
 
+    async def numbered(self, numbers: Sequence[int]) -> tuple[Mapping[int, ChunkRecord], bool]:
+        """The same for points as a ranking names them."""
+        point_ids = await self.index.point_ids(numbers)
+        records, whole = await self.records(point_ids)
+        named = zip(numbers, point_ids, strict=True)
+        return {number: records[point_id] for number, point_id in named}, whole
+
     async def _close_if_unused(self) -> None:
         if self._retired and not self._readers:
             await self.index.close()

@@ -349,9 +349,9 @@ class Run:
     async def records(self, candidates: Sequence[Candidate]) -> dict[Key, ChunkRecord]:
         records: dict[Key, ChunkRecord] = {}
         for name, generation in self.generations.items():
-            points = [one.point_id for one in candidates if one.collection == name]
+            points = [one.point for one in candidates if one.collection == name]
             if points:
-                held, whole = await generation.records(points)
+                held, whole = await generation.numbered(points)
                 self.whole = self.whole and whole
                 records.update(((name, point), held[point]) for point in points)
         return records
@@ -359,11 +359,12 @@ class Run:
     async def vectors(self, candidates: Sequence[Candidate]) -> Matrix:
         rows: dict[Key, Vector] = {}
         for name, generation in self.generations.items():
-            points = [one.point_id for one in candidates if one.collection == name]
+            points = [one.point for one in candidates if one.collection == name]
             if points:
-                matrix = await generation.index.vectors(points)
+                index = generation.index
+                matrix = await index.vectors(await index.point_ids(points))
                 rows.update(zip(((name, point) for point in points), matrix, strict=True))
-        return np.stack([rows[one.collection, one.point_id] for one in candidates])
+        return np.stack([rows[one.collection, one.point] for one in candidates])
 
 
 def _hit(rank: int, chosen: Chosen) -> Hit:

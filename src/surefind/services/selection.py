@@ -5,14 +5,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from uuid import UUID
 
 import numpy as np
 
 from surefind.model import Candidate, ChunkRecord, Collapse, GroupBy, Query
 from surefind.ports import Matrix
 
-Key = tuple[str, UUID]
+Key = tuple[str, int]
 Records = Mapping[Key, ChunkRecord]
 Fetch = Callable[[Sequence[Candidate]], Awaitable[Records]]
 
@@ -41,7 +40,7 @@ async def choose(candidates: Iterable[Candidate], query: Query, fetch: Fetch) ->
     while not chooser.full and (part := list(islice(waiting, batch))):
         records = await fetch(part)
         for candidate in part:
-            chooser.offer(candidate, records[candidate.collection, candidate.point_id])
+            chooser.offer(candidate, records[candidate.collection, candidate.point])
         batch *= 2
     return chooser.chosen
 

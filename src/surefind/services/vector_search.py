@@ -31,7 +31,7 @@ class VectorSearcher:
             probe = DenseProbe(_unit(vector, generation.manifest.embedder), depth_for(top_k))
             [ranking] = await generation.index.probe([probe])
             points = ranking.points[:top_k]
-            records, _ = await generation.records(points)
+            records, _ = await generation.numbered(points)
         cosines = ranking.scores if ranking.cosines is None else ranking.cosines
         return tuple(
             _hit(rank, cosine, records[point])

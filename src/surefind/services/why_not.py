@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from uuid import UUID
 
 from surefind.errors import InputError, StoreError
 from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult
@@ -52,6 +51,7 @@ class _Standing:
     """One chunk of those that were meant: its true scores, and where they put it."""
 
     record: ChunkRecord
+    point: int
     dense: float | None
     lexical: float | None
     score: float
@@ -170,10 +170,11 @@ def _filtered(wanted: str, record: ChunkRecord, where: Sequence[Condition]) -> W
 async def _best(
     question: Question, chunks: Sequence[ChunkRecord], pool: Pool, index: VectorIndex
 ) -> _Standing:
-    points = frozenset(record.point_id for record in chunks)
-    dense: dict[UUID, float] = {}
-    cosines: dict[UUID, float] = {}
-    lexical: dict[UUID, float] = {}
+    numbers = [index.number(record.point_id) for record in chunks]
+    points = frozenset(numbers)
+    dense: dict[int, float] = {}
+    cosines: dict[int, float] = {}
+    lexical: dict[int, float] = {}
     if question.vector is not None:
         [ranking] = await index.probe([DenseProbe(question.vector, len(points), points)])
         dense = dict(zip(ranking.points, ranking.scores, strict=True))
@@ -184,25 +185,26 @@ async def _best(
     standings = [
         _standing(
             record,
-            dense.get(record.point_id) if question.vector is not None else None,
-            lexical.get(record.point_id, 0.0) if question.terms is not None else None,
+            point,
+            dense.get(point) if question.vector is not None else None,
+            lexical.get(point, 0.0) if question.terms is not None else None,
             pool,
         )
-        for record in chunks
+        for record, point in zip(chunks, numbers, strict=True)
     ]
     best = max(standings, key=lambda standing: (standing.score, -standing.rank))
-    return replace(best, cosine=cosines.get(best.record.point_id))
+    return replace(best, cosine=cosines.get(best.point))
 
 
 def _standing(
-    record: ChunkRecord, dense: float | None, lexical: float | None, pool: Pool
+    record: ChunkRecord, point: int, dense: float | None, lexical: float | None, pool: Pool
 ) -> _Standing:
-    place = pool.place(record.point_id)
+    place = pool.place(point)
     if place is not None:
-        return _Standing(record, dense, lexical, pool.scores[place - 1], place)
+        return _Standing(record, point, dense, lexical, pool.scores[place - 1], place)
     score = pool.score_of(dense, lexical)
     ahead = sum(other > score for other in pool.scores)
-    return _Standing(record, dense, lexical, score, ahead + 1)
+    return _Standing(record, point, dense, lexical, score, ahead + 1)
 
 
 async def _cause(
@@ -245,11 +247,10 @@ async def _cause(
 
 async def _is_lost(question: Question, standing: _Standing, pool: Pool, place: Place) -> bool:
     """An exact search of the same depth has it, and the approximate one does not."""
-    point = standing.record.point_id
-    if question.vector is None or pool.place(point) is not None:
+    if question.vector is None or pool.place(standing.point) is not None:
         return False
     depth = depth_for(1)
     [exact] = await place.index.probe(
         [DenseProbe(question.vector, depth, where=place.where, exact=True)]
     )
-    return point in exact.points
+    return standing.point in exact.points
