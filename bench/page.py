@@ -1,7 +1,9 @@
 """Writes docs/how-fast-how-good.md and its plots from the results that are there.
 
 Numbers and the sentences about who wins are taken from the results; what a reader should make of
-them is said here. A table that was not measured is not on the page.
+them is said here. The results that the page was made from are kept beside its plots: a table that
+was measured again takes the place of the one before, and the others stay. A table that was never
+measured is not on the page.
 """
 
 import shutil
@@ -65,7 +67,6 @@ def plots(result: Result, slugs: Sequence[str]) -> str:
     shown = []
     for chart in result.charts:
         if chart.slug in slugs:
-            PLOTS.mkdir(exist_ok=True)
             (PLOTS / result.file_of(chart)).write_text(chart.svg())
             shown.append(f"![{chart.title}]({PLOTS.name}/{result.file_of(chart)})")
     return "\n\n".join(shown)
@@ -191,17 +192,20 @@ SECTIONS = {
 
 
 def main() -> None:
-    found = [(result, SECTIONS[name]) for name in SECTIONS if (result := read(RESULTS, name))]
+    results = {name: read(RESULTS, name) or read(PLOTS, name) for name in SECTIONS}
+    found = [(result, SECTIONS[name]) for name, result in results.items() if result]
     if not found:
         sys.exit("there are no results yet: run make bench-search or another of them first")
     shutil.rmtree(PLOTS, ignore_errors=True)
+    for result, _ in found:
+        result.keep(PLOTS)
     parts = [INTRODUCTION.strip(), CONCLUSIONS.strip()]
     for result, section in found:
         parts += section(result)
     parts += origin([result for result, _ in found])
-    missing = [name for name in SECTIONS if name not in {result.name for result, _ in found}]
+    missing = [name for name, result in results.items() if result is None]
     if missing:
-        print(f"not measured here, and so not on the page: {', '.join(missing)}", file=sys.stderr)
+        print(f"never measured, and so not on the page: {', '.join(missing)}", file=sys.stderr)
     PAGE.write_text("\n\n".join(part for part in parts if part) + "\n")
     print(f"{PAGE} is written, of {', '.join(result.name for result, _ in found)}")
 

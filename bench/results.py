@@ -77,10 +77,13 @@ class Result:
     def file_of(self, chart: Chart) -> str:
         return f"{self.name}-{chart.slug}.svg"
 
-    def write(self, folder: Path) -> None:
+    def keep(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(asdict(self), indent=1)
         (folder / f"{self.name}.json").write_text(text + "\n")
+
+    def write(self, folder: Path) -> None:
+        self.keep(folder)
         (folder / f"{self.name}.md").write_text(self.markdown())
         for chart in self.charts:
             (folder / self.file_of(chart)).write_text(chart.svg())

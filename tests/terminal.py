@@ -29,7 +29,11 @@ def typed(keys: bytes) -> Iterator[int]:
 def at_a_terminal(
     *arguments: str, question: bytes, keys: bytes, cwd: Path, **environment: str
 ) -> tuple[int, str]:
-    """(exit code, what was on the screen) of the command, when that is typed at the question."""
+    """(exit code, what was on the screen) of the command, when that is typed at the question.
+
+    It is typed again where nothing happens, as anybody would: a Ctrl-C that comes in the very
+    moment between the question and the waiting for an answer is noticed after the next key.
+    """
     screen, side = pty.openpty()
 
     def take() -> None:
@@ -49,7 +53,8 @@ def at_a_terminal(
     said, typed_already, deadline = b"", False, time.monotonic() + TIME_LIMIT_S
     try:
         while time.monotonic() < deadline:
-            ready, _, _ = select.select([screen], [], [], 1.0)
+            ready, _, _ = select.select([screen], [], [], 5.0)
+            typed_already = typed_already and bool(ready)
             try:
                 read = os.read(screen, 1 << 16) if ready else b""
             except OSError:  # the other side is gone
