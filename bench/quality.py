@@ -132,13 +132,18 @@ class System:
         async with self.application.reader.lease() as generation:
             legs = await generation.index.probe([DenseProbe(vector, DEEP), TermProbe(terms, DEEP)])
             scored = fusion(
-                *({str(p): s for p, s in zip(leg.points, leg.scores, strict=True)} for leg in legs)
+                *(dict(zip(map(_named, leg.points), leg.scores, strict=True)) for leg in legs)
             )
-            points = {str(p): p for leg in legs for p in leg.points}
+            points = {_named(p): p for leg in legs for p in leg.points}
             order = sorted(scored, key=lambda point: (-scored[point], point))
             records, _ = await generation.numbered([points[point] for point in order])
         paths = [records[points[point]].chunk.source_path for point in order]
         return [self._ids[path] for path in dict.fromkeys(paths)]
+
+
+def _named(point: int) -> str:
+    """In an order that is the numbers' own."""
+    return f"{point:039d}"
 
 
 def rrf(*legs: Mapping[str, float]) -> dict[str, float]:

@@ -156,7 +156,7 @@ class TestEdge(IndexContract):
         index = await store.open(ONE)
         with pytest.raises(StoreError, match="payload"):
             await index.payloads([record(0).chunk.point_id])
-        with pytest.raises(StoreError, match="chunk_id"):
+        with pytest.raises(StoreError, match="does not tell which chunk"):
             await index.point_ids([index.number(record(0).chunk.point_id)])
         await index.close()
 
@@ -165,7 +165,7 @@ class TestEdge(IndexContract):
     ) -> None:
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
-        with pytest.raises(StoreError, match="no point 7"):
+        with pytest.raises(StoreError, match="which chunk its point 7 is"):
             await index.point_ids([index.number(record(0).chunk.point_id), 7])
         await index.close()
 
@@ -194,7 +194,7 @@ class TestEdge(IndexContract):
         with monkeypatch.context() as before:
             before.setattr("surefind.adapters.qdrant_edge._number", lambda point: point)
             await build(store, ONE, entries(TEXTS))
-        with pytest.raises(StoreError, match=r"an earlier surefind.* --rebuild"):
+        with pytest.raises(StoreError, match=r"an earlier surefind.*next `surefind ingest`"):
             await store.open(ONE)
         with pytest.raises(StoreError, match=r"docs.* an earlier surefind"):
             await store.create(TWO, DIMENSIONS, ONE)

@@ -85,6 +85,7 @@ class FaultyIndex:
         return self._inner.number(point_id)
 
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
+        self._store.call()
         return await self._inner.point_ids(numbers)
 
     async def probe(self, probes: Probes) -> list[Ranking]:

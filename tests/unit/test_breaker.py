@@ -67,7 +67,9 @@ def test_while_it_is_open_nothing_is_tried_and_the_caller_learns_for_how_long(
 ) -> None:
     fail(breaker, 3)
     clock.now = 3.5
-    with pytest.raises(StoreError, match=r"the thing failed 3 times in a row.* 7 s") as refused:
+    with pytest.raises(
+        StoreError, match=r"the thing failed 3 times in a row.* 7 s\. The last time: "
+    ) as refused:
         succeed(breaker)
     assert refused.value.retry_after_s == 7
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from contract.index_contents import TEXTS, build, entries
 from fakes import MemoryCatalogStore, MemoryIndexStore, PageSource, WordEmbedder
 from surefind.adapters.payload import to_payload
 from surefind.adapters.sqlite import SqliteCatalogStore
@@ -96,6 +97,33 @@ async def test_a_lost_index_is_built_anew_without_being_asked(home: Installation
     assert (report.published, report.generation, report.unchanged) == (True, 2, 3)
     assert (report.embedded, report.from_cache, report.index_points) == (0, 5, 5)
     assert (await home.search("install")).hits[0].record.section == "Install"
+
+
+async def test_an_index_of_an_earlier_surefind_is_built_anew_too(
+    home: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its points were named by UUIDs."""
+    await home.ingest(PAGES)
+    with monkeypatch.context() as earlier:
+        earlier.setattr("surefind.adapters.qdrant_edge._number", lambda point: point)
+        await build(home.index, GenerationRef("docs", 1), entries(TEXTS))
+    with pytest.raises(StoreError, match="built by an earlier surefind"):
+        await home.search("install")
+    report = await home.ingest(PAGES)
+    assert (report.published, report.unchanged) == (True, 3)
+    assert (report.embedded, report.index_points) == (0, 5)
+    assert (await home.search("install")).hits[0].record.section == "Install"
+
+
+async def test_chunks_that_share_a_number_are_never_published(
+    home: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.ingest({"index.md": "# Home\n\nold"})
+    with monkeypatch.context() as colliding:
+        colliding.setattr("surefind.adapters.qdrant_edge._number", lambda point: point.int % 2)
+        with pytest.raises(StoreError, match=r"not whole.* not published"):
+            await home.ingest(PAGES, rebuild=True)
+    assert list(await home.texts()) == ["docs/index.md"]
 
 
 @pytest.mark.parametrize("file", ["catalog.sqlite", "manifest.json"])

@@ -39,7 +39,7 @@ from surefind.adapters.qdrant_points import (
     ranked,
 )
 from surefind.adapters.views import FreeBytes, View, free_bytes
-from surefind.errors import StoreError
+from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, GenerationRef, Kind, Ranking, Terms, point_id
 from surefind.ports import Begun, DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
 
@@ -228,14 +228,17 @@ class EdgeIndex:
                 records = self._shard.retrieve(
                     cast("list[edge.PointId]", unknown), with_payload=[CHUNK_ID], with_vector=False
                 )
-                for record in records:
-                    known[cast("int", record.id)] = point_id((record.payload or {})[CHUNK_ID])
-        try:
-            return [known[number] for number in numbers]
-        except KeyError as error:
-            raise StoreError(
-                f"the vector index at {self._source} has no point {error.args[0]}"
-            ) from error
+            for record in records:
+                named = point_id(str((record.payload or {}).get(CHUNK_ID)))
+                if record.id == _number(named):  # or the payload is another's, or damaged
+                    known[_number(named)] = named
+        missing = [number for number in numbers if number not in known]
+        if missing:
+            raise StoreChanged(
+                f"the vector index at {self._source} does not tell which chunk its point "
+                f"{missing[0]} is; the next `surefind ingest` builds it anew"
+            )
+        return [known[number] for number in numbers]
 
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         with _engine(self._source):
@@ -351,7 +354,7 @@ def _load(path: Path, source: Path) -> edge.EdgeShard:
         shard.close()
         raise StoreError(
             f"the vector index at {source} was built by an earlier surefind, which named points "
-            "otherwise; `surefind ingest --rebuild` builds it anew"
+            "otherwise; the next `surefind ingest` builds it anew"
         )
     return shard
 

@@ -54,7 +54,7 @@ class VectorIndex(Protocol):
         ...
 
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
-        """Whom a ranking names, in order; StoreError where one is not there."""
+        """Whom a ranking of this index names, in order."""
         ...
 
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:

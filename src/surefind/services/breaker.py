@@ -49,6 +49,7 @@ class Breaker:
         self._pause_s = pause_s
         self._clock = clock
         self._failures = 0
+        self._last = ""
         self._opened_at = 0.0
         self._probing = False
 
@@ -78,6 +79,7 @@ class Breaker:
             self._failures = 0
         elif isinstance(error, kind):
             self._failures += 1
+            self._last = str(error)
             self._opened_at = self._clock()
         if probing:  # also when it was given up: then the next one decides
             self._probing = False
@@ -89,7 +91,8 @@ class Breaker:
     def _refusal(self, kind: type[SurefindError]) -> SurefindError:
         wait_s = max(1, math.ceil(self._left_s))
         error = kind(
-            f"{self._what} failed {self._failures} times in a row; it is left alone for {wait_s} s"
+            f"{self._what} failed {self._failures} times in a row; it is left alone for {wait_s} s."
+            f" The last time: {self._last}"
         )
         error.retry_after_s = wait_s
         return error
@@ -175,8 +178,7 @@ class BreakingIndex:
         return self._index.number(point_id)
 
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
-        with self._breaker.watching(StoreError):
-            return await self._index.point_ids(numbers)
+        return await self._index.point_ids(numbers)
 
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         with self._breaker.watching(StoreError):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
-from surefind.errors import StoreError, UnknownGeneration
+from surefind.errors import StoreChanged, StoreError, UnknownGeneration
 from surefind.model import ChunkRecord, GenerationRef, Manifest, point_id
 from surefind.ports import Catalog, IndexStore, PublishedCatalogs, VectorIndex
 from surefind.services.breaker import Breaker
@@ -61,8 +61,14 @@ class OpenGeneration:
         """The same for points as a ranking names them."""
         point_ids = await self.index.point_ids(numbers)
         records, whole = await self.records(point_ids)
+        for point in point_ids:
+            if point not in records:
+                raise StoreChanged(
+                    f"the point {point} of {self.manifest.ref} is found, and neither catalog "
+                    "nor index has its record; `surefind doctor` tells what is missing"
+                )
         named = zip(numbers, point_ids, strict=True)
-        return {number: records[point_id] for number, point_id in named}, whole
+        return {number: records[point] for number, point in named}, whole
 
     async def _close_if_unused(self) -> None:
         if self._retired and not self._readers:
