@@ -14,8 +14,7 @@ from surefind.interfaces.asking import SearchOptions, one_of, query_of
 from surefind.model import ChunkRecord, IngestReport, Manifest, Mode, Query, SearchResult
 
 if TYPE_CHECKING:
-    from anyio.from_thread import BlockingPortal
-
+    from surefind.interfaces.portal import Portal
     from surefind.services.why_not import WhyNot
 
 
@@ -108,7 +107,7 @@ class AsyncSurefind:
 class Surefind:
     """The same, for code that is not async. It works inside a running event loop too."""
 
-    def __init__(self, inner: AsyncSurefind, portal: BlockingPortal) -> None:
+    def __init__(self, inner: AsyncSurefind, portal: Portal) -> None:
         self._inner = inner
         self._portal = portal
 
@@ -183,10 +182,12 @@ async def aopen(**settings: Any) -> AsyncIterator[AsyncSurefind]:
 @contextmanager
 def open(**settings: Any) -> Iterator[Surefind]:  # noqa: A001 - it is surefind.open
     """`with surefind.open(data_dir="…") as docs:`; every setting can be given by name."""
-    from anyio.from_thread import start_blocking_portal  # noqa: PLC0415
+    from surefind.interfaces.portal import Portal  # noqa: PLC0415 - importing surefind stays cheap
 
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(aopen(**settings)) as inner,
-    ):
-        yield Surefind(inner, portal)
+    with Portal() as portal:
+        opening = aopen(**settings)
+        inner = portal.call(opening.__aenter__)
+        try:
+            yield Surefind(inner, portal)
+        finally:
+            portal.call(opening.__aexit__, None, None, None)

@@ -42,13 +42,13 @@ def serve(
 
         await serve_application(application, note)
 
-    from surefind.interfaces.http.server import loop_factory
+    from surefind.interfaces.portal import new_loop
     from surefind.settings import check_platform_port
 
     check_platform_port(port)
     run(
         work,
-        loop_factory,
+        new_loop,
         port=port,
         host=host,
         allow_open=allow_open,

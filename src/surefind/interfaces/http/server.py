@@ -18,15 +18,6 @@ from surefind.interfaces.http.app import create_app
 from surefind.interfaces.http.logs import log_as_json
 
 
-def loop_factory() -> asyncio.AbstractEventLoop:
-    """Uvloop where there is one: measured faster under load; Windows has none."""
-    if find_spec("uvloop") is None:  # pragma: no cover - it is always installed on POSIX
-        return asyncio.new_event_loop()
-    import uvloop  # noqa: PLC0415
-
-    return uvloop.new_event_loop()
-
-
 def _protocol(header_timeout_s: float) -> type[asyncio.Protocol] | Literal["auto"]:
     if find_spec("httptools") is None:  # pragma: no cover - it is always installed on CPython
         return "auto"
