@@ -39,9 +39,9 @@ async def home(tmp_path: Path) -> AsyncIterator[Installation]:
     await installation.close()
 
 
-async def validated(home: Installation, calls: int, **options: object) -> Report:
+async def validated(home: Installation, searches: int, **options: object) -> Report:
     assert isinstance(home.index, FaultyIndexStore)
-    home.index.left = calls
+    home.index.left = 2 * searches  # one call to find points, one to name them
     validator = Validator(home.readers, home.searcher, "test")
     wanted = ValidateOptions(concurrency=1, mode=Mode.DENSE, **options)  # type: ignore[arg-type]
     return await validator.run(GOLDEN, wanted)
@@ -50,7 +50,7 @@ async def validated(home: Installation, calls: int, **options: object) -> Report
 async def test_the_tests_until_then_are_reported_and_the_rest_is_not_run(
     home: Installation,
 ) -> None:
-    told = await validated(home, calls=5)
+    told = await validated(home, searches=5)
     outcomes = [test.outcome for test in told.tests]
     assert outcomes[:5] == [Outcome.PASSED] * 5
     assert outcomes[5:8] == [Outcome.ERROR] * 3
@@ -64,14 +64,14 @@ async def test_the_tests_until_then_are_reported_and_the_rest_is_not_run(
 async def test_a_store_that_dies_after_the_tests_leaves_them_standing(home: Installation) -> None:
     assert isinstance(home.index, FaultyIndexStore)
     home.index.loses = lambda _point: False
-    told = await validated(home, calls=len(NUMBERS) + 2, index_recall=True)
+    told = await validated(home, searches=len(NUMBERS) + 2, index_recall=True)
     assert told.totals.passed == len(NUMBERS)
     assert told.index_recall is None
     assert (told.store_away, told.verdict, _exit_code(told)) == (True, Verdict.INCONCLUSIVE, AWAY)
 
 
 async def test_a_store_that_dies_under_load_is_errors_of_the_load(home: Installation) -> None:
-    told = await validated(home, calls=len(NUMBERS) + 2, duration_s=0.05, rate_per_s=200.0)
+    told = await validated(home, searches=len(NUMBERS) + 2, duration_s=0.05, rate_per_s=200.0)
     assert told.load is not None
     assert told.load.errors == {"StoreError": 8}
     assert told.load.answered == 2
