@@ -44,6 +44,8 @@ NOTES = [
     "served by one core.",
     "OpenMP, which FAISS and txtai compute with, has one thread a search: with two on two cores, a "
     "flat scan waits for cores that others hold, ten times as long as it works. Builds have all.",
+    "Before each of its turns a system answers for twice as long, uncounted: while others had "
+    "theirs, what it had in memory may have been taken back.",
     "Memory is what the process holds after the searches, less what it held before it opened the "
     "store; mapped files count where they were read.",
     "Processor ms is what one answer costs in processor time of all threads: the measure that "
@@ -108,7 +110,9 @@ def measure(
 
 
 def one_round(standing: Standing, worker: Worker, seconds: float, before_mb: float) -> None:
+    """While others had their turn, mapped memory may have been taken back: it warms up first."""
     for mode in standing.contender.vectors:
+        worker.ask("measure", mode=mode, callers=1, seconds=2 * seconds)
         for callers in CALLERS:
             spent = worker.ask("measure", mode=mode, callers=callers, seconds=seconds)
             standing.rounds.setdefault((mode, callers), []).append(spent)
