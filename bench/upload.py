@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from fakes import record  # noqa: E402 - the tests are no package
-from qdrant_service import serve  # noqa: E402
+from qdrant_http import serve  # noqa: E402
 from surefind.adapters.payload import to_payload  # noqa: E402
 from surefind.adapters.qdrant_server import QdrantIndexStore  # noqa: E402
 from surefind.adapters.qdrant_server_calls import Place  # noqa: E402

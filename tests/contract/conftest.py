@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import qdrant_service
+import qdrant_http
 from contract.connected import connected
 from contract.dying_uploads import Home
 from contract.rude_server import KEY, READING_KEY
@@ -23,7 +23,7 @@ def site() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def address() -> Iterator[Address]:
     """A Qdrant server that behaves, or the one that SUREFIND_TEST_QDRANT_URL names."""
-    with qdrant_service.running() as found:
+    with qdrant_http.running() as found:
         yield found
 
 
@@ -36,7 +36,7 @@ async def door(address: Address, anyio_backend: str) -> AsyncIterator[Door]:
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Service]:
     """Its answers to failures repeat the key to whoever sent it: as rude as can be."""
-    with qdrant_service.serve(KEY, READING_KEY) as service:
+    with qdrant_http.serve(KEY, READING_KEY) as service:
         yield service
 
 
@@ -48,7 +48,7 @@ def service(guarded: Service) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def open_to_all() -> Iterator[Service]:
-    with qdrant_service.serve() as service:
+    with qdrant_http.serve() as service:
         yield service
 
 

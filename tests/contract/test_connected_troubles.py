@@ -18,7 +18,8 @@ from foreign import (
     proposed,
 )
 from payload_shapes import book
-from qdrant_service import BROKEN, CUT, SILENT, Address, Service, Trouble, serve
+from qdrant_http import serve
+from qdrant_service import BROKEN, CUT, SILENT, Address, Service, Trouble
 from surefind.errors import InputError, StoreError, UnknownCollection
 from surefind.model import (
     AnyOf,

@@ -16,7 +16,8 @@ from contract.rude_server import KEY, Opened
 from contract.test_indexes import IndexContract
 from contract.test_qdrant_server import Bench
 from qdrant_grpc import serve_grpc
-from qdrant_service import REAL_GRPC_PORT, REAL_KEY, REAL_URL, Address, serve
+from qdrant_http import serve
+from qdrant_service import REAL_GRPC_PORT, REAL_KEY, REAL_URL, Address
 from surefind.errors import StoreChanged, StoreError, StoreRefused, StoreUnreachable
 from surefind.ports import IndexStore
 

@@ -13,7 +13,8 @@ import pytest
 import surefind as library
 from commands import start, surefind, surefind_json
 from qdrant_engine import Collection
-from qdrant_service import SILENT, serve
+from qdrant_http import serve
+from qdrant_service import SILENT
 
 KILLS = 20
 MOST_RUNS = 60

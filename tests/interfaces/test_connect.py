@@ -13,7 +13,8 @@ from qdrant_client import models
 from commands import serving
 from foreign import client_of, plain_payload
 from payload_shapes import book
-from qdrant_service import REAL_KEY, Address, running, unique
+from qdrant_http import running
+from qdrant_service import REAL_KEY, Address, unique
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.interfaces.cli import main
 from surefind.settings import load

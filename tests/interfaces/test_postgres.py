@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-import qdrant_service
+import qdrant_http
 from commands import serving, surefind
 from interfaces.conftest import PAGES
 from postgres_service import PASSWORD, PostgresService, line_to
@@ -159,7 +159,7 @@ async def test_both_stores_may_be_servers(
     home: Path, postgres: PostgresService, schema: str
 ) -> None:
     """And a reader that starts while the catalog is away is answered by the other."""
-    with qdrant_service.running() as qdrant:
+    with qdrant_http.running() as qdrant:
         given = {
             "data_dir": home / "data",
             "database_schema": schema,

@@ -20,7 +20,8 @@ from typer.testing import CliRunner, Result
 
 import embedding_service
 from commands import surefind
-from qdrant_service import BROKEN, Address, Trouble, running, serve, unique
+from qdrant_http import running, serve
+from qdrant_service import BROKEN, Address, Trouble, unique
 from surefind.bootstrap import Application
 from surefind.errors import InputError, StoreError, StoreRefused
 from surefind.interfaces.cli import app

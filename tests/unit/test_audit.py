@@ -12,7 +12,8 @@ from qdrant_client import models
 
 from foreign import EMBEDDER, Door, Filling, client_of, plain_payload, proposed
 from payload_shapes import Passage, Payload, book
-from qdrant_service import BROKEN, Service, serve
+from qdrant_http import serve
+from qdrant_service import BROKEN, Service
 from surefind.errors import StoreError
 from surefind.model import GenerationRef
 from surefind.services.audit import AuditReport, Gravity, audit
