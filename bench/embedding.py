@@ -1,6 +1,6 @@
 """surefind's own embedder for everybody: the same session code, so that vectors are equal.
 
-A passage and a question are embedded the same way; passages by as many threads as there are cores.
+A passage and a question are embedded the same way; passages by as many threads as surefind uses.
 With BENCH_VECTORS, vectors are kept in that file: for measurements in which time is no matter.
 """
 

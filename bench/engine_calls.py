@@ -30,7 +30,7 @@ from stored import REF, Prepared, build
 from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import locate
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore, _request
+from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.model import Mode, Query, Terms
 from surefind.ports import DenseProbe, TermProbe, Vector
@@ -45,15 +45,15 @@ SET = "squad-dev-even"
 
 
 def bare(index: EdgeIndex, vector: Vector, terms: Terms, mode: Mode) -> None:
-    query = index._shard.query  # noqa: SLF001 - the engine itself is the measure
+    query, request = index._shard.query, index._request  # noqa: SLF001 - the engine is the measure
     depth = DEPTH if mode is Mode.HYBRID else SHALLOW
-    dense = [] if mode is Mode.LEXICAL else query(_request(DenseProbe(vector, depth)))
-    lexical = [] if mode is Mode.DENSE else query(_request(TermProbe(terms, depth)))
+    dense = [] if mode is Mode.LEXICAL else query(request(DenseProbe(vector, depth)))
+    lexical = [] if mode is Mode.DENSE else query(request(TermProbe(terms, depth)))
     if mode is Mode.HYBRID:
         one, other = {cast("int", p.id) for p in dense}, {cast("int", p.id) for p in lexical}
         only_lexical, only_dense = frozenset(other - one), frozenset(one - other)
-        query(_request(DenseProbe(vector, max(1, len(only_lexical)), only_lexical)))
-        query(_request(TermProbe(terms, max(1, len(only_dense)), only_dense)))
+        query(request(DenseProbe(vector, max(1, len(only_lexical)), only_lexical)))
+        query(request(TermProbe(terms, max(1, len(only_dense)), only_dense)))
 
 
 async def cost(folder: DataFolder, room: Room, questions: int) -> list[dict[str, object]]:

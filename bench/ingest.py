@@ -26,7 +26,7 @@ from workers import Failed, Worker, installed, machine, versions
 
 RUNS = ("first", "unchanged", "one page changed")
 NOTES = [
-    "The same embedder, with as many threads as there are cores, for all.",
+    "The same embedder, with as many threads, for all.",
     "Systems cut pages differently, so chunks a second are of each system's own chunks; seconds "
     "are what a user waits. LlamaIndex cuts at 1,024 tokens of tiktoken, more than the embedder "
     "reads (512): what is beyond is not embedded, and costs nothing.",
@@ -43,7 +43,9 @@ NOTES = [
 def plant(folder: Path, copies: int, most: int | None) -> int:
     """Pages of docs-sample alone, each copy with a word of its own: the same text is paid once."""
     source = folder_of("docs-sample")
-    pages = pages_below(source)[:most]
+    pages = pages_below(source)
+    if most and most < len(pages):
+        pages = [pages[number * len(pages) // most] for number in range(most)]
     for number in range(copies):
         for page in pages:
             path = folder / f"copy-{number + 1}" / page.relative_to(source)
@@ -186,7 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--copies", type=int, default=1, help="of docs-sample's 239 pages")
-    parser.add_argument("--pages", type=int, help="at most so many of docs-sample")
+    parser.add_argument("--pages", type=int, help="so many of docs-sample, from all over it")
     parser.add_argument("--quick", action="store_true", help="20 pages")
     parser.add_argument("--only", nargs="+", default=[], help="systems, by name, besides surefind")
     options = parser.parse_args()

@@ -16,6 +16,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import onnxruntime
@@ -26,7 +27,7 @@ from surefind.adapters.bge_small import BgeSmallEmbedder
 from surefind.adapters.filesystem import sources_of
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.model_files import TOKENIZER, WEIGHTS, locate
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
+from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
 from surefind.contracts.api import SearchResponse
@@ -202,21 +203,20 @@ async def _bare_search(
     query: str, mode: Mode, embedder: BgeSmallEmbedder, terms: TermReader, index: object
 ) -> None:
     """What the answer needs at the least: one embedding, and the engine's own calls."""
-    shard = index._shard  # type: ignore[attr-defined]  # noqa: SLF001
-    from surefind.adapters.qdrant_edge import _request
-
+    assert isinstance(index, EdgeIndex)
+    shard, request = index._shard, index._request  # noqa: SLF001
     if mode is Mode.LEXICAL:
-        shard.query(_request(TermProbe(terms.query(query), CANDIDATES)))
+        shard.query(request(TermProbe(terms.query(query), CANDIDATES)))
         return
     vector = await embedder.embed_query(query)
-    dense = shard.query(_request(DenseProbe(vector, CANDIDATES)))
+    dense = shard.query(request(DenseProbe(vector, CANDIDATES)))
     if mode is Mode.HYBRID:
         counted = terms.query(query)
-        lexical = shard.query(_request(TermProbe(counted, CANDIDATES)))
-        found, other = {p.id for p in dense}, {p.id for p in lexical}
+        lexical = shard.query(request(TermProbe(counted, CANDIDATES)))
+        found, other = {cast("int", p.id) for p in dense}, {cast("int", p.id) for p in lexical}
         only, rest = frozenset(other - found), frozenset(found - other)
-        shard.query(_request(DenseProbe(vector, max(1, len(only)), only)))
-        shard.query(_request(TermProbe(counted, max(1, len(rest)), rest)))
+        shard.query(request(DenseProbe(vector, max(1, len(only)), only)))
+        shard.query(request(TermProbe(counted, max(1, len(rest)), rest)))
 
 
 def _timed(command: list[str]) -> float:

@@ -20,7 +20,7 @@ from drawing import Chart
 from results import Result, Row, say, spread
 from room import Room
 from rooms import RESULTS, room_of
-from systems import CONTENDERS, DENSE, HYBRID, OURS, Contender
+from systems import BY_NAME, CONTENDERS, DENSE, HYBRID, OURS, Contender
 from workers import Failed, Worker, installed, machine, versions
 
 STORES = RESULTS / "stores" / str(os.getpid())  # no run touches what another one builds
@@ -76,8 +76,15 @@ def construct(contender: Contender, room: Room, size: int, patience_s: float) ->
     return standing
 
 
+def moved_in(contender: Contender, size: int, standings: Sequence[Standing]) -> Standing:
+    """One who searches what another has built."""
+    built = next(one.built for one in standings if one.contender.name == contender.opens)
+    return Standing(contender, size, built)
+
+
 def store_of(contender: Contender, size: int) -> Path:
-    return STORES / str(size) / contender.module.replace(":", "-")
+    builder = BY_NAME[contender.opens or contender.name]
+    return STORES / str(size) / builder.module.replace(":", "-")
 
 
 def measure(
@@ -199,10 +206,15 @@ def run(options: argparse.Namespace) -> Result:
     )
     result.notes += [f"{name} took no part: {why}." for name, why in away.items()]
     for size in sizes:
-        room, standings = room_of(size), []
+        room = room_of(size)
+        standings: list[Standing] = []
         for contender in here:
             try:
-                standings.append(construct(contender, room, size, options.patience))
+                standings.append(
+                    moved_in(contender, size, standings)
+                    if contender.opens
+                    else construct(contender, room, size, options.patience)
+                )
             except Failed as error:
                 if contender.name == OURS:
                     raise  # without it, there is nothing to compare with

@@ -56,7 +56,10 @@ class PageSystem(Protocol):
 
 @dataclass(frozen=True)
 class Contender:
-    """`vectors` and `pages`: what it has for chunks with vectors, and for a folder of Markdown."""
+    """`vectors` and `pages`: what it has for chunks with vectors, and for a folder of Markdown.
+
+    `opens`: whose store it searches, where it does not build one.
+    """
 
     name: str
     module: str
@@ -65,6 +68,7 @@ class Contender:
     vectors: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     note: str = ""
+    opens: str = ""
 
     def make(self) -> object:
         module, name = self.module.split(":")
@@ -90,6 +94,7 @@ CONTENDERS = (
         (DENSE, HYBRID),
         (),
         "the same behind the portal of `surefind.open()`; callers are threads",
+        opens=OURS,
     ),
     Contender(
         "Qdrant Edge",

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from anyio.from_thread import start_blocking_portal
-
 from room import TOP, Room
 from stored import Prepared, build, number_of
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite import SqliteCatalogStore
 from surefind.bootstrap import Application
+from surefind.interfaces.portal import Portal
 from surefind.model import Mode, Query
 from surefind.services.lexical import TermReader
 from surefind.services.reading import Readers
@@ -77,8 +76,7 @@ class SynchronousSurefind:
         self._inner.build(room, store)
 
     def open(self, room: Room, store: Path) -> None:
-        self._stack = ExitStack()  # open for the life of the process
-        self._portal = self._stack.enter_context(start_blocking_portal())
+        self._portal = ExitStack().enter_context(Portal())  # open for the life of the process
         self._portal.call(self._inner.open_soon, room, store)
 
     def search(self, question: int, mode: str) -> list[int]:

@@ -11,15 +11,16 @@ from surefind.adapters.qdrant_points import DENSE, LEXICAL
 from surefind.ports import DenseProbe, TermProbe
 from systems.embedded import Surefind
 
-_PLAIN = adapter._request  # noqa: SLF001 - there is no setting to do it by
-_OVERSAMPLING = 2.0
+_AGAIN = edge.SearchParams(
+    quantization=edge.QuantizationSearchParams(rescore=True, oversampling=2.0)
+)
 
 
 class QuantizedSurefind(Surefind):
     def __init__(self) -> None:
         super().__init__()
-        adapter._config = _config  # noqa: SLF001
-        adapter._request = _request  # noqa: SLF001
+        adapter._config = _config  # noqa: SLF001 - there is no setting to do it by
+        adapter.EdgeIndex = _Quantized  # type: ignore[misc]
 
 
 def _config(dimensions: int) -> edge.EdgeConfig:
@@ -38,16 +39,8 @@ def _config(dimensions: int) -> edge.EdgeConfig:
     )
 
 
-def _request(probe: DenseProbe | TermProbe) -> edge.QueryRequest:
-    plain = _PLAIN(probe)
-    if not isinstance(probe, DenseProbe) or probe.among is not None or probe.exact:
-        return plain
-    again = edge.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
-    return edge.QueryRequest(
-        limit=plain.limit,
-        query=plain.query,
-        filter=plain.filter,
-        params=edge.SearchParams(quantization=again),
-        with_payload=False,
-        with_vector=False,
-    )
+class _Quantized(adapter.EdgeIndex):
+    def _way(
+        self, probe: DenseProbe | TermProbe, only: edge.Filter | None
+    ) -> edge.SearchParams | None:
+        return super()._way(probe, only) or (_AGAIN if isinstance(probe, DenseProbe) else None)

@@ -220,6 +220,32 @@ class TestEdge(IndexContract):
             assert answer.points[0] == index.number(record(number).chunk.point_id)
         await index.close()
 
+    async def test_the_best_of_what_a_filter_leaves_are_found_where_the_graph_would_miss_them(
+        self, folder: DataFolder
+    ) -> None:
+        """Forty heaps, and a third of each is left: most neighbours of one that is left are not."""
+        store, chance = EdgeIndexStore(folder), np.random.default_rng(3)
+        heaps = chance.standard_normal((40, 2048))
+        vectors = np.repeat(heaps, 100, axis=0) + chance.standard_normal((4000, 2048)) * 0.6
+        vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+        writer = await store.create(ONE, 2048, None)
+        terms = word_terms("word")
+        for start in range(0, 4000, 500):
+            await writer.upsert(
+                [
+                    IndexEntry(replace(record(n), attributes={"third": n % 3}), vectors[n], terms)
+                    for n in range(start, start + 500)
+                ]
+            )
+        await writer.finish()
+        index, where = await store.open(ONE), (AnyOf("third", (1,)),)
+        assert await index.indexed() == 4000
+        for number in range(0, 4000, 100):
+            probe = DenseProbe(vectors[number], 10, where=where)
+            found, best = await index.probe([probe, replace(probe, exact=True)])
+            assert found.points == best.points
+        await index.close()
+
 
 class TestEdgeWithIndexesOfThePayload(IndexContract):
     """As many points have: what a filter finds must be the same by index and by looking."""
@@ -227,6 +253,25 @@ class TestEdgeWithIndexesOfThePayload(IndexContract):
     @pytest.fixture
     def store(self, folder: DataFolder) -> IndexStore:
         return EdgeIndexStore(folder, worth_indexes=0)
+
+    async def test_points_are_indexed_once_there_are_enough_of_them(
+        self, folder: DataFolder
+    ) -> None:
+        store = EdgeIndexStore(folder, worth_indexes=8)
+        for ref, texts in ((ONE, TEXTS), (TWO, [*TEXTS, *TEXTS])):
+            writer = await store.create(ref, DIMENSIONS, None)
+            for entry in entries(texts):
+                await writer.upsert([entry])
+            assert await writer.finish() == len(texts)
+        few, many = [await store.open(ref) for ref in (ONE, TWO)]
+        assert not few._shard.info().payload_schema
+        assert "tokens" in many._shard.info().payload_schema
+        vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
+        for index, expected in ((few, len(TEXTS)), (many, 2 * len(TEXTS))):
+            where = (Between("tokens", gte=0),)
+            [answer] = await index.probe([DenseProbe(vector, 99, where=where)])
+            assert len(answer.points) == expected
+            await index.close()
 
     async def test_the_keys_of_pages_have_indexes_too_also_in_the_next_generation(
         self, store: IndexStore

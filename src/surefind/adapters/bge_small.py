@@ -1,8 +1,9 @@
 """The default embedder: bge-small-en-v1.5, int8 ONNX, on this machine's own cores.
 
 One text a call, since int8 results depend on padding and batches are no faster on a CPU. One
-session with one thread inside, called from as many threads as there are cores: twice the
-throughput of one caller with two threads inside, and results that no thread count can change.
+session with one thread inside, called from one more thread than there are cores: twice the
+throughput of one caller with two threads inside, and results that no thread count can change. One
+more, since one of them often waits for the interpreter that a search or a parser is using.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ BATCH_SIZE = 16
 class BgeSmallEmbedder:
     def __init__(self, folder: Path, threads: int | None = None) -> None:
         """`folder` holds files that `model_files.locate` has verified."""
-        self.threads = threads or _cores()
+        self.threads = threads or _cores() + 1
         try:
             self._tokenizer: Tokenizer = Tokenizer.from_file(str(folder / TOKENIZER.name))
             self._session = onnxruntime.InferenceSession(

@@ -51,12 +51,14 @@ _WORTH_INDEXES = 2000
 _MOST_INDEXES = 100
 _IDS_KEPT = 2**14
 _SCHEMAS = {
-    Kind.TEXT: edge.PayloadSchemaType.Keyword,
-    Kind.PATH: edge.PayloadSchemaType.Keyword,
-    Kind.NUMBER: edge.PayloadSchemaType.Float,
-    Kind.DATE: edge.PayloadSchemaType.Datetime,
+    Kind.TEXT: edge.KeywordIndexParams,
+    Kind.PATH: edge.KeywordIndexParams,
+    Kind.NUMBER: edge.FloatIndexParams,
+    Kind.DATE: edge.DatetimeIndexParams,
 }
 _SCAN = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
+_WIDER = edge.SearchParams(hnsw_ef=200)
+_FEW = 0.35
 
 
 class EdgeIndexStore:
@@ -157,6 +159,7 @@ class EdgeIndexWriter:
         self._shard = shard
         self._dimensions = dimensions
         self._keys = indexed_keys()
+        self._indexed = {_unquoted(key) for key in shard.info().payload_schema}
         self.resumable = False
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
@@ -174,6 +177,7 @@ class EdgeIndexWriter:
         ]
         with _engine(self._path):
             self._shard.update(edge.UpdateOperation.upsert_points(points))
+            self._index_payloads()
 
     async def delete(self, point_ids: Sequence[UUID]) -> None:
         with _engine(self._path):
@@ -181,7 +185,6 @@ class EdgeIndexWriter:
 
     async def finish(self) -> int:
         with _engine(self._path), storing(self._path):
-            self._index_payloads()
             self._shard.optimize()
             self._shard.flush()
             points = self._shard.count(edge.CountRequest(exact=True))
@@ -195,15 +198,18 @@ class EdgeIndexWriter:
     def _index_payloads(self) -> None:
         """So that a filter looks up whom it leaves. A scan of few is as fast, and needs no files.
 
-        Before the graph of vectors is made, which then has links among those that share a value.
+        As soon as there are enough: to index points as they come costs a third of reading them all
+        again. The graph of vectors gets no links of its own among those that share a value: every
+        search would go along them, three times as long at 100,000 points, and what two filters
+        leave together would still have none. See `_way`.
         """
-        if self._shard.count(edge.CountRequest(exact=False)) < self._worth_indexes:
+        new = {key: kind for key, kind in self._keys.items() if _unquoted(key) not in self._indexed}
+        if not new or self._shard.count(edge.CountRequest(exact=False)) < self._worth_indexes:
             return
-        known = {_unquoted(key) for key in self._shard.info().payload_schema}
-        for key, kind in self._keys.items():
-            if _unquoted(key) not in known:
-                made = edge.UpdateOperation.create_field_index(key, _SCHEMAS[kind])
-                self._shard.update(made)
+        for key, kind in new.items():
+            index = _SCHEMAS[kind](enable_hnsw=False)
+            self._shard.update(edge.UpdateOperation.create_field_index(key, index))
+            self._indexed.add(_unquoted(key))
 
 
 class EdgeIndex:
@@ -211,6 +217,7 @@ class EdgeIndex:
         self._source = source
         self._shard = shard
         self._view = view
+        self._points = shard.info().points_count
         self._known: dict[int, UUID] = {}
 
     def number(self, point_id: UUID) -> int:
@@ -243,10 +250,41 @@ class EdgeIndex:
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         with _engine(self._source):
             answers = [
-                [] if finds_nothing(probe) else self._shard.query(_request(probe))
+                [] if finds_nothing(probe) else self._shard.query(self._request(probe))
                 for probe in probes
             ]
         return [_ranking(points) for points in answers]
+
+    def _request(self, probe: DenseProbe | TermProbe) -> edge.QueryRequest:
+        if isinstance(probe, DenseProbe):
+            query = edge.Query.Nearest(probe.vector.tolist(), using=DENSE)
+        else:
+            query = edge.Query.Nearest(_sparse(probe.terms), using=LEXICAL)
+        only = _filter(probe)
+        return edge.QueryRequest(
+            limit=probe.limit,
+            query=query,
+            filter=only,
+            params=self._way(probe, only),
+            with_payload=False,
+            with_vector=False,
+        )
+
+    def _way(
+        self, probe: DenseProbe | TermProbe, only: edge.Filter | None
+    ) -> edge.SearchParams | None:
+        """A search goes along the graph from one that the filter leaves to the next.
+
+        Where it leaves few, these are no neighbours, and the best are not reached: measured on
+        100,000 points, .15 of the best ten where a tenth is left, .8 at a fifth, .99 at two fifths.
+        So few are looked at one by one.
+        """
+        if probe.among is not None or (isinstance(probe, DenseProbe) and probe.exact):
+            return _SCAN
+        if only is None or isinstance(probe, TermProbe):
+            return None
+        left = self._shard.count(edge.CountRequest(exact=False, filter=only))
+        return _SCAN if left < _FEW * self._points else _WIDER
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         asked = {_number(point_id): point_id for point_id in point_ids}
@@ -302,23 +340,6 @@ def _config(dimensions: int) -> edge.EdgeConfig:
         sparse_vectors={LEXICAL: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
         payload_memory=edge.Memory.Cached,
         max_search_threads=1,
-    )
-
-
-def _request(probe: DenseProbe | TermProbe) -> edge.QueryRequest:
-    exact = probe.among is not None
-    if isinstance(probe, DenseProbe):
-        query = edge.Query.Nearest(probe.vector.tolist(), using=DENSE)
-        exact = exact or probe.exact
-    else:
-        query = edge.Query.Nearest(_sparse(probe.terms), using=LEXICAL)
-    return edge.QueryRequest(
-        limit=probe.limit,
-        query=query,
-        filter=_filter(probe),
-        params=_SCAN if exact else None,
-        with_payload=False,
-        with_vector=False,
     )
 
 

@@ -117,7 +117,7 @@ class Settings(BaseSettings):
         default=False, description="Whether the gate also holds back what it can't decide"
     )
     threads: int | None = Field(
-        None, ge=1, description="How many threads embed; by default one per core"
+        None, ge=1, description="How many threads embed; by default one more than cores"
     )
     embedder: Literal["local", "cohere", "openai"] = Field(
         "local", description="Who embeds: this machine, Cohere, or a service that speaks as OpenAI"
