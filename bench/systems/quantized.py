@@ -1,7 +1,7 @@
 """surefind with vectors quantized to 8 bits: an experiment, for surefind has no such setting.
 
-Searches go by the small vectors, which stay in memory, and the best twice as many are scored again
-by the whole ones, which stay on the disk: `rescore` and `oversampling`.
+Searches without a filter go by the small vectors, which stay in memory, and the best twice as many
+are scored again by the whole ones, which stay on the disk: `rescore` and `oversampling`.
 """
 
 import qdrant_edge as edge

@@ -150,6 +150,17 @@ async def test_another_model_is_tested_but_not_compared(home: Installation) -> N
     assert "generation 1 was built with fake/words" in told.gate.not_compared
 
 
+async def test_an_index_that_is_lost_is_no_reason_to_say_that_there_was_none(
+    home: Installation,
+) -> None:
+    await home.ingest(PAGES)
+    await home.index.drop(GenerationRef("docs", 1))
+    told = await home.ingest(PAGES, gate=STRICT)
+    assert told.gate is not None
+    assert (told.published, told.gate.compared_with) == (True, None)
+    assert "docs--0001 has no index" in told.gate.not_compared
+
+
 async def test_a_gate_that_could_never_decide_is_refused_before_anything_is_built(
     home: Installation,
 ) -> None:

@@ -139,8 +139,7 @@ class _Run:
         gate = self._options.gate
         if gate is None:
             return None
-        before = base.manifest if base.index_usable else None
-        return await judge(gate, manifest, before, self._tools, self._report_progress)
+        return await judge(gate, manifest, base.manifest, self._tools, self._report_progress)
 
     async def rehearse(self, base: Base) -> IngestReport:
         changes = await self._survey(base, Rehearsal())

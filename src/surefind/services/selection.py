@@ -50,6 +50,8 @@ class _Chooser:
         self.chosen: list[Chosen] = []
         self._query = query
         self._groups: Counter[tuple[str, ...]] = Counter()
+        self._by_hash: dict[str, Chosen] = {}
+        self._editions: set[tuple[str, str]] = set()
         self._shingles: dict[str, frozenset[str]] = {}
 
     @property
@@ -67,7 +69,9 @@ class _Chooser:
             return
         if self.full or not self._has_room(candidate, record):
             return
-        self.chosen.append(Chosen(candidate, record))
+        chosen = Chosen(candidate, record)
+        self.chosen.append(chosen)
+        self._by_hash.setdefault(record.chunk.content_hash, chosen)
 
     def _fold(self, kept: Chosen, record: ChunkRecord) -> None:
         """Of equal texts the one at the shortest address is shown: a site's default version."""
@@ -90,6 +94,9 @@ class _Chooser:
     def _same_as(self, candidate: Candidate, record: ChunkRecord) -> Chosen | None:
         if self._query.collapse is Collapse.OFF:
             return None
+        self._editions.add((record.version, record.locale))
+        if self._query.collapse is Collapse.SAME and len(self._editions) == 1:
+            return self._by_hash.get(record.chunk.content_hash)  # nothing else can be the same
         for kept in self.chosen:
             if self._counts_as(kept, candidate, record):
                 return kept
