@@ -18,6 +18,7 @@ from systems import OURS
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE, PLOTS = DOCS / "how-fast-how-good.md", DOCS / "how-fast-how-good"
 MARGIN = 1.1
+DENSE_PEER, OUR_DENSE = "Chroma in FastAPI", "surefind, dense"
 INTRODUCTION = """\
 # How fast, how good
 
@@ -115,8 +116,22 @@ def http(result: Result) -> list[str]:
         plots(result, ["32"]),
         "Ahead of surefind by more than a tenth:",
         "\n".join(ahead),
+        like_with_like(rows),
         notes(result),
     ]
+
+
+def like_with_like(rows: Sequence[Row]) -> str:
+    """The one peer that embeds and is dense, beside surefind in that mode."""
+    speeds = {(row["server"], row["connections"]): float(str(row["answers/s"])) for row in rows}
+    ratios = [
+        f"{speeds[DENSE_PEER, count] / speeds[OUR_DENSE, count]:.2f} × with {count}"
+        for count in dict.fromkeys(row["connections"] for row in rows)
+        if {(DENSE_PEER, count), (OUR_DENSE, count)} <= speeds.keys()
+    ]
+    if not ratios:
+        return ""
+    return f"Like with like, {DENSE_PEER} beside {OUR_DENSE}: {', '.join(ratios)} connections."
 
 
 def ingest(result: Result) -> list[str]:
