@@ -172,7 +172,7 @@ class TestEdge(IndexContract):
     async def test_more_points_than_are_remembered_are_named_all_the_same(
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("surefind.adapters.qdrant_edge._IDS_KEPT", 3)
+        monkeypatch.setattr("surefind.adapters.point_numbers._KEPT", 3)
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
         points = [record(number).chunk.point_id for number in range(5)]
@@ -185,14 +185,14 @@ class TestEdge(IndexContract):
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Which the build notices, since the catalog holds both."""
-        monkeypatch.setattr("surefind.adapters.qdrant_edge._number", lambda _point: 7)
+        monkeypatch.setattr("surefind.adapters.point_numbers.number_of", lambda _point: 7)
         assert await build(store, ONE, entries(TEXTS[:2])) == 1
 
     async def test_an_index_with_other_ids_is_to_be_built_anew(
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as before:
-            before.setattr("surefind.adapters.qdrant_edge._number", lambda point: point)
+            before.setattr("surefind.adapters.point_numbers.number_of", lambda point: point)
             await build(store, ONE, entries(TEXTS))
         with pytest.raises(StoreError, match=r"an earlier surefind.*next `surefind ingest`"):
             await store.open(ONE)

@@ -105,7 +105,7 @@ async def test_an_index_of_an_earlier_surefind_is_built_anew_too(
     """Its points were named by UUIDs."""
     await home.ingest(PAGES)
     with monkeypatch.context() as earlier:
-        earlier.setattr("surefind.adapters.qdrant_edge._number", lambda point: point)
+        earlier.setattr("surefind.adapters.point_numbers.number_of", lambda point: point)
         await build(home.index, GenerationRef("docs", 1), entries(TEXTS))
     with pytest.raises(StoreError, match="built by an earlier surefind"):
         await home.search("install")
@@ -120,7 +120,7 @@ async def test_chunks_that_share_a_number_are_never_published(
 ) -> None:
     await home.ingest({"index.md": "# Home\n\nold"})
     with monkeypatch.context() as colliding:
-        colliding.setattr("surefind.adapters.qdrant_edge._number", lambda point: point.int % 2)
+        colliding.setattr("surefind.adapters.point_numbers.number_of", lambda point: point.int % 2)
         with pytest.raises(StoreError, match=r"not whole.* not published"):
             await home.ingest(PAGES, rebuild=True)
     assert list(await home.texts()) == ["docs/index.md"]

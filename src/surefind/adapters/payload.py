@@ -66,6 +66,11 @@ def payload_key(field: str) -> str:
     return field if field in _OWN else f'{FRONT_MATTER}."{field}"'
 
 
+def unquoted(key: str) -> str:
+    """The embedded engine tells keys without the quotes that they do not need."""
+    return key.replace('"', "")
+
+
 def to_payload(record: ChunkRecord) -> dict[str, object]:
     chunk = record.chunk
     return {

@@ -16,12 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
 import qdrant_edge as edge
 
+from surefind.adapters import point_numbers
+from surefind.adapters.engine_errors import engine
 from surefind.adapters.layout import DataFolder, copy_tree, storing
 from surefind.adapters.payload import (
     CHUNK_ID,
@@ -29,6 +31,7 @@ from surefind.adapters.payload import (
     indexed_attributes,
     indexed_keys,
     to_payload,
+    unquoted,
 )
 from surefind.adapters.qdrant_conditions import Bounds, KeyTest, excludes, key_tests
 from surefind.adapters.qdrant_points import (
@@ -39,8 +42,8 @@ from surefind.adapters.qdrant_points import (
     ranked,
 )
 from surefind.adapters.views import FreeBytes, View, free_bytes
-from surefind.errors import StoreChanged, StoreError
-from surefind.model import ChunkRecord, Condition, GenerationRef, Kind, Ranking, Terms, point_id
+from surefind.errors import StoreError
+from surefind.model import ChunkRecord, Condition, GenerationRef, Kind, Ranking, Terms
 from surefind.ports import Begun, DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
 
 _FOLDER = "index"
@@ -49,7 +52,6 @@ _BASE_BYTES = 64 * 2**20
 _POINT_BYTES = 8 * 2**10
 _WORTH_INDEXES = 2000
 _MOST_INDEXES = 100
-_IDS_KEPT = 2**14
 _FILTERS_KEPT = 2**10
 _SCHEMAS = {
     Kind.TEXT: edge.KeywordIndexParams,
@@ -111,7 +113,7 @@ class EdgeIndexStore:
         begun: Begun | None = None,  # noqa: ARG002
     ) -> "EdgeIndexWriter":
         path = self._path(ref)
-        with storing(path), _engine(path):
+        with storing(path), engine(path):
             # A catalog that was made anew counts from one again: what lies here is nobody's.
             shutil.rmtree(path, ignore_errors=True)
             if copy_of is not None:
@@ -132,7 +134,7 @@ class EdgeIndexStore:
             )
         view = View(source, self._folder.root / "views", without=_LOG, free=self._free_bytes)
         try:
-            with _engine(source):
+            with engine(source):
                 return EdgeIndex(source, _load(view.path, source), view)
         except StoreError:
             view.close()
@@ -160,7 +162,7 @@ class EdgeIndexWriter:
         self._shard = shard
         self._dimensions = dimensions
         self._keys = indexed_keys()
-        self._indexed = {_unquoted(key) for key in shard.info().payload_schema}
+        self._indexed = {unquoted(key) for key in shard.info().payload_schema}
         self.resumable = False
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
@@ -170,22 +172,22 @@ class EdgeIndexWriter:
                 self._keys = {**indexed_attributes(entry.record.attributes), **self._keys}
         points = [
             edge.Point(
-                _number(entry.record.chunk.point_id),
+                point_numbers.number_of(entry.record.chunk.point_id),
                 {DENSE: entry.vector.tolist(), LEXICAL: _sparse(entry.terms)},
                 to_payload(entry.record),
             )
             for entry in entries
         ]
-        with _engine(self._path):
+        with engine(self._path):
             self._shard.update(edge.UpdateOperation.upsert_points(points))
             self._index_payloads()
 
     async def delete(self, point_ids: Sequence[UUID]) -> None:
-        with _engine(self._path):
+        with engine(self._path):
             self._shard.update(edge.UpdateOperation.delete_points(_numbers(point_ids)))
 
     async def finish(self) -> int:
-        with _engine(self._path), storing(self._path):
+        with engine(self._path), storing(self._path):
             self._shard.optimize()
             self._shard.flush()
             points = self._shard.count(edge.CountRequest(exact=True))
@@ -193,7 +195,7 @@ class EdgeIndexWriter:
         return points
 
     async def abandon(self) -> None:
-        with _engine(self._path):
+        with engine(self._path):
             self._shard.close()
 
     def _index_payloads(self) -> None:
@@ -204,13 +206,13 @@ class EdgeIndexWriter:
         search would go along them, three times as long at 100,000 points, and what two filters
         leave together would still have none. See `_way`.
         """
-        new = {key: kind for key, kind in self._keys.items() if _unquoted(key) not in self._indexed}
+        new = {key: kind for key, kind in self._keys.items() if unquoted(key) not in self._indexed}
         if not new or self._shard.count(edge.CountRequest(exact=False)) < self._worth_indexes:
             return
         for key, kind in new.items():
             index = _SCHEMAS[kind](enable_hnsw=False)
             self._shard.update(edge.UpdateOperation.create_field_index(key, index))
-            self._indexed.add(_unquoted(key))
+            self._indexed.add(unquoted(key))
 
 
 class EdgeIndex:
@@ -220,39 +222,25 @@ class EdgeIndex:
         self._view = view
         told = shard.info()
         self._points = told.points_count
-        self._schema = {_unquoted(key): one.data_type for key, one in told.payload_schema.items()}
+        self._schema = {unquoted(key): one.data_type for key, one in told.payload_schema.items()}
         self._counted: dict[tuple[Condition, ...], int] = {}
-        self._known: dict[int, UUID] = {}
+        self._known = point_numbers.KnownPoints(source)
 
     def number(self, point_id: UUID) -> int:
-        return _number(point_id)
+        return point_numbers.number_of(point_id)
 
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
-        """From the payloads, and remembered: the first hits are the first hits of many searches."""
-        known = self._known
-        unknown = [number for number in numbers if number not in known]
+        unknown = self._known.unknown(numbers)
         if unknown:
-            if len(known) + len(unknown) > _IDS_KEPT:
-                known.clear()
-                unknown = list(numbers)
-            with _engine(self._source):
+            with engine(self._source):
                 records = self._shard.retrieve(
                     cast("list[edge.PointId]", unknown), with_payload=[CHUNK_ID], with_vector=False
                 )
-            for record in records:
-                named = point_id(str((record.payload or {}).get(CHUNK_ID)))
-                if record.id == _number(named):  # or the payload is another's, or damaged
-                    known[_number(named)] = named
-        missing = [number for number in numbers if number not in known]
-        if missing:
-            raise StoreChanged(
-                f"the vector index at {self._source} does not tell which chunk its point "
-                f"{missing[0]} is; the next `surefind ingest` builds it anew"
-            )
-        return [known[number] for number in numbers]
+            self._known.learn((one.id, str((one.payload or {}).get(CHUNK_ID))) for one in records)
+        return self._known.of(numbers)
 
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        with _engine(self._source):
+        with engine(self._source):
             answers = [
                 [] if finds_nothing(probe) else self._shard.query(self._request(probe))
                 for probe in probes
@@ -293,7 +281,7 @@ class EdgeIndex:
 
     def _indexes(self, test: KeyTest) -> bool:
         """Whether whom the test leaves can be looked up."""
-        held = self._schema.get(_unquoted(test.key))
+        held = self._schema.get(unquoted(test.key))
         if not isinstance(test.test, Bounds):
             return held == edge.PayloadSchemaType.Keyword
         dated, number = edge.PayloadSchemaType.Datetime, edge.PayloadSchemaType.Float
@@ -310,8 +298,8 @@ class EdgeIndex:
         return left
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        asked = {_number(point_id): point_id for point_id in point_ids}
-        with _engine(self._source):
+        asked = {point_numbers.number_of(point_id): point_id for point_id in point_ids}
+        with engine(self._source):
             records = self._shard.retrieve(list(asked), with_payload=True, with_vector=False)
         return {
             asked[cast("int", record.id)]: from_payload(record.payload or {}) for record in records
@@ -319,7 +307,7 @@ class EdgeIndex:
 
     async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
         numbers = _numbers(point_ids)
-        with _engine(self._source):
+        with engine(self._source):
             records = self._shard.retrieve(numbers, with_payload=False, with_vector=[DENSE])
         rows = {
             record.id: record.vector[DENSE] for record in records if isinstance(record.vector, dict)
@@ -330,17 +318,17 @@ class EdgeIndex:
         return np.array([rows[number] for number in numbers], dtype=np.float32)
 
     async def count(self) -> int:
-        with _engine(self._source):
+        with engine(self._source):
             return self._shard.count(edge.CountRequest(exact=True))
 
     async def indexed(self) -> int:
         """The engine adds up all vectors of a point: its terms are always indexed, and one more."""
-        with _engine(self._source):
+        with engine(self._source):
             told = self._shard.info()
         return max(0, told.indexed_vectors_count - told.points_count)
 
     async def close(self) -> None:
-        with _engine(self._source):
+        with engine(self._source):
             self._shard.close()
         self._view.close()
 
@@ -404,41 +392,9 @@ def _load(path: Path, source: Path) -> edge.EdgeShard:
     return shard
 
 
-def _number(point_id: UUID) -> int:
-    """The first half of the id: the engine hands out and takes numbers ten times as fast as UUIDs.
-
-    Two chunks of a million share one with a chance of one to two million. Then the index holds a
-    point less than the catalog, and is not published.
-    """
-    return point_id.int >> 64
-
-
 def _numbers(point_ids: Sequence[UUID]) -> "list[edge.PointId]":
-    return [_number(point_id) for point_id in point_ids]
-
-
-def _unquoted(key: str) -> str:
-    """The engine tells keys without the quotes that they do not need."""
-    return key.replace('"', "")
+    return [point_numbers.number_of(point_id) for point_id in point_ids]
 
 
 def _sparse(terms: Terms) -> edge.SparseVector:
     return edge.SparseVector(list(terms.ids), list(terms.weights))
-
-
-class _engine:  # noqa: N801 - a class, since every search enters it; it reads as a function
-    """The engine's errors are bare Exceptions: this is where they get a name."""
-
-    __slots__ = ("_where",)
-
-    def __init__(self, where: Path) -> None:
-        self._where = where
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(
-        self, _kind: object, error: BaseException | None, _traceback: object
-    ) -> Literal[False]:
-        if isinstance(error, Exception) and not isinstance(error, StoreError | OSError):
-            raise StoreError(f"the vector index at {self._where} failed: {error}") from error
-        return False
