@@ -105,6 +105,34 @@ async def test_a_query_that_many_ask_at_once_is_embedded_once() -> None:
     assert slow.asked == 1
 
 
+async def test_a_query_that_all_gave_up_is_answered_and_remembered() -> None:
+    slow = Slow()
+    cached = CachedEmbedder(slow, None)
+    caller = asyncio.ensure_future(cached.embed_query("cats"))
+    await asyncio.sleep(0)
+    caller.cancel()
+    await asyncio.wait([caller])
+    slow.go.set()
+    await asyncio.sleep(0)
+    await cached.embed_query("cats")
+    assert (slow.asked, cached.query_misses, cached.query_hits) == (1, 1, 1)
+
+
+async def test_who_waits_is_not_left_waiting_where_the_embedder_gives_up() -> None:
+    class Closing(Slow):
+        async def embed_query(self, query: str) -> Vector:
+            await super().embed_query(query)
+            raise asyncio.CancelledError
+
+    closing = Closing()
+    cached = CachedEmbedder(closing, None)
+    callers = [asyncio.ensure_future(cached.embed_query("cats")) for _ in range(3)]
+    await asyncio.sleep(0)
+    closing.go.set()
+    answers = await asyncio.gather(*callers, return_exceptions=True)
+    assert all(isinstance(answer, asyncio.CancelledError) for answer in answers)
+
+
 async def test_a_query_that_failed_is_asked_again() -> None:
     slow = Slow()
     slow.broken = True

@@ -13,6 +13,39 @@ PASSAGE = "passage"
 QUERIES_KEPT = 1024
 
 
+class _Asked:
+    """A question under way, and those who wait for it.
+
+    Each has a future of its own, so that who gives up spoils it for nobody. A shield would do the
+    same, and cost every search one more turn of the loop.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.Future[Vector]] = []
+        self.answering: asyncio.Future[None] | None = None
+
+    def answer(self) -> "asyncio.Future[Vector]":
+        waiting: asyncio.Future[Vector] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        return waiting
+
+    def tell(self, vector: Vector) -> None:
+        for waiting in self._still_waiting:
+            waiting.set_result(vector)
+
+    def fail(self, error: Exception) -> None:
+        for waiting in self._still_waiting:
+            waiting.set_exception(error)
+
+    def cancel(self) -> None:
+        for waiting in self._still_waiting:
+            waiting.cancel()
+
+    @property
+    def _still_waiting(self) -> "list[asyncio.Future[Vector]]":
+        return [waiting for waiting in self._waiting if not waiting.done()]
+
+
 class CachedEmbedder:
     """Passages are kept on disk for good, the last queries in memory.
 
@@ -24,7 +57,7 @@ class CachedEmbedder:
         self._cache = cache
         self._writing = asyncio.Lock()
         self._queries: OrderedDict[str, Vector] = OrderedDict()
-        self._asked: dict[str, asyncio.Future[Vector]] = {}
+        self._asked: dict[str, _Asked] = {}
         self.query_hits = 0
         self.query_misses = 0
         self.embedded = 0
@@ -103,23 +136,27 @@ class CachedEmbedder:
         asked = self._asked.get(query)
         if asked is None:
             self.query_misses += 1
-            asked = self._asked[query] = asyncio.ensure_future(self._embed_query(query))
-            asked.add_done_callback(lambda done: self._answered(query, done))
+            asked = self._asked[query] = _Asked()
+            asked.answering = asyncio.ensure_future(self._embed_query(query, asked))
         else:
             self.query_hits += 1
-        return await asyncio.shield(asked)
+        return await asked.answer()
 
-    async def _embed_query(self, query: str) -> Vector:
-        vector = await self._embedder.embed_query(query)
-        self._queries[query] = vector
-        if len(self._queries) > QUERIES_KEPT:
-            self._queries.popitem(last=False)
-        return vector
-
-    def _answered(self, query: str, done: "asyncio.Future[Vector]") -> None:
-        del self._asked[query]
-        if not done.cancelled():
-            done.exception()  # seen, also where everybody who waited for it has left
+    async def _embed_query(self, query: str, asked: "_Asked") -> None:
+        try:
+            vector = await self._embedder.embed_query(query)
+        except asyncio.CancelledError:
+            asked.cancel()
+            raise
+        except Exception as error:  # noqa: BLE001 - whoever asked is told
+            asked.fail(error)
+        else:
+            self._queries[query] = vector
+            if len(self._queries) > QUERIES_KEPT:
+                self._queries.popitem(last=False)
+            asked.tell(vector)
+        finally:
+            del self._asked[query]
 
     async def close(self) -> None:
         await self._embedder.close()
