@@ -61,6 +61,7 @@ class IndexContract:
         for got, wanted in zip(answers, await exact.probe(probes(exact)), strict=True):
             assert await index.point_ids(got.points) == await exact.point_ids(wanted.points)
             assert got.scores == pytest.approx(wanted.scores, abs=1e-4)
+            assert got.scores == sorted(got.scores, reverse=True)  # which fusion builds upon
 
     async def test_numbers_stand_for_points_and_keep_their_order(self, index: VectorIndex) -> None:
         points = sorted(record(number).chunk.point_id for number in range(len(TEXTS)))

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.model import Candidate, Ranking
+from surefind.model import Ranking
 from surefind.services.fusion import (
     DENSE_WEIGHT,
+    Candidate,
     Found,
     Pool,
     dense_pool,
@@ -152,10 +153,7 @@ def test_a_deeper_look_only_appends(seed: int) -> None:
         top = [Ranking(r.points[:depth], r.scores[:depth]) for r in (dense, lexical)]
         known = [set(ranking.points) for ranking in top]
         others = [
-            Ranking(
-                list(known[1 - leg] - known[leg]),
-                [whole[p] for p in known[1 - leg] - known[leg]],
-            )
+            legs({point: whole[point] for point in known[1 - leg] - known[leg]})
             for leg, whole in enumerate((cosines, weights))
         ]
         pool = fuse([Found("docs", *top, *others)])
@@ -167,6 +165,34 @@ def test_a_deeper_look_only_appends(seed: int) -> None:
     scores = [score for _, score in most]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
+
+
+def test_a_score_is_the_sum_of_its_shares_and_never_above_one() -> None:
+    """With these numbers, a share by a factor that was divided beforehand is a bit too much."""
+    [best] = everything(fused({1: 0.037327678734741854}, {1: 0.037327678734741854}))
+    assert best.score == 1.0
+    for one in everything(fused({1: 0.9, 2: 0.71, 3: 0.33}, {2: 7.3, 4: 1.9}, {4: 0.41})):
+        assert one.dense is not None
+        assert one.lexical is not None
+        assert one.score == one.dense.share + one.lexical.share
+
+
+@given(
+    st.dictionaries(st.integers(0, 30), st.floats(-1, 1), max_size=15),
+    st.dictionaries(st.integers(0, 30), st.floats(0.01, 50), max_size=15),
+    st.booleans(),
+)
+def test_a_scale_reaches_from_the_lowest_to_the_highest_of_all_rows(
+    dense: dict[int, float], lexical: dict[int, float], is_answered: bool
+) -> None:
+    """Also where a leg has no score for what the other one found."""
+    others = {key: (key - 15) / 15 for key in lexical.keys() - dense.keys()} if is_answered else {}
+    pool = fused(dense, lexical, others)
+    for leg in (pool.dense, pool.lexical):
+        assert leg is not None
+        [(low, width)] = leg.scales
+        if leg.scores and max(leg.scores) - min(leg.scores) > 1e-9:
+            assert (low, low + width) == pytest.approx((min(leg.scores), max(leg.scores)))
 
 
 @given(

@@ -161,6 +161,15 @@ def storing(where: Path) -> Iterator[None]:
         raise StoreError(f"{where}: {advice}") from error
 
 
+def require_free(root: Path, free_bytes: int, needed_bytes: int) -> None:
+    """Asked before what writes through memory maps, which a full disk would kill."""
+    if free_bytes < needed_bytes:
+        raise StoreError(
+            f"{root}: the disk has {free_bytes // 2**20} MB free and this needs about "
+            f"{needed_bytes // 2**20} MB; free some space and run it again. Nothing was changed"
+        )
+
+
 def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
     """Readers see the old file or the new one, also after a power cut."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")

@@ -24,7 +24,7 @@ import qdrant_edge as edge
 
 from surefind.adapters import point_numbers
 from surefind.adapters.engine_errors import engine
-from surefind.adapters.layout import DataFolder, copy_tree, storing
+from surefind.adapters.layout import DataFolder, copy_tree, require_free, storing
 from surefind.adapters.payload import (
     CHUNK_ID,
     from_payload,
@@ -91,15 +91,9 @@ class EdgeIndexStore:
         return [ref for ref in self._folder.generations() if self._path(ref).is_dir()]
 
     async def require_room(self, points: int, dimensions: int) -> None:
-        """Asked beforehand, because the engine writes through memory maps: a full disk kills it."""
         needed = _BASE_BYTES + points * (dimensions * 4 * 3 + _POINT_BYTES)
         self._folder.prepare()
-        free = self._free_bytes(self._folder.root)
-        if free < needed:
-            raise StoreError(
-                f"{self._folder.root}: the disk has {free // 2**20} MB free and this needs about "
-                f"{needed // 2**20} MB; free some space and run it again. Nothing was changed"
-            )
+        require_free(self._folder.root, self._free_bytes(self._folder.root), needed)
 
     async def begun(self, ref: GenerationRef) -> Begun | None:  # noqa: ARG002
         """Writing to this disk takes no time: what was begun is begun anew."""
@@ -224,6 +218,7 @@ class EdgeIndex:
         self._points = told.points_count
         self._schema = {unquoted(key): one.data_type for key, one in told.payload_schema.items()}
         self._counted: dict[tuple[Condition, ...], int] = {}
+        self._asked: dict[str, tuple[object, edge.Query]] = {}
         self._known = point_numbers.KnownPoints(source)
 
     def number(self, point_id: UUID) -> int:
@@ -248,19 +243,24 @@ class EdgeIndex:
         return [_ranking(points) for points in answers]
 
     def _request(self, probe: DenseProbe | TermProbe) -> edge.QueryRequest:
-        if isinstance(probe, DenseProbe):
-            query = edge.Query.Nearest(probe.vector.tolist(), using=DENSE)
-        else:
-            query = edge.Query.Nearest(_sparse(probe.terms), using=LEXICAL)
         only = _filter(probe)
         return edge.QueryRequest(
             limit=probe.limit,
-            query=query,
+            query=self._query(probe),
             filter=only,
             params=self._way(probe, only),
             with_payload=False,
             with_vector=False,
         )
+
+    def _query(self, probe: DenseProbe | TermProbe) -> edge.Query:
+        """A hybrid search asks each leg twice: the question is handed over once."""
+        asked = probe.vector if isinstance(probe, DenseProbe) else probe.terms
+        using = DENSE if isinstance(probe, DenseProbe) else LEXICAL
+        if using not in self._asked or self._asked[using][0] is not asked:
+            given = asked.tolist() if isinstance(asked, np.ndarray) else _sparse(asked)
+            self._asked[using] = asked, edge.Query.Nearest(given, using=using)
+        return self._asked[using][1]
 
     def _way(
         self, probe: DenseProbe | TermProbe, only: edge.Filter | None

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 _PAGE_ROWS = 256
 _MAPPED_BYTES = 2**30
-_RECORDS_KEPT = 4096  # some 10 MB: all of most documentation
+_RECORDS_KEPT = 8192  # some 20 MB: all of most documentation
 
 _RECORD = f"SELECT {RECORD_COLUMNS} FROM chunk c JOIN document d USING (source_path)"  # noqa: S608
 _WHOLE = f"SELECT {WHOLE_COLUMNS} FROM document"  # noqa: S608

@@ -56,7 +56,6 @@ from surefind.model.mappings import (
 )
 from surefind.model.searching import (
     DEFAULT_COLLECTION,
-    Candidate,
     Collapse,
     Confidence,
     Context,
@@ -84,7 +83,6 @@ __all__ = [
     "Between",
     "BrokenLink",
     "Calibration",
-    "Candidate",
     "Chunk",
     "ChunkRecord",
     "ChunkerSettings",

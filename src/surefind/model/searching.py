@@ -94,25 +94,6 @@ class LegScore:
     cosine: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A fused candidate: `point` is its number, `score` its place in the order, in 0..1."""
-
-    collection: str
-    point: int
-    score: float
-    dense: LegScore | None
-    lexical: LegScore | None
-
-    @property
-    def similarity(self) -> float | None:
-        """The cosine, clamped to 0..1; None where the question was never embedded."""
-        if self.dense is None:
-            return None
-        cosine = self.dense.score if self.dense.cosine is None else self.dense.cosine
-        return min(1.0, max(0.0, cosine))
-
-
 # --- the answer -------------------------------------------------------------------------------
 
 

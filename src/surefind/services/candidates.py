@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from surefind.model import Condition, Mode, Ranking, Terms
+from surefind.model import Condition, Mode, Terms
 from surefind.ports import DenseProbe, TermProbe, Vector, VectorIndex
 from surefind.services.fusion import Found, Pool, dense_pool, fuse, lexical_pool
 
@@ -54,18 +54,14 @@ async def _look(question: Question, place: Place, depth: int) -> Found:
     if question.terms is None:
         return Found(place.collection, rankings[0], None)
     dense, lexical = rankings
-    only_lexical = _only(lexical, dense)
+    by_dense, by_lexical = frozenset(dense.points), frozenset(lexical.points)
+    only_lexical = by_lexical - by_dense
     second: list[DenseProbe | TermProbe] = [
         DenseProbe(question.vector, len(only_lexical), only_lexical)
     ]
     # Fewer than it was asked for are all that share a word with the question: no other has a score.
     if len(lexical.points) >= depth:
-        only_dense = _only(dense, lexical)
+        only_dense = by_dense - by_lexical
         second.append(TermProbe(question.terms, len(only_dense), only_dense))
     other_dense, *other_lexical = await index.probe(second)
     return Found(place.collection, dense, lexical, other_dense, *other_lexical)
-
-
-def _only(found: Ranking, other: Ranking) -> frozenset[int]:
-    """Those that one leg found and the other did not."""
-    return frozenset(found.points).difference(other.points)

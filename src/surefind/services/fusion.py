@@ -8,14 +8,14 @@ next two hundred and so on appended, on the same scale: asking for more never re
 first.
 
 A search looks at some two hundred candidates and returns five. So candidates are rows of columns
-here, and only those that are returned become objects.
+here, and what the legs say of one is told when it is asked for.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from surefind.model import Candidate, LegScore, Ranking
+from surefind.model import LegScore, Ranking
 
 DENSE_WEIGHT = 0.6
 """Measured flat from .5 to .7; see `make bench-quality`."""
@@ -103,19 +103,14 @@ class Pool:
             return None
         return _clamped(max(self.dense.similarities(self.keys)))
 
-    def candidates(self, threshold: float = 0.0) -> Iterator[Candidate]:
+    def candidates(self, threshold: float = 0.0) -> Iterator["Candidate"]:
         """Those whose similarity reaches the threshold, in their order."""
         cosines = self.dense.similarities(self.keys) if self.dense and threshold > 0 else None
         for row, score in zip(self.rows, self.scores, strict=True):
             if cosines is None or cosines[row] >= threshold:
                 key = self.keys[row]
-                yield Candidate(
-                    self.collections[key >> _POINT_BITS],
-                    key & _POINT,
-                    score,
-                    None if self.dense is None else self.dense.of(row, key),
-                    None if self.lexical is None else self.lexical.of(row, key),
-                )
+                collection = self.collections[key >> _POINT_BITS]
+                yield Candidate(collection, key & _POINT, score, self, row)
 
     @property
     def goes_by_cosine(self) -> bool:
@@ -153,6 +148,40 @@ class Pool:
             if leg is not None and raw is not None:
                 score += leg.worth(raw)
         return score
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """A row of a pool: `point` is its number, `score` its place in the order, in 0..1.
+
+    It is not frozen, since that doubles what it costs, and every search makes many.
+    """
+
+    collection: str
+    point: int
+    score: float
+    pool: Pool = field(repr=False)
+    row: int
+
+    @property
+    def dense(self) -> LegScore | None:
+        return self._said_by(self.pool.dense)
+
+    @property
+    def lexical(self) -> LegScore | None:
+        return self._said_by(self.pool.lexical)
+
+    @property
+    def similarity(self) -> float | None:
+        """The cosine, clamped to 0..1; None where the question was never embedded."""
+        leg = self.pool.dense
+        if leg is None:
+            return None
+        score = leg.scores[self.row]
+        return _clamped(leg.cosines.get(self.pool.keys[self.row], score) if leg.cosines else score)
+
+    def _said_by(self, leg: Leg | None) -> LegScore | None:
+        return None if leg is None else leg.of(self.row, self.pool.keys[self.row])
 
 
 def depth_for(wanted: int) -> int:
@@ -212,6 +241,15 @@ def _up_to(best: float) -> Scale:
     return low, best - low
 
 
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """One collection's rows, and of each leg the scores that its scale reaches over."""
+
+    rows: slice
+    dense: Sequence[float]
+    lexical: Sequence[float]
+
+
 def fuse(found: Sequence[Found]) -> Pool:
     """Cosines compare across collections. BM25 does not: it depends on how rare a word is in each.
 
@@ -219,17 +257,18 @@ def fuse(found: Sequence[Found]) -> Pool:
     """
     dense, lexical = Leg(weight=DENSE_WEIGHT), Leg(weight=1 - DENSE_WEIGHT)
     keys: list[int] = []
-    spans: list[slice] = []
+    spans: list[_Span] = []
     for number, one in enumerate(found):
         _add_cosines(dense, number, one)
         spans.append(_add_union(keys, dense, lexical, number, one))
     late = _late(keys, dense, lexical)
-    dense.scales = [_scale(_without(dense.scores, late))] * len(found)
+    if late:
+        spans = [_without(span, dense, lexical, late) for span in spans]
+    dense.scales = [_scale([score for span in spans for score in span.dense])] * len(found)
+    lexical.scales = [_scale(span.lexical) for span in spans]
     fused: list[float] = []
     for number, span in enumerate(spans):
-        held = {row - span.start: tier for row, tier in late.items()} if late else late
-        lexical.scales.append(_scale(_without(lexical.scores[span], held)))
-        fused += _shares(dense, lexical, number, span)
+        fused += _shares(dense, lexical, number, span.rows)
     for row in late:
         number = keys[row] >> _POINT_BITS
         fused[row] = dense.worth(dense.scores[row], number)
@@ -242,19 +281,31 @@ def fuse(found: Sequence[Found]) -> Pool:
     return Pool(rows, scores, keys, _names(found), dense, lexical)
 
 
-def _add_union(keys: list[int], dense: Leg, lexical: Leg, number: int, found: Found) -> slice:
+def _add_union(keys: list[int], dense: Leg, lexical: Leg, number: int, found: Found) -> _Span:
     """One collection's rows: what either leg found, each with its score in both."""
     by_dense = _scores_of(dense, number, found.dense, found.other_dense)
     by_lexical = _scores_of(lexical, number, found.lexical, found.other_lexical)
-    nothing = min(0.0, min(by_dense.values(), default=0.0)) if dense.cosines else 0.0
-    for key in by_lexical.keys() - by_dense.keys():
-        by_dense[key] = nothing
-    start = len(keys)
+    dense_ends = _ends(found.dense, found.other_dense)
+    lexical_ends = _ends(found.lexical, found.other_lexical)
+    start, with_words = len(keys), len(by_lexical)
+    # One that shares no word with the query has none of the words.
+    lexical.scores += [by_lexical.pop(key, 0.0) for key in by_dense]
+    if with_words - len(by_lexical) < len(by_dense):
+        lexical_ends.append(0.0)
+    if by_lexical:
+        nothing = min(0.0, *dense_ends) if dense.cosines and dense_ends else 0.0
+        by_dense.update(dict.fromkeys(by_lexical, nothing))
+        lexical.scores += by_lexical.values()
+        dense_ends.append(nothing)
     keys += by_dense
     dense.scores += by_dense.values()
-    # One that shares no word with the query has none of the words.
-    lexical.scores += [by_lexical.get(key, 0.0) for key in by_dense]
-    return slice(start, len(keys))
+    return _Span(slice(start, len(keys)), dense_ends, lexical_ends)
+
+
+def _ends(*rankings: Ranking | None) -> list[float]:
+    """The best and the last of each: all others lie between them."""
+    scores = [ranking.scores for ranking in rankings if ranking is not None and ranking.scores]
+    return [end for own in scores for end in (own[0], own[-1])]
 
 
 def _scores_of(
@@ -269,11 +320,11 @@ def _scores_of(
 
 
 def _shares(dense: Leg, lexical: Leg, number: int, span: slice) -> list[float]:
-    """The sum of both shares, for rows that the scales were made of: none lies outside of them."""
+    """The sum of both shares, for rows that lie within the scales; late ones may not."""
     (dense_low, dense_width), (low, width) = dense.scales[number], lexical.scales[number]
-    dense_factor, factor = dense.weight / dense_width, lexical.weight / width
+    by_dense, by_lexical = dense.weight, lexical.weight
     return [
-        (cosine - dense_low) * dense_factor + (weight - low) * factor
+        by_dense * ((cosine - dense_low) / dense_width) + by_lexical * ((weight - low) / width)
         for cosine, weight in zip(dense.scores[span], lexical.scores[span], strict=True)
     ]
 
@@ -292,10 +343,12 @@ def _tier(*ranks: int | None) -> int:
     return 0 if best <= DEPTH else ((best - 1) // DEPTH).bit_length()
 
 
-def _without(scores: Sequence[float], late: dict[int, int]) -> Sequence[float]:
-    if not late:
-        return scores
-    return [score for row, score in enumerate(scores) if row not in late]
+def _without(span: _Span, dense: Leg, lexical: Leg, late: Mapping[int, int]) -> _Span:
+    """The scales reach over what the first look brought in."""
+    rows = [row for row in range(span.rows.start, span.rows.stop) if row not in late]
+    return _Span(
+        span.rows, [dense.scores[row] for row in rows], [lexical.scores[row] for row in rows]
+    )
 
 
 def _scale(scores: Sequence[float]) -> Scale:

@@ -61,14 +61,14 @@ class OpenGeneration:
         """The same for points as a ranking names them."""
         point_ids = await self.index.point_ids(numbers)
         records, whole = await self.records(point_ids)
-        for point in point_ids:
-            if point not in records:
-                raise StoreChanged(
-                    f"the point {point} of {self.manifest.ref} is found, and neither catalog "
-                    "nor index has its record; `surefind doctor` tells what is missing"
-                )
-        named = zip(numbers, point_ids, strict=True)
-        return {number: records[point] for number, point in named}, whole
+        try:  # a UUID hashes slowly
+            held = [records[point] for point in point_ids]
+        except KeyError as error:
+            raise StoreChanged(
+                f"the point {error.args[0]} of {self.manifest.ref} is found, and neither catalog "
+                "nor index has its record; `surefind doctor` tells what is missing"
+            ) from error
+        return dict(zip(numbers, held, strict=True)), whole
 
     async def _close_if_unused(self) -> None:
         if self._retired and not self._readers:

@@ -10,7 +10,6 @@ import numpy as np
 
 from surefind.errors import InputError, StoreError
 from surefind.model import (
-    Candidate,
     ChunkRecord,
     Collapse,
     Expand,
@@ -30,7 +29,7 @@ from surefind.services.candidates import Place, Question, find
 from surefind.services.confidence import judge
 from surefind.services.expansion import context_of, within_budget
 from surefind.services.filtering import checked
-from surefind.services.fusion import Pool, depth_for
+from surefind.services.fusion import Candidate, Pool, depth_for
 from surefind.services.lexical import TermReader
 from surefind.services.reading import OpenGeneration, Readers
 from surefind.services.selection import Chosen, Key, choose, diversified
@@ -370,13 +369,13 @@ class Run:
 def _hit(rank: int, chosen: Chosen) -> Hit:
     candidate = chosen.candidate
     return Hit(
-        rank=rank,
-        score=candidate.score,
-        similarity=candidate.similarity,
-        dense=candidate.dense,
-        lexical=candidate.lexical,
-        record=chosen.record,
-        collection=candidate.collection,
+        rank,
+        candidate.score,
+        candidate.similarity,
+        candidate.dense,
+        candidate.lexical,
+        chosen.record,
+        candidate.collection,
         also=tuple(chosen.also),
     )
 

@@ -8,8 +8,9 @@ from itertools import islice
 
 import numpy as np
 
-from surefind.model import Candidate, ChunkRecord, Collapse, GroupBy, Query
+from surefind.model import ChunkRecord, Collapse, GroupBy, Hit, Query
 from surefind.ports import Matrix
+from surefind.services.fusion import Candidate
 
 Key = tuple[str, int]
 Records = Mapping[Key, ChunkRecord]
@@ -34,9 +35,13 @@ class Chosen:
 
 async def choose(candidates: Iterable[Candidate], query: Query, fetch: Fetch) -> list[Chosen]:
     """At most `top_k`, in their order. Records are fetched as far as they are needed."""
-    chooser = _Chooser(query)
-    batch = query.top_k if chooser.takes_all else 2 * query.top_k
     waiting = iter(candidates)
+    if query.group_by is None and query.collapse is Collapse.OFF:
+        first = list(islice(waiting, query.top_k))
+        records = await fetch(first)
+        return [Chosen(one, records[one.collection, one.point]) for one in first]
+    chooser = _Chooser(query)
+    batch = 2 * query.top_k
     while not chooser.full and (part := list(islice(waiting, batch))):
         records = await fetch(part)
         for candidate in part:
@@ -53,10 +58,6 @@ class _Chooser:
         self._by_hash: dict[str, Chosen] = {}
         self._editions: set[tuple[str, str]] = set()
         self._shingles: dict[str, frozenset[str]] = {}
-
-    @property
-    def takes_all(self) -> bool:
-        return self._query.group_by is None and self._query.collapse is Collapse.OFF
 
     @property
     def full(self) -> bool:
@@ -125,11 +126,15 @@ class _Chooser:
         return runs
 
 
-def is_near_copy(one: ChunkRecord, other: ChunkRecord) -> bool:
-    """As `Collapse.NEAR` sees it."""
-    if one.chunk.content_hash == other.chunk.content_hash:
-        return True
-    return _shared(_word_runs(one.chunk.text), _word_runs(other.chunk.text)) >= _NEAR
+def near_copy(wanted: ChunkRecord, hits: Iterable[Hit]) -> Hit | None:
+    """The first that shows nearly the same, as `Collapse.NEAR` sees it."""
+    runs = _word_runs(wanted.chunk.text)
+    for hit in hits:
+        shown = hit.record.chunk
+        same = shown.content_hash == wanted.chunk.content_hash
+        if same or _shared(_word_runs(shown.text), runs) >= _NEAR:
+            return hit
+    return None
 
 
 def _word_runs(text: str) -> frozenset[str]:
@@ -145,9 +150,10 @@ def _shared(ours: frozenset[str], theirs: frozenset[str]) -> float:
 
 def _far(one: Candidate, other: Candidate) -> bool:
     """Alike texts have alike cosines; this spares most comparisons."""
-    if one.dense is None or other.dense is None:
+    cosine, other_cosine = one.similarity, other.similarity
+    if cosine is None or other_cosine is None:
         return False
-    return abs(one.dense.score - other.dense.score) > _FAR
+    return abs(cosine - other_cosine) > _FAR
 
 
 # --- diversity --------------------------------------------------------------------------------

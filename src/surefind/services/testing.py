@@ -14,7 +14,7 @@ from surefind.evaluation.report import Found, Integrity, Outcome, Sought, Subjec
 from surefind.model import ChunkRecord, Evidence, Hit, Query, SearchResult
 from surefind.services.filtering import read_expressions
 from surefind.services.search import Searcher
-from surefind.services.selection import is_near_copy
+from surefind.services.selection import near_copy
 from surefind.services.why_not import Cause, Explainer, WhyNot
 
 _EXPLAINED = 5
@@ -197,7 +197,7 @@ def _copy_of(answer: WhyNot, hits: Sequence[Hit]) -> Hit | None:
         return next((hit for hit in hits if hit.rank == answer.rank), None)
     if wanted is None or answer.cause not in _OUTSHONE:
         return None
-    return next((hit for hit in hits if is_near_copy(hit.record, wanted)), None)
+    return near_copy(wanted, hits)
 
 
 def _refused(test: GoldenTest, told: TestOutcome, result: SearchResult) -> TestOutcome:
