@@ -164,6 +164,24 @@ def quality(result: Result) -> list[str]:
     return [*parts, "### What is not comparable about it?", notes(result)]
 
 
+def grown(rows: Sequence[Row]) -> str:
+    """What the largest collection takes, beside the smallest."""
+    plain = [row for row in rows if row[""] == OURS]
+    small, large = plain[0], plain[-1]
+
+    def both(column: str, form: str, unit: float = 1.0) -> str:
+        few, many = (float(str(row[column])) / unit for row in (small, large))
+        return f"{many:{form}} instead of {few:{form}}"
+
+    minutes, peak = both("built in s", ".1f", 60), both("peak MB while building", ".1f", 1024)
+    return (
+        f"With {large['chunks']} chunks instead of {small['chunks']}, the median hybrid search "
+        f"takes {both('hybrid p50 ms', '.1f')} ms and the slowest of a hundred "
+        f"{both('hybrid p99 ms', '.1f')} ms. The index is built in {minutes} minutes, with {peak} "
+        f"GB of memory, and takes {both('disk MB', '.1f', 1024)} GB of the disk."
+    )
+
+
 def scale(result: Result) -> list[str]:
     [rows] = result.tables.values()
     return [
@@ -171,6 +189,7 @@ def scale(result: Result) -> list[str]:
         f"{result.data} `make bench-scale` measures it.",
         table(rows),
         plots(result, ["dense", "hybrid"]),
+        grown(rows),
         LIMITS.strip(),
         notes(result),
     ]
