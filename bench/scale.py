@@ -23,6 +23,8 @@ VARIANTS = (BY_NAME[OURS], QUANTIZED)
 NOTES = [
     "Built in: writing all chunks to catalog and index and making the index fit to be searched, "
     "without reading, chunking and embedding, which take longer: see the bench of ingest.",
+    "Each is built once, one after the other: what else the machine had to do was not the same for "
+    "each, so building times that differ by less than a half are alike.",
     "Memory is what the process holds after the searches, less what it held before it opened the "
     "store. Mapped files count where they were read; the system takes them back at need.",
     "Quantized: vectors of 8 bits in memory, whole ones on disk; the best twice as many are scored "
