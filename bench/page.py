@@ -41,6 +41,11 @@ CONCLUSIONS = """\
   a setting is ours, it says so. A peer that is tuned for a task will do better at it, and so will
   surefind.
 """
+CHUNKS = (
+    "How pages are cut changes answers as much as the system does: [chunks](chunks.md) compares "
+    "strategies and sizes, by how much of the text that is needed comes back and how much else "
+    "comes with it (`make bench-chunking`)."
+)
 EMBEDS = (
     "Nearly all of the time is the embedder's, for everybody, so who has less to embed is done "
     "earlier: Haystack cuts every 200 words, LlamaIndex leaves out what the embedder does not "
@@ -175,6 +180,7 @@ def quality(result: Result) -> list[str]:
         best = max(rows, key=lambda row: float(str(row["nDCG@10"])))
         parts += [f"### {title}", table(rows), plots(result, [title.partition(",")[0]])]
         parts.append(f"The highest nDCG@10 is that of {best['system']}.")
+    parts.append(CHUNKS)
     return [*parts, "### What is not comparable about it?", notes(result)]
 
 
