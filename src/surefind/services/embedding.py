@@ -142,7 +142,7 @@ class CachedEmbedder:
             self.query_hits += 1
         return await asked.answer()
 
-    async def _embed_query(self, query: str, asked: "_Asked") -> None:
+    async def _embed_query(self, query: str, asked: _Asked) -> None:
         try:
             vector = await self._embedder.embed_query(query)
         except asyncio.CancelledError:

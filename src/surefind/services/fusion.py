@@ -177,8 +177,7 @@ class Candidate:
         leg = self.pool.dense
         if leg is None:
             return None
-        score = leg.scores[self.row]
-        return _clamped(leg.cosines.get(self.pool.keys[self.row], score) if leg.cosines else score)
+        return _clamped(leg.cosines.get(self.pool.keys[self.row], leg.scores[self.row]))
 
     def _said_by(self, leg: Leg | None) -> LegScore | None:
         return None if leg is None else leg.of(self.row, self.pool.keys[self.row])
