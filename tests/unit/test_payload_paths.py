@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from surefind.mapping.inference import infer
@@ -72,6 +72,8 @@ def test_a_path_leads_through_objects_lists_and_json_in_a_string() -> None:
 
 
 @given(PAYLOADS)
+@example({"a": [{"b": 1}, [{"b": 2}, [{"b": 3}]]]})
+@example({"a": [{"b": 1}, '{"b": 2}']})
 def test_every_leaf_is_read_again_by_its_path(payload: dict[str, object] | None) -> None:
     for path, leaf in leaves(payload).items():
         assert read(payload, path) == leaf

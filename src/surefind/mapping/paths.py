@@ -150,10 +150,19 @@ def _walk(inside: Mapping[str, object], parent: str, depth: int, found: dict[str
 
 
 def _merged(items: Sequence[object]) -> dict[str, object]:
-    """The objects of a list as one, each key with the values of all."""
+    """The objects of a list as one, each key with the values of all that `_step` would find."""
     merged: dict[str, list[object]] = {}
-    for item in items[:MAX_ITEMS]:
-        if isinstance(item, dict):
-            for key, value in item.items():
-                merged.setdefault(str(key), []).append(value)
+    for inside in _objects(items):
+        for key, value in inside.items():
+            merged.setdefault(str(key), []).append(value)
     return dict(merged)
+
+
+def _objects(items: Sequence[object]) -> Iterator[Mapping[str, object]]:
+    for item in items[:MAX_ITEMS]:
+        if isinstance(item, list):
+            yield from _objects(item)
+        else:
+            inside = opened(item)
+            if inside is not None:
+                yield inside
