@@ -45,7 +45,7 @@ SET = "squad-dev-even"
 
 
 def bare(index: EdgeIndex, vector: Vector, terms: Terms, mode: Mode) -> None:
-    query, request = index._shard.query, index._request  # noqa: SLF001 - the engine is the measure
+    query, request = index._shard.search, index._request  # noqa: SLF001 - the engine is the measure
     depth = DEPTH if mode is Mode.HYBRID else SHALLOW
     dense = [] if mode is Mode.LEXICAL else query(request(DenseProbe(vector, depth)))
     lexical = [] if mode is Mode.DENSE else query(request(TermProbe(terms, depth)))

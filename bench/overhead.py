@@ -206,17 +206,17 @@ async def _bare_search(
     assert isinstance(index, EdgeIndex)
     shard, request = index._shard, index._request  # noqa: SLF001
     if mode is Mode.LEXICAL:
-        shard.query(request(TermProbe(terms.query(query), CANDIDATES)))
+        shard.search(request(TermProbe(terms.query(query), CANDIDATES)))
         return
     vector = await embedder.embed_query(query)
-    dense = shard.query(request(DenseProbe(vector, CANDIDATES)))
+    dense = shard.search(request(DenseProbe(vector, CANDIDATES)))
     if mode is Mode.HYBRID:
         counted = terms.query(query)
-        lexical = shard.query(request(TermProbe(counted, CANDIDATES)))
+        lexical = shard.search(request(TermProbe(counted, CANDIDATES)))
         found, other = {cast("int", p.id) for p in dense}, {cast("int", p.id) for p in lexical}
         only, rest = frozenset(other - found), frozenset(found - other)
-        shard.query(request(DenseProbe(vector, max(1, len(only)), only)))
-        shard.query(request(TermProbe(counted, max(1, len(rest)), rest)))
+        shard.search(request(DenseProbe(vector, max(1, len(only)), only)))
+        shard.search(request(TermProbe(counted, max(1, len(rest)), rest)))
 
 
 def _timed(command: list[str]) -> float:

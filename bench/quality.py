@@ -137,7 +137,7 @@ class System:
             points = {_named(p): p for leg in legs for p in leg.points}
             order = sorted(scored, key=lambda point: (-scored[point], point))
             records, _ = await generation.numbered([points[point] for point in order])
-        paths = [records[points[point]].chunk.source_path for point in order]
+        paths = [record.chunk.source_path for record in records]
         return [self._ids[path] for path in dict.fromkeys(paths)]
 
 

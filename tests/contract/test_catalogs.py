@@ -10,7 +10,6 @@ import pytest
 from catalog_building import ONE, TWO, build, manifest
 from fakes import NOW, MemoryCatalogStore, document, record
 from postgres_service import PostgresService
-from surefind.adapters import sqlite_catalog
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.postgres import PostgresCatalogStore
 from surefind.adapters.postgres_connection import Database
@@ -241,17 +240,6 @@ class TestSqlite(CatalogContract):
     @pytest.fixture
     def store(self, folder: DataFolder) -> CatalogStore:
         return SqliteCatalogStore(folder)
-
-    async def test_it_remembers_no_more_records_than_it_may(
-        self, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(sqlite_catalog, "_RECORDS_KEPT", 2)
-        assert isinstance(catalog, sqlite_catalog.SqliteCatalog)
-        points = [record(number).chunk.point_id for number in range(3)]
-        for point in (*points, *points):
-            assert set(await catalog.by_point([point])) == {point}
-            assert len(catalog._records) <= 2
-        assert len(await catalog.by_point(points)) == 3
 
     async def test_only_one_may_write_and_the_other_is_told_who_does(
         self, store: CatalogStore, folder: DataFolder

@@ -96,6 +96,8 @@ class MemoryCatalogStore:
 
 
 class MemoryCatalog:
+    is_fixed = False
+
     def __init__(
         self,
         documents: dict[str, tuple[Document, list[ChunkRecord]]],

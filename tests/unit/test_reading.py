@@ -11,7 +11,8 @@ from fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError, StoreError, UnknownGeneration
 from surefind.model import GenerationRef
 from surefind.ports import VectorIndex
-from surefind.services.reading import CollectionReader, Readers
+from surefind.services import reading
+from surefind.services.reading import CollectionReader, OpenGeneration, Readers
 from unit.installation import Installation
 
 
@@ -124,6 +125,43 @@ async def test_rollback_refuses_what_can_not_be_opened(home: Installation) -> No
     with pytest.raises(StoreError, match="no index"):
         await home.generations.rollback()
     assert await home.generations.current() == 2
+
+
+async def numbers_in(generation: OpenGeneration) -> list[int]:
+    assert generation.catalog is not None
+    return [
+        generation.index.number(record.chunk.point_id)
+        async for record in generation.catalog.chunks()
+    ]
+
+
+async def test_what_the_catalog_said_once_is_known(home: Installation) -> None:
+    async with home.reader.lease() as held:
+        first, second = await numbers_in(held)
+        [one], whole = await held.numbered([first])
+        catalog, held.catalog = held.catalog, None
+        assert whole
+        assert await held.numbered([first]) == ([one], True)
+        both, whole = await held.numbered([second, first])
+        assert [record.chunk.text for record in both] == ["more words", "first words"]
+        assert not whole, "the second came from the index"
+        held.catalog = catalog
+        assert (await held.numbered([second, first]))[1], "what stood in is not remembered"
+
+
+async def test_it_remembers_no_more_records_than_it_may(
+    home: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_RECORDS_KEPT", 1)
+    async with home.reader.lease() as held:
+        first, second = await numbers_in(held)
+        for number in (first, second, first):
+            [record], whole = await held.numbered([number])
+            assert whole
+            assert held.index.number(record.chunk.point_id) == number
+        held.catalog = None
+        assert (await held.numbered([first]))[1]
+        assert not (await held.numbered([second]))[1], "it was forgotten for the first"
 
 
 class RacingIndexStore(MemoryIndexStore):

@@ -8,7 +8,7 @@ import pytest
 from fakes import record
 from surefind.model import ChunkRecord, Collapse, Query, Ranking
 from surefind.services.fusion import Candidate, Found, dense_pool
-from surefind.services.selection import Key, choose
+from surefind.services.selection import choose
 
 TEXT = "cats sleep on the warm roof of the old house until the evening comes and they get up"
 ALIKE = (TEXT, TEXT + " slowly")
@@ -16,14 +16,14 @@ ALIKE = (TEXT, TEXT + " slowly")
 
 async def chosen(scores: list[float], cosines: list[float] | None) -> list[tuple[int, int]]:
     """The number of each that is shown, and how many count as the same."""
-    records: dict[Key, ChunkRecord] = {}
+    records: list[ChunkRecord] = []
     for number, text in enumerate(ALIKE):
         one = record(number)
         chunk = replace(one.chunk, text=text, content_hash=f"{number:064x}")
-        records["docs", number] = replace(one, chunk=chunk)
+        records.append(replace(one, chunk=chunk))
 
-    async def fetch(_candidates: Sequence[Candidate]) -> dict[Key, ChunkRecord]:
-        return records
+    async def fetch(candidates: Sequence[Candidate]) -> list[ChunkRecord]:
+        return [records[candidate.point] for candidate in candidates]
 
     pool = dense_pool([Found("docs", Ranking([0, 1], scores, cosines), None)])
     query = Query("cats", collapse=Collapse.NEAR)

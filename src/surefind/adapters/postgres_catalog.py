@@ -69,6 +69,8 @@ _WHOLE = f"""
 class PostgresCatalog:
     """Read-only. What is found no longer is told from what never was: a reader may be late."""
 
+    is_fixed = False
+
     def __init__(self, database: Database, ref: GenerationRef, generation_id: int) -> None:
         self._database = database
         self._ref = ref

@@ -65,6 +65,8 @@ class DocumentsTableCatalogs:
 
 
 class DocumentsTableCatalog:
+    is_fixed = False
+
     def __init__(self, database: Database, table: str, own: Catalog) -> None:
         """`own` is the catalog that knows the collection's points."""
         self._database = database

@@ -237,16 +237,16 @@ class EdgeIndex:
     async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
         with engine(self._source):
             answers = [
-                [] if finds_nothing(probe) else self._shard.query(self._request(probe))
+                [] if finds_nothing(probe) else self._shard.search(self._request(probe))
                 for probe in probes
             ]
         return [_ranking(points) for points in answers]
 
-    def _request(self, probe: DenseProbe | TermProbe) -> edge.QueryRequest:
+    def _request(self, probe: DenseProbe | TermProbe) -> edge.SearchRequest:
         only = _filter(probe)
-        return edge.QueryRequest(
-            limit=probe.limit,
+        return edge.SearchRequest(
             query=self._query(probe),
+            limit=probe.limit,
             filter=only,
             params=self._way(probe, only),
             with_payload=False,

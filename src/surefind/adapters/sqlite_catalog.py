@@ -28,7 +28,6 @@ T = TypeVar("T")
 
 _PAGE_ROWS = 256
 _MAPPED_BYTES = 2**30
-_RECORDS_KEPT = 8192  # some 20 MB: all of most documentation
 
 _RECORD = f"SELECT {RECORD_COLUMNS} FROM chunk c JOIN document d USING (source_path)"  # noqa: S608
 _WHOLE = f"SELECT {WHOLE_COLUMNS} FROM document"  # noqa: S608
@@ -42,11 +41,12 @@ _DOCUMENT = """
 class SqliteCatalog:
     """Read-only. The file never changes, so SQLite needs no lock on it and any thread may read."""
 
+    is_fixed = True
+
     def __init__(self, path: Path) -> None:
         self._path = path
         with _database(path):
             self._connection = self._connect(path)
-        self._records: dict[UUID, ChunkRecord] = {}
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
@@ -56,24 +56,12 @@ class SqliteCatalog:
         return connection
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        """Records that were read lately are remembered: a generation never changes."""
-        known = self._records
-        looked_up = [(point, known.get(point)) for point in point_ids]  # a UUID hashes slowly
-        found = {point: record for point, record in looked_up if record is not None}
-        asked = {point.bytes: point for point, record in looked_up if record is None}
-        if asked:
-            # A few rows of a local file: a tenth of a millisecond, less than a thread would cost.
-            with _database(self._path):
-                marks = ",".join("?" * len(asked))
-                rows = self._connection.execute(
-                    f"{_RECORD} WHERE c.point_id IN ({marks})", list(asked)
-                )
-                read = {asked[row[-1]]: _record(row) for row in rows}
-            found.update(read)
-            if len(known) + len(read) > _RECORDS_KEPT:
-                known.clear()
-            known.update(read)
-        return found
+        """A few rows of a local file: a tenth of a millisecond, less than a thread would cost."""
+        asked = {point.bytes: point for point in point_ids}
+        with _database(self._path):
+            marks = ",".join("?" * len(asked))
+            rows = self._connection.execute(f"{_RECORD} WHERE c.point_id IN ({marks})", list(asked))
+            return {asked[row[-1]]: _record(row) for row in rows}
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
         rows = await self._rows(f"{_RECORD} WHERE c.chunk_id = ?", chunk_id)
@@ -143,6 +131,8 @@ class SqliteCatalog:
 class SqliteCatalogWriter(SqliteCatalog):
     """No journal while building: a build that dies is thrown away whole."""
 
+    is_fixed = False
+
     def __init__(self, path: Path, *, empty: bool) -> None:
         self._empty = empty
         super().__init__(path)
@@ -193,7 +183,6 @@ class SqliteCatalogWriter(SqliteCatalog):
         await self._run(lambda: self._remove(source_path))
 
     async def redate(self, before: datetime, after: datetime) -> None:
-        self._records.clear()
         await self._rows(
             "UPDATE chunk SET created_at = ? WHERE created_at = ?",
             after.isoformat(),
@@ -221,7 +210,6 @@ class SqliteCatalogWriter(SqliteCatalog):
         self._connection.close()
 
     def _remove(self, source_path: str) -> None:
-        self._records.clear()
         self._connection.execute("DELETE FROM chunk WHERE source_path = ?", (source_path,))
         self._connection.execute("DELETE FROM document WHERE source_path = ?", (source_path,))
 

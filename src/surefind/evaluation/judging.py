@@ -82,12 +82,14 @@ def _labelled(expectations: Sequence[Expectation]) -> dict[str, Expectation]:
     """The name of a chunk or a document is its own; sections and quotations are numbered."""
     labelled: dict[str, Expectation] = {}
     for number, expectation in enumerate(expectations, start=1):
-        name = f"expected-{number}"
+        name = ""
         if isinstance(expectation, ByChunk):
             name = expectation.chunk_id
         elif isinstance(expectation, ByName):
             name = expectation.name
-        labelled[name if name not in labelled else f"expected-{number}"] = expectation
+        if not name or name in labelled:
+            name = f"expected-{number}"
+        labelled[name] = expectation
     return labelled
 
 

@@ -93,6 +93,7 @@ class _Judged:
 
     grades: tuple[int | None, ...]
     ideal: tuple[int, ...]
+    relevant: list[bool]
 
     @classmethod
     def of(cls, ranking: Sequence[str], judgements: Judgements) -> _Judged:
@@ -104,36 +105,33 @@ class _Judged:
             raise InputError(f"a judgement is above {MAX_GRADE}, the highest grade there is")
         grades = tuple(known.get(label) for label in ranking)
         ideal = tuple(sorted((grade for grade in known.values() if grade), reverse=True))
-        return cls(grades, ideal)
-
-    def hits(self, cutoff: int | None) -> list[bool]:
-        return [(grade or 0) >= _RELEVANT for grade in self.grades[:cutoff]]
+        return cls(grades, ideal, [(grade or 0) >= _RELEVANT for grade in grades])
 
 
 def _precision(judged: _Judged, cutoff: int | None) -> float:
-    return sum(judged.hits(cutoff)) / (cutoff or 1)
+    return sum(judged.relevant[:cutoff]) / (cutoff or 1)
 
 
 def _recall(judged: _Judged, cutoff: int | None) -> float:
-    return sum(judged.hits(cutoff)) / len(judged.ideal) if judged.ideal else 0.0
+    return sum(judged.relevant[:cutoff]) / len(judged.ideal) if judged.ideal else 0.0
 
 
 def _reciprocal_rank(judged: _Judged, cutoff: int | None) -> float:
-    hits = judged.hits(cutoff)
+    hits = judged.relevant[:cutoff]
     return 1 / (hits.index(True) + 1) if any(hits) else 0.0
 
 
 def _average_precision(judged: _Judged, cutoff: int | None) -> float:
     if not judged.ideal:
         return 0.0
-    hits = judged.hits(cutoff)
+    hits = judged.relevant[:cutoff]
     found = accumulate(hits)
     precisions = (so_far / rank for rank, so_far in enumerate(found, start=1) if hits[rank - 1])
     return sum(precisions) / len(judged.ideal)
 
 
 def _hit(judged: _Judged, cutoff: int | None) -> float:
-    return float(any(judged.hits(cutoff)))
+    return float(any(judged.relevant[:cutoff]))
 
 
 def _judged(judged: _Judged, cutoff: int | None) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from surefind.model.documents import ChunkRecord
 from surefind.model.filters import Condition
@@ -68,11 +69,11 @@ class Query:
 # --- candidates -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """What one leg found, best first: points by their numbers, and the raw score of each.
 
-    `cosines` are told where the raw scores of a dense leg are none.
+    `cosines` are told where the raw scores of a dense leg are none. A tuple, as all that a search
+    makes by the dozen: it is made in a quarter of the time that a frozen dataclass takes.
     """
 
     points: list[int]
@@ -80,8 +81,7 @@ class Ranking:
     cosines: list[float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LegScore:
+class LegScore(NamedTuple):
     """What one leg says of a candidate.
 
     `rank` is None where the leg itself did not find it; `share` is its part of the fused score.
@@ -115,8 +115,7 @@ class Context:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One ranked passage. `also` are those that count as the same and are not shown.
 
     `highlights` are places in the passage's text, `section_highlights` in the name of its section,

@@ -21,7 +21,14 @@ from surefind.ports.reading import Matrix
 
 
 class Catalog(Protocol):
-    """One generation's documents and chunks, open for reading."""
+    """One generation's documents and chunks, open for reading.
+
+    One that `is_fixed` is never away, and says of a point what it said before: it may be
+    remembered.
+    """
+
+    @property
+    def is_fixed(self) -> bool: ...
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         """In one round trip; a point that the catalog does not know is left out."""

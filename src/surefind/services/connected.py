@@ -182,7 +182,7 @@ class ConnectedIndex:
         points = await self.point_ids(ranking.points)
         rows = await self._units(points)
         cosines = [float(rows[point] @ probe.vector) if point in rows else 0.0 for point in points]
-        return replace(ranking, cosines=cosines)
+        return ranking._replace(cosines=cosines)
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         """A point that is gone by now is shown as what is left of it: that it was found."""

@@ -29,6 +29,8 @@ _BETWEEN = "\n\n"
 class ConnectedCatalog:
     """Nothing is kept: every answer is what the store says now."""
 
+    is_fixed = False
+
     def __init__(self, connection: Connection, foreign: ForeignCollection, points: int) -> None:
         self._connection = connection
         self._foreign = foreign

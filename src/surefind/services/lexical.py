@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from surefind.model import Terms
 from surefind.ports import Analyzer
-from surefind.text.words import parts, spans
+from surefind.text.words import WORD, parts, spans
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
@@ -77,7 +77,7 @@ class TermReader:
         """The run of terms in reading order, and the identifiers whose parts stand in it."""
         run: list[int] = []
         whole: list[int] = []
-        for _, _, word in spans(text):
+        for word in WORD.findall(text):
             read = self._known.get(word) or self._of(word)
             run += read[0]
             whole += read[1]

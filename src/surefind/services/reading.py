@@ -16,6 +16,7 @@ from surefind.services.generations import current_number
 _log = logging.getLogger(__name__)
 _TRIES = 5
 _PAUSE_S = 5.0
+_RECORDS_KEPT = 8192  # some 20 MB: all of most documentation
 
 
 class OpenGeneration:
@@ -25,6 +26,7 @@ class OpenGeneration:
         self.manifest = manifest
         self.index = index
         self.catalog = catalog
+        self._known: dict[int, ChunkRecord] = {}
         self._catalog_breaker = Breaker("the catalog")
         self._readers = 0
         self._retired = False
@@ -57,11 +59,28 @@ class OpenGeneration:
             records.update(await self.index.payloads(missing))
         return records, not missing
 
-    async def numbered(self, numbers: Sequence[int]) -> tuple[Mapping[int, ChunkRecord], bool]:
-        """The same for points as a ranking names them."""
+    async def numbered(self, numbers: Sequence[int]) -> tuple[list[ChunkRecord], bool]:
+        """The same for points as a ranking names them, in their order.
+
+        What a file said once is remembered. Whoever asks a server wants to know when it is away.
+        """
+        known = self._known
+        missing = [number for number in numbers if number not in known]
+        if not missing:
+            return [known[number] for number in numbers], True
+        held = {number: known[number] for number in numbers if number in known}
+        read, whole = await self._read(missing)
+        if whole and self.catalog is not None and self.catalog.is_fixed:
+            if len(known) + len(read) > _RECORDS_KEPT:
+                known.clear()
+            known.update(read)
+        held.update(read)
+        return [held[number] for number in numbers], whole
+
+    async def _read(self, numbers: Sequence[int]) -> tuple[dict[int, ChunkRecord], bool]:
         point_ids = await self.index.point_ids(numbers)
         records, whole = await self.records(point_ids)
-        try:  # a UUID hashes slowly
+        try:
             held = [records[point] for point in point_ids]
         except KeyError as error:
             raise StoreChanged(

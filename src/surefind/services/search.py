@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import UnionType
 
@@ -32,7 +32,7 @@ from surefind.services.filtering import checked
 from surefind.services.fusion import Candidate, Pool, depth_for
 from surefind.services.lexical import TermReader
 from surefind.services.reading import OpenGeneration, Readers
-from surefind.services.selection import Chosen, Key, choose, diversified
+from surefind.services.selection import Chosen, choose, diversified
 
 MAX_QUERY_LENGTH = 2000
 MAX_TOP_K = 1000
@@ -185,7 +185,7 @@ class Searcher:
             hits = await self._reranked(query, hits)
         hits, over_budget = within_budget(await self._expanded(hits, run), query.max_tokens)
         if over_budget:
-            hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
+            hits = [hit._replace(rank=rank) for rank, hit in enumerate(hits, start=1)]
         if query.highlight:
             hits = [self._highlighted(hit, query) for hit in hits]
         run.clock.mark("formatted")
@@ -235,7 +235,7 @@ class Searcher:
         scores = await self._reranker.rerank(query.text, [hit.record.chunk.passage for hit in hits])
         ordered = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].rank))
         return [
-            replace(hit, rank=rank, score=score, reranking=Reranking(score, hit.rank))
+            hit._replace(rank=rank, score=score, reranking=Reranking(score, hit.rank))
             for rank, (score, hit) in enumerate(ordered[: query.top_k], start=1)
         ]
 
@@ -251,12 +251,11 @@ class Searcher:
                     "leave out expand, or try again later"
                 )
             context = await context_of(hit.record, run.query, catalog)
-            expanded.append(replace(hit, context=context))
+            expanded.append(hit._replace(context=context))
         return expanded
 
     def _highlighted(self, hit: Hit, query: Query) -> Hit:
-        return replace(
-            hit,
+        return hit._replace(
             highlights=tuple(self._terms.matches(hit.record.chunk.text, query.text)),
             section_highlights=tuple(self._terms.matches(hit.record.section, query.text)),
         )
@@ -345,25 +344,23 @@ class Run:
     whole: bool = True
     notes: list[str] = field(default_factory=list)
 
-    async def records(self, candidates: Sequence[Candidate]) -> dict[Key, ChunkRecord]:
-        records: dict[Key, ChunkRecord] = {}
+    async def records(self, candidates: Sequence[Candidate]) -> list[ChunkRecord]:
+        held: dict[str, Iterator[ChunkRecord]] = {}
         for name, generation in self.generations.items():
             points = [one.point for one in candidates if one.collection == name]
-            if points:
-                held, whole = await generation.numbered(points)
-                self.whole = self.whole and whole
-                records.update(((name, point), held[point]) for point in points)
-        return records
+            records, whole = await generation.numbered(points)
+            self.whole = self.whole and whole
+            held[name] = iter(records)
+        return [next(held[one.collection]) for one in candidates]
 
     async def vectors(self, candidates: Sequence[Candidate]) -> Matrix:
-        rows: dict[Key, Vector] = {}
+        held: dict[str, Iterator[Vector]] = {}
         for name, generation in self.generations.items():
             points = [one.point for one in candidates if one.collection == name]
             if points:
                 index = generation.index
-                matrix = await index.vectors(await index.point_ids(points))
-                rows.update(zip(((name, point) for point in points), matrix, strict=True))
-        return np.stack([rows[one.collection, one.point] for one in candidates])
+                held[name] = iter(await index.vectors(await index.point_ids(points)))
+        return np.stack([next(held[one.collection]) for one in candidates])
 
 
 def _hit(rank: int, chosen: Chosen) -> Hit:

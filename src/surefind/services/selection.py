@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -12,9 +12,7 @@ from surefind.model import ChunkRecord, Collapse, GroupBy, Hit, Query
 from surefind.ports import Matrix
 from surefind.services.fusion import Candidate
 
-Key = tuple[str, int]
-Records = Mapping[Key, ChunkRecord]
-Fetch = Callable[[Sequence[Candidate]], Awaitable[Records]]
+Fetch = Callable[[Sequence[Candidate]], Awaitable[Sequence[ChunkRecord]]]
 
 _DIVERSE = 50
 _NEAR = 0.8
@@ -38,14 +36,12 @@ async def choose(candidates: Iterable[Candidate], query: Query, fetch: Fetch) ->
     waiting = iter(candidates)
     if query.group_by is None and query.collapse is Collapse.OFF:
         first = list(islice(waiting, query.top_k))
-        records = await fetch(first)
-        return [Chosen(one, records[one.collection, one.point]) for one in first]
+        return [Chosen(*one) for one in zip(first, await fetch(first), strict=True)]
     chooser = _Chooser(query)
     batch = 2 * query.top_k
     while not chooser.full and (part := list(islice(waiting, batch))):
-        records = await fetch(part)
-        for candidate in part:
-            chooser.offer(candidate, records[candidate.collection, candidate.point])
+        for candidate, record in zip(part, await fetch(part), strict=True):
+            chooser.offer(candidate, record)
         batch *= 2
     return chooser.chosen
 

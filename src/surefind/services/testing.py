@@ -187,6 +187,8 @@ class Tester:
 
 def _twins(hit: Hit) -> list[ChunkRecord]:
     """Those folded into a hit whose very words it shows; a page in another version is none."""
+    if not hit.also:
+        return []
     shown = hit.record.chunk.content_hash
     return [record for record in hit.also if record.chunk.content_hash == shown]
 

@@ -34,9 +34,9 @@ class VectorSearcher:
             records, _ = await generation.numbered(points)
         cosines = ranking.scores if ranking.cosines is None else ranking.cosines
         return tuple(
-            _hit(rank, cosine, records[point])
-            for rank, (point, cosine) in enumerate(
-                zip(points, cosines[:top_k], strict=True), start=1
+            _hit(rank, cosine, record)
+            for rank, (record, cosine) in enumerate(
+                zip(records, cosines[:top_k], strict=True), start=1
             )
         )
 
