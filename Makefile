@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-search bench-parsing bench-memory bench-validation bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page lock lock-peers clean
+.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ bench-ingest: $(VENV)/dev model $(PAGE_PEERS)  ## A folder of Markdown made sear
 
 bench-quality: $(VENV)/dev model .venv-peers/parsing/installed $(PAGE_PEERS)  ## The answers to judged questions, beside its parts alone and beside others
 	@$(BIN)/python bench/quality.py $(if $(QUICK),--quick)
+
+bench-fusion: $(VENV)/dev model  ## Hybrid search by how deep each leg is asked, on judged questions
+	@$(BIN)/python bench/fusion.py
 
 bench-scale: $(VENV)/dev model  ## Building and searching as a collection grows, with and without quantization
 	@$(BIN)/python bench/scale.py $(if $(QUICK),--quick)

@@ -36,7 +36,7 @@ NOTES = [
     "surefind, LanceDB, Chroma, txtai, LlamaIndex and Haystack give back the chunk's text "
     "(surefind its whole record: address, heading path, scores of both legs, confidence). hnswlib "
     "and FAISS give numbers; whoever uses them has yet to fetch the texts.",
-    "Hybrid is not one thing. surefind takes 100 candidates of each leg and gives each its exact "
+    "Hybrid is not one thing. surefind takes 50 candidates of each leg and gives each its exact "
     "score in both; the others fuse the ranks of their lists, mostly of ten. What that is worth is "
     "in the table of quality.",
     "Callers are threads; for surefind they are tasks of one event loop, which is its own face. "

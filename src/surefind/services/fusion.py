@@ -3,11 +3,10 @@
 Scores are fused, not ranks, over the union of both legs' candidates: each has its true score in
 both legs, each leg is scaled to 0..1 over the union, and the fused score is their weighted sum.
 
-The scale is that of the first hundred of each leg. Who asks for more gets the next hundred, the
-next two hundred and so on appended, on the same scale: asking for more never reorders what came
-first.
+The scale is that of the first fifty of each leg. Who asks for more gets the next fifty, the next
+hundred and so on appended, on the same scale: asking for more never reorders what came first.
 
-A search looks at some two hundred candidates and returns five. So candidates are rows of columns
+A search looks at some eighty candidates and returns five. So candidates are rows of columns
 here, and what the legs say of one is told when it is asked for.
 """
 
@@ -20,7 +19,9 @@ from surefind.model import LegScore, Ranking
 DENSE_WEIGHT = 0.6
 """Measured flat from .5 to .7; see `make bench-quality`."""
 
-DEPTH = 100
+DEPTH = 50
+"""Measured flat from 30 to 200; see `make bench-fusion`."""
+
 _POINT_BITS = 128
 _POINT = (1 << _POINT_BITS) - 1
 _NOTHING = 1e-100
@@ -71,7 +72,8 @@ class Leg:
     def of(self, row: int, key: int) -> LegScore:
         score = self.scores[row]
         share = self.worth(score, key >> _POINT_BITS)
-        return LegScore(score, self.ranks.get(key), share, self.cosines.get(key))
+        cosine = self.cosines.get(key) if self.cosines else None
+        return LegScore(score, self.ranks.get(key), share, cosine)
 
     def similarities(self, keys: Sequence[int]) -> Sequence[float]:
         """The cosine of every row."""
@@ -184,7 +186,7 @@ class Candidate:
 
 
 def depth_for(wanted: int) -> int:
-    """How deep each leg is asked, so that at least so many candidates come: 100, 200, 400 …"""
+    """How deep each leg is asked, so that at least so many candidates come: 50, 100, 200 …"""
     depth = DEPTH
     while depth < wanted:
         depth *= 2
