@@ -244,7 +244,7 @@ class TestEdge(IndexContract):
         for where in (one, two):  # the engine takes the two for four ninths
             for number in range(0, 4000, 100):
                 probe = DenseProbe(vectors[number], 10, where=where)
-                found, best = await index.probe([probe, replace(probe, exact=True)])
+                found, best = await index.probe([probe, probe._replace(exact=True)])
                 assert found.points == best.points
         await index.close()
 

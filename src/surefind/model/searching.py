@@ -140,8 +140,7 @@ class Hit(NamedTuple):
         return self.record.chunk.tokens if self.context is None else self.context.tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Timings:
+class Timings(NamedTuple):
     """Milliseconds of each stage of a search's life; together they are the total."""
 
     embedded_ms: float

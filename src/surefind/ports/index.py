@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from surefind.model import (
@@ -18,8 +18,7 @@ from surefind.model import (
 from surefind.ports.reading import Matrix, Vector
 
 
-@dataclass(frozen=True, slots=True)
-class DenseProbe:
+class DenseProbe(NamedTuple):
     """The nearest by cosine. `among` restricts it to those points; that, and `exact`, scan.
 
     A scan looks at the vectors as they were given, whatever smaller form is searched otherwise.
@@ -32,8 +31,7 @@ class DenseProbe:
     exact: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TermProbe:
+class TermProbe(NamedTuple):
     """The best by BM25, with the whole index's statistics, whatever restricts it."""
 
     terms: Terms

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from surefind.model import Condition, Mode, Terms
 from surefind.ports import DenseProbe, TermProbe, Vector, VectorIndex
 from surefind.services.fusion import Found, Pool, dense_pool, fuse, lexical_pool
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A question as the legs read it; a leg that is not asked has None."""
 
     vector: Vector | None

@@ -13,6 +13,7 @@ here, and what the legs say of one is told when it is asked for.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import NamedTuple
 
 from surefind.model import LegScore, Ranking
 
@@ -31,8 +32,7 @@ Scale = tuple[float, float]
 """Where a leg's share begins to grow, and how far it is from there to the full share."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What the legs found in one collection; `other_…` are scores of what only one leg found."""
 
     collection: str
@@ -80,7 +80,7 @@ class Leg:
         return [self.cosines.get(key, 0.0) for key in keys] if self.cosines else self.scores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Pool:
     """Candidates: `rows` are their order, with `scores` beside them; `keys` and legs go by row.
 
@@ -242,8 +242,7 @@ def _up_to(best: float) -> Scale:
     return low, best - low
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     """One collection's rows, and of each leg the scores that its scale reaches over."""
 
     rows: slice

@@ -81,7 +81,7 @@ class RecallMeter:
         recalls = []
         for one in asked:
             probe = DenseProbe(one.vector, self._depth, where=one.where)
-            found, exact = await self._generation.index.probe([probe, replace(probe, exact=True)])
+            found, exact = await self._generation.index.probe([probe, probe._replace(exact=True)])
             recall = recall_at(self._k, exact, found)
             if recall is not None:
                 recalls.append(QueryRecall(one.test.test_id, one.test.query_text, recall))
