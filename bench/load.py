@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 WAIT_S = 60.0
+DIFFERENT = 20_000
 
 
 @dataclass
@@ -38,11 +39,20 @@ class Tally:
 
 
 def requests(options: argparse.Namespace) -> Iterator[bytes]:
-    """Without end: the questions of the file, over and over, from the one that is named."""
+    """Without end: the questions of the file, over and over, from the one that is named.
+
+    With `--few`, so many of them, each with another threshold every time: far below any score, so
+    that it changes nothing but that no answer was given before.
+    """
     body = json.loads(options.body)
     host, path = options.address, options.path
+    texts = json.loads(options.questions.read_text())
+    if options.few:
+        texts = texts[: options.few] * (DIFFERENT // options.few)
     made = []
-    for text in json.loads(options.questions.read_text()):
+    for number, text in enumerate(texts, start=1):
+        if options.few:
+            body["threshold"] = number * 1e-9
         content = json.dumps({**body, options.field: [text] if options.list else text}).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
@@ -108,6 +118,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="the key takes a list of questions")
     parser.add_argument("--body", default="{}", help="the rest of the body, as JSON")
     parser.add_argument("--questions", type=Path, required=True, help="a JSON list of texts")
+    parser.add_argument("--few", type=int, default=0, help="so many questions, again and again")
     parser.add_argument("--first", type=int, default=0, help="the question to begin with")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10)

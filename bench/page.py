@@ -18,7 +18,10 @@ from systems import OURS
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE, PLOTS = DOCS / "how-fast-how-good.md", DOCS / "how-fast-how-good"
 MARGIN = 1.1
-DENSE_PEER, OUR_DENSE = "Chroma in FastAPI", "surefind, dense"
+ALIKE = (
+    ("Chroma in FastAPI", "surefind, dense"),
+    ("Chroma's server, vectors", "surefind, dense, vectors known"),
+)
 INTRODUCTION = """\
 # How fast, how good
 
@@ -134,22 +137,22 @@ def http(result: Result) -> list[str]:
         plots(result, ["32"]),
         "Ahead of surefind by more than a tenth:",
         "\n".join(ahead),
-        like_with_like(rows),
+        *(like_with_like(rows, *pair) for pair in ALIKE),
         notes(result),
     ]
 
 
-def like_with_like(rows: Sequence[Row]) -> str:
-    """The one peer that embeds and is dense, beside surefind in that mode."""
+def like_with_like(rows: Sequence[Row], peer: str, ours: str) -> str:
+    """A peer that is dense, beside surefind in that mode: both embed, or neither does."""
     speeds = {(row["server"], row["connections"]): float(str(row["answers/s"])) for row in rows}
     ratios = [
-        f"{speeds[DENSE_PEER, count] / speeds[OUR_DENSE, count]:.2f} × with {count}"
+        f"{speeds[peer, count] / speeds[ours, count]:.2f} × with {count}"
         for count in dict.fromkeys(row["connections"] for row in rows)
-        if {(DENSE_PEER, count), (OUR_DENSE, count)} <= speeds.keys()
+        if {(peer, count), (ours, count)} <= speeds.keys()
     ]
     if not ratios:
         return ""
-    return f"Like with like, {DENSE_PEER} beside {OUR_DENSE}: {', '.join(ratios)} connections."
+    return f"Like with like, {peer} beside {ours}: {', '.join(ratios)} connections."
 
 
 def ingest(result: Result) -> list[str]:

@@ -12,11 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
+FEW = 400
 
 
 @dataclass(frozen=True)
 class Service:
-    """`command` and `settings` (environment variables) may hold {port}, {store} and {here}."""
+    """`command` and `settings` (environment variables) may hold {port}, {store} and {here}.
+
+    `few`: it is asked so many questions only, whose vectors it knows once it is warm.
+    """
 
     name: str
     contender: str
@@ -26,6 +30,7 @@ class Service:
     key: str = "query"
     takes_list: bool = False
     takes_vectors: bool = False
+    few: int = 0
     body: dict[str, object] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     address_of: Callable[[Path], str] = lambda _store: ""
@@ -69,6 +74,15 @@ SERVICES = (
         ("surefind", "serve", "--port", "{port}", "--data-dir", "{store}"),
         "/retrieve",
         "/ready",
+        body={"top_k": 10, "mode": "dense"},
+    ),
+    Service(
+        "surefind, dense, vectors known",
+        "surefind",
+        ("surefind", "serve", "--port", "{port}", "--data-dir", "{store}"),
+        "/retrieve",
+        "/ready",
+        few=FEW,
         body={"top_k": 10, "mode": "dense"},
     ),
     Service(
