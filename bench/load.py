@@ -19,6 +19,7 @@ import numpy as np
 
 WAIT_S = 60.0
 DIFFERENT = 20_000
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @dataclass
@@ -77,10 +78,20 @@ async def answer(reader: asyncio.StreamReader) -> int:
     return status
 
 
-async def connection(
-    host: str, port: int, waiting: Iterator[bytes], until: float, tally: Tally
-) -> None:
+async def connected(host: str, port: int, first: bytes) -> Streams:
+    """Once a first request is answered: before that, a busy server may not have looked at it."""
     reader, writer = await asyncio.open_connection(host, port)
+    writer.write(first)
+    async with asyncio.timeout(WAIT_S):
+        await answer(reader)
+    return reader, writer
+
+
+async def connection(
+    streams: Streams, waiting: Iterator[bytes], until: float, tally: Tally
+) -> None:
+    reader, writer = streams
+    host, port = writer.get_extra_info("peername")
     while time.perf_counter() < until:
         began = time.perf_counter()
         writer.write(next(waiting))
@@ -102,11 +113,13 @@ async def connection(
 async def load(options: argparse.Namespace) -> dict[str, object]:
     host, _, port = options.address.rpartition(":")
     waiting, tally = requests(options), Tally()
+    firsts = [next(waiting) for _ in range(options.connections)]
+    streams = await asyncio.gather(*(connected(host, int(port), first) for first in firsts))
     began = time.perf_counter()
     until = began + options.seconds
     async with asyncio.TaskGroup() as group:
-        for _ in range(options.connections):
-            group.create_task(connection(host, int(port), waiting, until, tally))
+        for each in streams:
+            group.create_task(connection(each, waiting, until, tally))
     return tally.report(time.perf_counter() - began)
 
 
