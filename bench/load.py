@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,20 +20,42 @@ import numpy as np
 
 WAIT_S = 60.0
 DIFFERENT = 20_000
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @dataclass
 class Tally:
+    """What was asked, and what came back. Answers count from `began` on.
+
+    That is when each of the connections has had one, since a busy server leaves a new connection
+    waiting; or, where that takes longer than what is to be measured, without the last of them.
+    """
+
+    new_connections: int
+    began: float | None = None
+    asked: int = 0
     times_ms: list[float] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
+    all_taken_up: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def report(self, seconds: float) -> dict[str, object]:
+    def hear(self, outcome: str, seconds: float) -> None:
+        if outcome != "200":
+            self.failures[outcome] += 1
+        elif self.began is not None:
+            self.times_ms.append(seconds * 1000)
+
+    def take_up(self) -> None:
+        self.new_connections -= 1
+        if not self.new_connections:
+            self.all_taken_up.set()
+
+    def report(self) -> dict[str, object]:
+        assert self.began is not None
         times = self.times_ms or [float("nan")]
         return {
+            "asked": self.asked,
             "answered": len(self.times_ms),
             "failures": dict(self.failures),
-            "rate": len(self.times_ms) / seconds,
+            "rate": len(self.times_ms) / (time.perf_counter() - self.began),
             "p50_ms": float(np.percentile(times, 50)),
             "p99_ms": float(np.percentile(times, 99)),
             "max_ms": max(times),
@@ -78,49 +101,40 @@ async def answer(reader: asyncio.StreamReader) -> int:
     return status
 
 
-async def connected(host: str, port: int, first: bytes) -> Streams:
-    """Once a first request is answered: before that, a busy server may not have looked at it."""
-    reader, writer = await asyncio.open_connection(host, port)
-    writer.write(first)
-    async with asyncio.timeout(WAIT_S):
-        await answer(reader)
-    return reader, writer
-
-
 async def connection(
-    streams: Streams, waiting: Iterator[bytes], until: float, tally: Tally
+    host: str, port: int, waiting: Iterator[bytes], seconds: float, tally: Tally
 ) -> None:
-    reader, writer = streams
-    host, port = writer.get_extra_info("peername")
-    while time.perf_counter() < until:
-        began = time.perf_counter()
+    reader, writer = await asyncio.open_connection(host, port)
+    is_new = True
+    while tally.began is None or time.perf_counter() < tally.began + seconds:
+        sent = time.perf_counter()
         writer.write(next(waiting))
+        tally.asked += 1
         try:
             async with asyncio.timeout(WAIT_S):
-                status = await answer(reader)
+                outcome = str(await answer(reader))
         except (OSError, EOFError, TimeoutError) as error:
-            tally.failures[type(error).__name__] += 1
+            outcome = type(error).__name__
             writer.close()
             reader, writer = await asyncio.open_connection(host, port)
-            continue
-        if status == 200:
-            tally.times_ms.append((time.perf_counter() - began) * 1000)
-        else:
-            tally.failures[str(status)] += 1
+        tally.hear(outcome, time.perf_counter() - sent)
+        if is_new:
+            is_new = False
+            tally.take_up()
     writer.close()
 
 
 async def load(options: argparse.Namespace) -> dict[str, object]:
     host, _, port = options.address.rpartition(":")
-    waiting, tally = requests(options), Tally()
-    firsts = [next(waiting) for _ in range(options.connections)]
-    streams = await asyncio.gather(*(connected(host, int(port), first) for first in firsts))
-    began = time.perf_counter()
-    until = began + options.seconds
+    waiting, tally, seconds = requests(options), Tally(options.connections), options.seconds
     async with asyncio.TaskGroup() as group:
-        for each in streams:
-            group.create_task(connection(each, waiting, until, tally))
-    return tally.report(time.perf_counter() - began)
+        for _ in range(options.connections):
+            group.create_task(connection(host, int(port), waiting, seconds, tally))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await tally.all_taken_up.wait()
+        tally.began = time.perf_counter()
+    return tally.report()
 
 
 def main() -> None:

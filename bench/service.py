@@ -128,7 +128,7 @@ def measure(options: argparse.Namespace, scratch: Path) -> dict[str, object]:
             ]
         )
         if questions is different:
-            asked += int(str(report["answered"])) + options.connections
+            asked += int(str(report["asked"]))
         return report
 
     kinds: dict[str, Callable[[], dict[str, object]]] = {
