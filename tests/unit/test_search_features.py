@@ -182,6 +182,22 @@ async def test_diversity_prefers_what_is_new_and_never_raises_scores(home: Insta
     assert none.hits == ()
 
 
+@pytest.mark.parametrize("mode", [Mode.DENSE, Mode.HYBRID])
+async def test_diversity_has_more_to_choose_from_than_it_may_take(
+    tmp_path: Path, mode: Mode
+) -> None:
+    home = Installation(tmp_path / "data")
+    alike = {f"a/{n}.md": f"# Sun\n\ncats sleep in the sunshine, no. {n}" for n in range(60)}
+    others = {f"b/{n}.md": f"# Wool\n\ncats chase balls of wool, no. {n}" for n in range(60)}
+    await home.ingest(alike | others)
+    asked = "cats sleep in the sunshine"
+    plain = await home.search(asked, top_k=50, mode=mode)
+    assert set(sections(plain)) == {"Sun"}
+    diverse = await home.search(asked, top_k=50, mode=mode, diversity=0.9)
+    assert set(sections(diverse)) == {"Sun", "Wool"}
+    await home.close()
+
+
 def sections(result: SearchResult) -> list[str]:
     return [hit.record.section.strip("0123456789 ") for hit in result.hits]
 

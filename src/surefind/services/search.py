@@ -281,8 +281,13 @@ class Searcher:
 
 
 def _first_depth(query: Query, wanted: int) -> int:
-    """One leg alone has its order from the start; two need the same depth for the same scale."""
-    if query.mode is Mode.HYBRID or query.diversity:
+    """One leg alone has its order from the start; two need the same depth for the same scale.
+
+    Diversity is a choice: it needs more than it may take.
+    """
+    if query.diversity:
+        return depth_for(2 * wanted)
+    if query.mode is Mode.HYBRID:
         return depth_for(wanted)
     return max(SHALLOW, 2 * wanted)
 
