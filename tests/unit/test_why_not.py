@@ -123,6 +123,19 @@ async def test_what_the_approximate_index_loses_is_found_by_an_exact_search(
     assert (answer.cause, answer.rank) == (Cause.LOST, 1)
 
 
+async def test_who_asks_for_more_is_told_what_is_lost_further_down(tmp_path: Path) -> None:
+    home = Installation(tmp_path / "memory")
+    home.index, home.catalogs = ForgetfulIndexStore("Dogs"), MemoryCatalogStore()
+    home.readers = Readers(home.index, home.catalogs)
+    nearer = {f"rain/{n}.md": f"# Rain\n\ndogs run in the rain, no. {n}" for n in range(70)}
+    await home.ingest(nearer | {"dogs.md": "# Dogs\n\na dog at home"})
+    for top_k, cause in ((60, Cause.LOST), (5, Cause.OUTRANKED)):
+        answer = await why_not(
+            home, "dogs run in the rain", "docs/dogs.md", top_k=top_k, mode=Mode.DENSE
+        )
+        assert answer.cause is cause
+
+
 async def test_it_needs_a_name_and_a_catalog(home: Installation) -> None:
     with pytest.raises(InputError, match="why_not"):
         await why_not(home, "cats", "  ")

@@ -230,7 +230,7 @@ async def _cause(
         similarity = f"{standing.similarity:.3f}"
         message = f"its similarity {similarity} is below the threshold {query.threshold}"
         return replace(answer, cause=Cause.BELOW_THRESHOLD, message=message)
-    if await _is_lost(question, standing, pool, place):
+    if await _is_lost(question, standing, pool, place, depth_for(query.top_k)):
         message = (
             "the approximate index does not find it, though an exact search does: "
             f"it would be number {standing.rank}"
@@ -245,11 +245,12 @@ async def _cause(
     return replace(answer, message=message)
 
 
-async def _is_lost(question: Question, standing: _Standing, pool: Pool, place: Place) -> bool:
-    """An exact search of the same depth has it, and the approximate one does not."""
+async def _is_lost(
+    question: Question, standing: _Standing, pool: Pool, place: Place, depth: int
+) -> bool:
+    """An exact search of the pool's depth has it, and the approximate one does not."""
     if question.vector is None or pool.place(standing.point) is not None:
         return False
-    depth = depth_for(1)
     [exact] = await place.index.probe(
         [DenseProbe(question.vector, depth, where=place.where, exact=True)]
     )
