@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from surefind.mapping.inference import infer
 from surefind.mapping.moments import moment
-from surefind.mapping.paths import is_missing, is_plain, leaves, parts_of, read
+from surefind.mapping.paths import MAX_ITEMS, is_missing, is_plain, leaves, parts_of, read
 from surefind.mapping.records import NEVER, record_of
 from surefind.model import (
     Connection,
@@ -71,9 +71,15 @@ def test_a_path_leads_through_objects_lists_and_json_in_a_string() -> None:
     assert is_plain(payload, '"x.y"')
 
 
+def test_objects_are_found_in_lists_within_lists() -> None:
+    assert leaves({"a": [[{"b": 2}], [[{"b": 3}]]]}) == {"a[].b": (2, 3)}
+    assert leaves({"a": [["x"], ["y"]]}) == {"a": ("x", "y")}
+
+
 @given(PAYLOADS)
 @example({"a": [{"b": 1}, [{"b": 2}, [{"b": 3}]]]})
 @example({"a": [{"b": 1}, '{"b": 2}']})
+@example({"a": [{"b": 0}, [{"b": number} for number in range(MAX_ITEMS)]]})
 def test_every_leaf_is_read_again_by_its_path(payload: dict[str, object] | None) -> None:
     for path, leaf in leaves(payload).items():
         assert read(payload, path) == leaf

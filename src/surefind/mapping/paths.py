@@ -7,6 +7,7 @@ a path leads on into it; the engine itself can't follow there.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 Scalar = str | int | float | bool
 Leaf = Scalar | tuple[Scalar, ...]
@@ -106,13 +107,13 @@ def is_plain(payload: Mapping[str, object] | None, path: str) -> bool:
 
 def _leaf(value: object) -> Leaf | None:
     if isinstance(value, list):
-        items = tuple(_flat(value))
+        items = tuple(islice(_flat(value), MAX_ITEMS))
         return items or None
     return value if isinstance(value, str | int | float | bool) else None
 
 
 def _flat(values: Sequence[object]) -> Iterator[Scalar]:
-    for value in values[:MAX_ITEMS]:
+    for value in values:
         if isinstance(value, str | int | float | bool):
             yield value
         elif isinstance(value, list):
@@ -138,7 +139,7 @@ def _walk(inside: Mapping[str, object], parent: str, depth: int, found: dict[str
         deeper = opened(value)
         if deeper is not None:
             nested.append((path, deeper))
-        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        elif isinstance(value, list) and _holds_objects(value):
             nested += [(f"{path}[]", _merged(value))]
         else:
             leaf = _leaf(value)
@@ -147,6 +148,13 @@ def _walk(inside: Mapping[str, object], parent: str, depth: int, found: dict[str
     if depth < MAX_DEPTH:
         for path, deeper in nested:
             _walk(deeper, path, depth + 1, found)
+
+
+def _holds_objects(items: Sequence[object]) -> bool:
+    return any(
+        isinstance(item, dict) or (isinstance(item, list) and _holds_objects(item))
+        for item in items[:MAX_ITEMS]
+    )
 
 
 def _merged(items: Sequence[object]) -> dict[str, object]:
