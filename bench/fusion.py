@@ -98,7 +98,8 @@ async def rows_of(judged: Judged, application: Application, documents: dict[str,
     for depth, ones in measured.items():
         difference, half = interval(deepest, [one["nDCG@10"] for one in ones])
         means = {name: f"{np.mean([one[name] for one in ones]):.4f}" for name in ones[0]}
-        rows.append({"depth": depth, **means, "nDCG@10 less": f"{difference:+.4f} ± {half:.4f}"})
+        beside = f"{difference:+.4f} ± {half:.4f}"
+        rows.append({"depth": depth, **means, f"nDCG@10 less that of {DEPTHS[0]}": beside})
     return rows
 
 

@@ -43,7 +43,7 @@ class TermProbe(NamedTuple):
 class VectorIndex(Protocol):
     """One generation's index, open for reading.
 
-    A search sees hundreds of points and returns a few. So probes and rankings name points by
+    A search sees a hundred points and returns a few. So probes and rankings name points by
     numbers, which an index picks as it likes: below 2**128, and in the order of the point ids.
     """
 
