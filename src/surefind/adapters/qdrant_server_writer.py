@@ -45,6 +45,7 @@ _PAYLOAD_BYTES = 1500
 _PAGE = POINTS_PER_PART
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 2.0
 _TELL_EVERY_S = 15.0
+_LEAVING_S = 2.0
 
 
 class QdrantIndexWriter:
@@ -130,6 +131,9 @@ class QdrantIndexWriter:
         return counted.count
 
     async def abandon(self) -> None:
+        """What is under way may end: cut off, it might arrive after what the next writer sends."""
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=_LEAVING_S)
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
