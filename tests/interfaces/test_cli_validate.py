@@ -16,6 +16,7 @@ from surefind.evaluation.metrics import Measure
 from unit.trec_oracle import trec_eval
 
 DOCS = Path(__file__).parents[2] / "docs"
+DECIMAL = re.compile(r"\d+\.\d+")
 GOLDEN = """\
 top_k: 3
 tests:
@@ -53,6 +54,14 @@ def golden(home: Path) -> Path:
     return path
 
 
+def is_alike(line: str, other: str) -> bool:
+    """Processors with other instructions for 8-bit numbers give vectors that differ a little."""
+    if DECIMAL.sub("", line) != DECIMAL.sub("", other):
+        return False
+    pairs = zip(DECIMAL.findall(line), DECIMAL.findall(other), strict=True)
+    return all(abs(float(one) - float(two)) < 0.02 for one, two in pairs)
+
+
 def test_the_documented_example_gives_the_documented_report(tmp_path: Path) -> None:
     """The pages are the tutorial's, the tests those of Validation, the report that of validate."""
     tutorial = (DOCS / "tutorial.md").read_text("utf-8")
@@ -72,7 +81,8 @@ def test_the_documented_example_gives_the_documented_report(tmp_path: Path) -> N
     expected = [line for line in shown.splitlines() if not line.startswith("latency: ")]
     assert (done.returncode, remarks(done.stderr)) == (1, [])
     printed = done.stdout.splitlines()
-    assert [line for line in expected if line not in printed] == []
+    missing = [line for line in expected if not any(is_alike(line, one) for one in printed)]
+    assert missing == []
 
 
 def test_golden_tests_that_pass(home: Path, golden: Path) -> None:
