@@ -48,7 +48,7 @@ class ValidateOptions:
     collection: str = DEFAULT_COLLECTION
     top_k: int | None = None
     mode: Mode | None = None
-    concurrency: int = 4
+    concurrency: int = 8
     collapse: Collapse | None = None
     partial: bool = True
     index_recall: bool = False

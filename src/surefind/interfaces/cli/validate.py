@@ -77,7 +77,7 @@ def validate(
     ] = None,
     concurrency: Annotated[
         int, typer.Option(help="How many questions are asked at a time, 1 to 64.")
-    ] = 4,
+    ] = 8,
     duration: Duration = None,
     rate: Rate = None,
     index_recall: IndexRecall = False,
