@@ -55,11 +55,11 @@ def golden(home: Path) -> Path:
 
 
 def is_alike(line: str, other: str) -> bool:
-    """Processors with other instructions for 8-bit numbers give vectors that differ a little."""
+    """The model computes with 8-bit numbers, which not all processors do alike: .438 for .444."""
     if DECIMAL.sub("", line) != DECIMAL.sub("", other):
         return False
     pairs = zip(DECIMAL.findall(line), DECIMAL.findall(other), strict=True)
-    return all(abs(float(one) - float(two)) < 0.02 for one, two in pairs)
+    return all(abs(float(one) - float(two)) < 0.01 for one, two in pairs)
 
 
 def test_the_documented_example_gives_the_documented_report(tmp_path: Path) -> None:
