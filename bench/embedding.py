@@ -16,14 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from surefind.adapters.bge_small import BgeSmallEmbedder
+from surefind.adapters.bge_small import cores
+from surefind.adapters.bge_small_model import BgeSmallModel
 from surefind.ports import Matrix, Vector
 
 
 class SameEmbedder:
     def __init__(self) -> None:
-        self._bge = BgeSmallEmbedder(Path(os.environ["BENCH_MODEL"]))
-        self._pool = ThreadPoolExecutor(self._bge.threads)
+        self._bge = BgeSmallModel(Path(os.environ["BENCH_MODEL"]))
+        self._pool = ThreadPoolExecutor(cores() + 1)
         self._kept = _Kept(os.environ.get("BENCH_VECTORS"))
         self.embedded = 0
 
@@ -34,7 +35,7 @@ class SameEmbedder:
     def query(self, text: str) -> Vector:
         vector = self._kept.read(text)
         if vector is None:
-            vector = self._bge._embed(text)  # noqa: SLF001 - without the event loop around it
+            vector = self._bge.embed(text)
             self._kept.write(text, vector)
         return vector
 

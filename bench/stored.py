@@ -1,5 +1,6 @@
 """A room in surefind's own stores, as an ingest writes it, without an ingest and its model."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from room import DIMENSIONS, Room
@@ -16,7 +17,7 @@ from surefind.model import (
     LexicalSettings,
     Manifest,
 )
-from surefind.ports import IndexEntry, Vector
+from surefind.ports import EmbeddedQuery, IndexEntry, Vector
 from surefind.services.lexical import TermReader
 
 BATCH, CHUNKS_A_PAGE, MEAN_TERMS = 500, 10, 60.0
@@ -29,6 +30,7 @@ class Prepared:
     """An embedder whose answers are known beforehand: what it costs is nothing."""
 
     fingerprint = PREPARED
+    batch_size = BATCH
 
     def __init__(self, room: Room) -> None:
         rows: list[Vector] = list(room.question_vectors)
@@ -36,6 +38,13 @@ class Prepared:
 
     async def embed_query(self, query: str) -> Vector:
         return self._vectors[query]
+
+    async def embed_queries(
+        self,
+        queries: Sequence[str],
+        to_come: int = 0,  # noqa: ARG002 - there is nothing to prepare
+    ) -> Sequence[EmbeddedQuery | None]:
+        return [EmbeddedQuery(self._vectors[query], 0.0) for query in queries]
 
 
 def record(number: int, text: str) -> ChunkRecord:

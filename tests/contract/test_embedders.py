@@ -47,6 +47,19 @@ class EmbedderContract:
         one_by_one = [await embedder.embed_query(passage) for passage in passages]
         assert np.allclose(together, one_by_one, rtol=0, atol=self.tolerance)
 
+    async def test_questions_of_a_group_get_the_vectors_they_get_alone(
+        self, embedder: Embedder
+    ) -> None:
+        queries = [f"question number {number % 30}" for number in range(40)]
+        told = await embedder.embed_queries(queries)
+        alone = [await embedder.embed_query(query) for query in queries]
+        assert len(told) == len(queries)
+        for one, vector in zip(told, alone, strict=True):
+            assert one is not None
+            assert np.allclose(one.vector, vector, rtol=0, atol=self.tolerance)
+            assert one.took_ms >= 0
+        assert list(await embedder.embed_queries([])) == []
+
     async def test_a_passage_near_to_the_question_is_nearer_than_a_far_one(
         self, embedder: Embedder
     ) -> None:
@@ -112,9 +125,11 @@ class TestBgeSmall(EmbedderContract):
             def run(self, *_: object) -> None:
                 raise RuntimeError("out of memory")
 
-        monkeypatch.setattr(bge, "_session", Failing())
+        monkeypatch.setattr(bge._model, "_session", Failing())
         with pytest.raises(EmbeddingError, match="out of memory"):
             await bge.embed_query("x")
+        with pytest.raises(EmbeddingError, match="out of memory"):
+            await bge.embed_queries(["x", "y"])
 
 
 class TestCachedEmbedder(EmbedderContract):

@@ -154,6 +154,24 @@ async def test_a_question_that_is_refused_does_not_spoil_the_others(
     assert [len(request.texts) for request in service.requests] == [2, 1, 1]
 
 
+async def test_a_group_of_questions_is_one_call(embedder: RemoteEmbedder, service: Service) -> None:
+    told = await embedder.embed_queries([f"question {number}" for number in range(20)])
+    assert [len(request.texts) for request in service.requests] == [20]
+    [took_ms] = {one.took_ms for one in told if one is not None}
+    assert took_ms > 0
+
+
+async def test_a_group_tells_who_of_it_was_refused_and_fails_where_all_were(
+    embedder: RemoteEmbedder, service: Service
+) -> None:
+    service.troubles = [Trouble(422), Trouble(), Trouble(422)]
+    told = await embedder.embed_queries(["one", "two"])
+    assert sum(one is None for one in told) == 1
+    service.troubles = [Trouble(422)] * 3
+    with pytest.raises(EmbeddingError, match="refuses the request"):
+        await embedder.embed_queries(["three", "four"])
+
+
 async def test_a_fault_that_nobody_foresaw_is_heard_by_whoever_asked(
     service: Service, heard: Heard
 ) -> None:

@@ -10,7 +10,7 @@ from surefind.errors import EmbeddingError
 from surefind.model import (
     EmbedderFingerprint,
 )
-from surefind.ports import Matrix, Vector
+from surefind.ports import EmbeddedQuery, Matrix, Vector
 
 WORDS = re.compile(r"\w+")
 
@@ -47,6 +47,11 @@ class WordEmbedder:
 
     async def embed_query(self, query: str) -> Vector:
         return self._embed(query)
+
+    async def embed_queries(
+        self, queries: Sequence[str], to_come: int = 0
+    ) -> Sequence[EmbeddedQuery | None]:
+        return [EmbeddedQuery(await self.embed_query(query), 0.0) for query in queries]
 
     async def close(self) -> None:
         pass

@@ -1,15 +1,16 @@
 """Nothing is embedded twice."""
 
 import asyncio
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from fakes import MemoryCache, WordEmbedder
 from surefind.errors import EmbeddingError
-from surefind.ports import Vector
+from surefind.ports import EmbeddedQuery, Vector
 from surefind.services import embedding
-from surefind.services.embedding import CachedEmbedder
+from surefind.services.embedding import CachedEmbedder, LazyEmbedder
 
 
 async def test_a_passage_is_embedded_once_across_calls_and_runs() -> None:
@@ -72,6 +73,25 @@ async def test_the_last_queries_are_remembered_and_no_more(monkeypatch: pytest.M
     await embedder.embed_query("three")  # pushes out "two", which was asked longest ago
     assert await embedder.embed_query("one") is first
     assert list(embedder._queries) == ["three", "one"]
+
+
+class Grouped(WordEmbedder):
+    """Notes the groups that it is asked for, and fails for one question."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: list[tuple[list[str], int]] = []
+        self.fails = ""
+
+    async def embed_queries(
+        self, queries: Sequence[str], to_come: int = 0
+    ) -> Sequence[EmbeddedQuery | None]:
+        self.groups.append((list(queries), to_come))
+        vectors = {query: await self.embed_query(query) for query in queries}
+        return [
+            None if query == self.fails else EmbeddedQuery(vector, 5.0)
+            for query, vector in vectors.items()
+        ]
 
 
 class Slow(WordEmbedder):
@@ -145,3 +165,43 @@ async def test_a_query_that_failed_is_asked_again() -> None:
     slow.broken = False
     assert (await cached.embed_query("cats")).shape == (32,)
     assert slow.asked == 2
+
+
+# --- groups of questions ----------------------------------------------------------------------
+
+
+async def test_what_is_remembered_of_a_group_is_not_embedded_again() -> None:
+    inner = Grouped()
+    cached = CachedEmbedder(inner, None)
+    await cached.embed_query("one")
+    told = await cached.embed_queries(["one", "two", "two", "three"], 7)
+    assert inner.groups == [(["two", "three"], 7)]
+    assert [one and one.took_ms for one in told] == [0.0, 5.0, 5.0, 5.0]
+    assert (cached.query_hits, cached.query_misses) == (2, 3)
+    await cached.embed_query("three")
+    await cached.embed_queries(["one", "two"])
+    assert len(inner.groups) == 1
+
+
+async def test_who_failed_alone_is_not_remembered() -> None:
+    inner = Grouped()
+    inner.fails = "two"
+    cached = CachedEmbedder(inner, None)
+    one, two = await cached.embed_queries(["one", "two"])
+    assert one is not None
+    assert two is None
+    assert list(cached._queries) == ["one"]
+
+
+async def test_a_lazy_embedder_loads_its_model_for_a_group_too_and_once() -> None:
+    loaded = []
+
+    async def load() -> CachedEmbedder:
+        loaded.append(Grouped())
+        return CachedEmbedder(loaded[-1], None)
+
+    lazy = LazyEmbedder(Grouped().fingerprint, 16, load)
+    assert loaded == []
+    await lazy.embed_queries(["one", "two"])
+    await lazy.embed_query("one")
+    assert [embedder.groups for embedder in loaded] == [[(["one", "two"], 0)]]

@@ -53,6 +53,8 @@ FINGERPRINT = EmbedderFingerprint(
     input_types="passage=,query=",
 )
 """Known without the files: the hashes decide what they are."""
+BATCH_SIZE = 16
+"""How many texts are handed to the model at a time, for it to embed one after the other."""
 
 HUB = "https://huggingface.co/Xenova/bge-small-en-v1.5/resolve/main"
 HUB_TIMEOUT_S = 4.0

@@ -5,6 +5,7 @@ and the messages about what does not are the same for all of them, and live here
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -15,7 +16,7 @@ from surefind.adapters import token_estimate
 from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
-from surefind.ports import Matrix, Vector
+from surefind.ports import EmbeddedQuery, Matrix, Vector
 
 InputType = Literal["passage", "query"]
 _BLANK = "."  # services refuse a text without a word; a passage is never blank, but may be asked
@@ -108,6 +109,23 @@ class RemoteEmbedder:
                 self._asking.add(task)
                 task.add_done_callback(self._asking.discard)
         return await asyncio.shield(answer)
+
+    async def embed_queries(
+        self,
+        queries: Sequence[str],
+        to_come: int = 0,  # noqa: ARG002 - there is nothing to prepare
+    ) -> Sequence[EmbeddedQuery | None]:
+        """They are asked at the same moment. A call takes what it takes, for few as for many."""
+        begun = time.perf_counter()
+        answers = await asyncio.gather(*map(self.embed_query, queries), return_exceptions=True)
+        took_ms = (time.perf_counter() - begun) * 1000
+        failures = [answer for answer in answers if isinstance(answer, BaseException)]
+        if failures and len(failures) == len(answers):
+            raise failures[0]
+        return [
+            None if isinstance(answer, BaseException) else EmbeddedQuery(answer, took_ms)
+            for answer in answers
+        ]
 
     async def close(self) -> None:
         for task in self._asking:

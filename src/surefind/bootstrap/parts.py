@@ -25,7 +25,7 @@ from surefind.bootstrap.stores import (
 
 if TYPE_CHECKING:
     from surefind.model import SearchResult
-    from surefind.ports import CatalogStore, IndexStore, Reranker
+    from surefind.ports import CatalogStore, IndexStore, QueryEmbedder, Reranker
     from surefind.services.connected import ConnectedCollection
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.generations import Generations
@@ -125,10 +125,7 @@ class Parts:
         return nullcontext() if self._folder.read_only else self._folder.held("serve")
 
     async def searcher(self) -> Searcher:
-        """With the local model, it is loaded for the first question that has to be embedded."""
-        from surefind.adapters.model_files import FINGERPRINT
         from surefind.services.answers import Answers
-        from surefind.services.embedding import LazyEmbedder
         from surefind.services.search import Searcher
 
         if self._searcher is None:
@@ -136,14 +133,22 @@ class Parts:
                 from surefind.adapters.opentelemetry import write_spans
 
                 self.observers.append(write_spans)
-            local = self.settings.embedder == "local"
-            embedder = LazyEmbedder(FINGERPRINT, self.embedder) if local else await self.embedder()
             # Others write into a table of documents whenever they like.
             answers = None if self.settings.documents_table else Answers()
+            embedder = await self.question_embedder()
             self._searcher = Searcher(
                 self.readers, embedder, self.terms, self.reranker, self._observe, answers
             )
         return self._searcher
+
+    async def question_embedder(self) -> QueryEmbedder:
+        """The local model is loaded for the first question that has to be embedded."""
+        from surefind.adapters.model_files import BATCH_SIZE, FINGERPRINT
+        from surefind.services.embedding import LazyEmbedder
+
+        if self.settings.embedder == "local":
+            return LazyEmbedder(FINGERPRINT, BATCH_SIZE, self.embedder)
+        return await self.embedder()
 
     def _observe(self, result: SearchResult) -> None:
         for observer in self.observers:

@@ -57,9 +57,9 @@ class Validating(Parts):
 
         async with self._reading(generation) as readers:
             if generation is None:
-                searcher = (await self.searcher()).afresh
+                searcher = await self.searcher()
             else:
-                searcher = Searcher(readers, await self.embedder(), self.terms)
+                searcher = Searcher(readers, await self.question_embedder(), self.terms)
             under_load = None
             if options.load is not None:
                 # Users ask what nobody has asked before: a load of remembered questions flatters.

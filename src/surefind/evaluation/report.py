@@ -153,7 +153,10 @@ class Negatives:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds of the searches that were answered, `concurrency` at a time."""
+    """Milliseconds of the searches that were answered, `concurrency` at a time.
+
+    Each is the time of its own embedding and search, without what it waited for others.
+    """
 
     __pydantic_config__ = _STRICT
 

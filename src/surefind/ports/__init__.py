@@ -22,6 +22,7 @@ from surefind.ports.index import (
 )
 from surefind.ports.reading import (
     Analyzer,
+    EmbeddedQuery,
     Embedder,
     EmbeddingCache,
     Matrix,
@@ -40,6 +41,7 @@ __all__ = [
     "CatalogStore",
     "CatalogWriter",
     "DenseProbe",
+    "EmbeddedQuery",
     "Embedder",
     "EmbeddingCache",
     "ForeignCollection",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from surefind.model import (
     EmbedderFingerprint,
@@ -24,13 +24,35 @@ Vector: TypeAlias = "NDArray[np.float32]"
 Matrix: TypeAlias = "NDArray[np.float32]"
 
 
+class EmbeddedQuery(NamedTuple):
+    """A question's vector, and the milliseconds that its own embedding took, without any wait."""
+
+    vector: Vector
+    took_ms: float
+
+
 class QueryEmbedder(Protocol):
     """What a search asks of an embedder. Its fingerprint is known before any model is loaded."""
 
     @property
     def fingerprint(self) -> EmbedderFingerprint: ...
 
+    @property
+    def batch_size(self) -> int:
+        """How many texts it takes at a time; whoever has more may ask for several such parts."""
+        ...
+
     async def embed_query(self, query: str) -> Vector: ...
+
+    async def embed_queries(
+        self, queries: Sequence[str], to_come: int = 0
+    ) -> Sequence[EmbeddedQuery | None]:
+        """Of questions that are known beforehand: what `embed_query` gives, in order.
+
+        None for one that failed alone, EmbeddingError where all failed. `to_come` tells how many
+        more will be asked for: so many may be worth a preparation.
+        """
+        ...
 
 
 class Embedder(QueryEmbedder, Protocol):
@@ -39,11 +61,6 @@ class Embedder(QueryEmbedder, Protocol):
     @property
     def max_tokens(self) -> int:
         """The longest passage it reads whole; what is longer is cut."""
-        ...
-
-    @property
-    def batch_size(self) -> int:
-        """How many passages it takes at a time; whoever has more may ask for several such parts."""
         ...
 
     def count_tokens(self, passage: str) -> int:

@@ -15,6 +15,7 @@ from surefind.model import ChunkRecord, EmbedderFingerprint, GenerationRef, Rank
 from surefind.ports import (
     Begun,
     DenseProbe,
+    EmbeddedQuery,
     Embedder,
     IndexStore,
     IndexWriter,
@@ -143,6 +144,12 @@ class BreakingEmbedder:
     async def embed_query(self, query: str) -> Vector:
         with self._breaker.watching(EmbeddingError):
             return await self._embedder.embed_query(query)
+
+    async def embed_queries(
+        self, queries: Sequence[str], to_come: int = 0
+    ) -> Sequence[EmbeddedQuery | None]:
+        with self._breaker.watching(EmbeddingError):
+            return await self._embedder.embed_queries(queries, to_come)
 
     async def close(self) -> None:
         await self._embedder.close()

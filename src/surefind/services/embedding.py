@@ -7,7 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 import numpy as np
 
 from surefind.model import EmbedderFingerprint
-from surefind.ports import Embedder, EmbeddingCache, Matrix, QueryEmbedder, Vector
+from surefind.ports import (
+    EmbeddedQuery,
+    Embedder,
+    EmbeddingCache,
+    Matrix,
+    QueryEmbedder,
+    Vector,
+)
 
 PASSAGE = "passage"
 QUERIES_KEPT = 1024
@@ -151,12 +158,34 @@ class CachedEmbedder:
         except Exception as error:  # noqa: BLE001 - whoever asked is told
             asked.fail(error)
         else:
-            self._queries[query] = vector
-            if len(self._queries) > QUERIES_KEPT:
-                self._queries.popitem(last=False)
+            self._remember(query, vector)
             asked.tell(vector)
         finally:
             del self._asked[query]
+
+    async def embed_queries(
+        self, queries: Sequence[str], to_come: int = 0
+    ) -> Sequence[EmbeddedQuery | None]:
+        """What is remembered takes no time."""
+        told: dict[str, EmbeddedQuery | None] = {
+            query: EmbeddedQuery(self._queries[query], 0.0)
+            for query in queries
+            if query in self._queries
+        }
+        missing = [query for query in dict.fromkeys(queries) if query not in told]
+        self.query_hits += len(queries) - len(missing)
+        self.query_misses += len(missing)
+        fresh = await self._embedder.embed_queries(missing, to_come) if missing else ()
+        for query, one in zip(missing, fresh, strict=True):
+            told[query] = one
+            if one is not None:
+                self._remember(query, one.vector)
+        return [told[query] for query in queries]
+
+    def _remember(self, query: str, vector: Vector) -> None:
+        self._queries[query] = vector
+        if len(self._queries) > QUERIES_KEPT:
+            self._queries.popitem(last=False)
 
     async def close(self) -> None:
         await self._embedder.close()
@@ -168,13 +197,24 @@ class LazyEmbedder:
     """Loads its model for the first question that has to be embedded, and not before."""
 
     def __init__(
-        self, fingerprint: EmbedderFingerprint, load: Callable[[], Awaitable[QueryEmbedder]]
+        self,
+        fingerprint: EmbedderFingerprint,
+        batch_size: int,
+        load: Callable[[], Awaitable[QueryEmbedder]],
     ) -> None:
         self.fingerprint = fingerprint
+        self.batch_size = batch_size
         self._load = load
         self._loaded: QueryEmbedder | None = None
 
     async def embed_query(self, query: str) -> Vector:
-        if self._loaded is None:
-            self._loaded = await self._load()
-        return await self._loaded.embed_query(query)
+        return await (self._loaded or await self._model()).embed_query(query)
+
+    async def embed_queries(
+        self, queries: Sequence[str], to_come: int = 0
+    ) -> Sequence[EmbeddedQuery | None]:
+        return await (self._loaded or await self._model()).embed_queries(queries, to_come)
+
+    async def _model(self) -> QueryEmbedder:
+        self._loaded = await self._load()
+        return self._loaded

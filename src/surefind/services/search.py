@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from types import UnionType
 
@@ -122,7 +123,7 @@ class Searcher:
         self._readers = readers
         self._answers = answers
         self._observe = observe
-        self._embedder = embedder
+        self.embedder = embedder
         self._terms = terms
         self._reranker = reranker
 
@@ -141,10 +142,15 @@ class Searcher:
         self._observe(result)
         return result
 
-    @property
-    def afresh(self) -> "Searcher":
-        """The same without a memory, for who wants to know what is found now, and how fast."""
-        return Searcher(self._readers, self._embedder, self._terms, self._reranker, self._observe)
+    def afresh(self, embedder: QueryEmbedder | None = None) -> "Searcher":
+        """The same without a memory, for who wants to know what is found now, and how fast.
+
+        With `embedder`, questions are embedded by it.
+        """
+        fresh = copy(self)
+        fresh._answers = None  # noqa: SLF001 - its own kind
+        fresh.embedder = embedder or self.embedder
+        return fresh
 
     def _known(
         self, query: Query, generations: Mapping[str, OpenGeneration], clock: "Clock"
@@ -170,7 +176,7 @@ class Searcher:
             self._check_making(generation.manifest, query.mode)
         vector = terms = None
         if query.mode is not Mode.LEXICAL:
-            vector = await self._embedder.embed_query(query.text)
+            vector = await self.embedder.embed_query(query.text)
         if query.mode is not Mode.DENSE:
             terms = self._terms.query(query.text)
         return Question(vector, terms)
@@ -261,10 +267,10 @@ class Searcher:
         )
 
     def _check_making(self, manifest: Manifest, mode: Mode) -> None:
-        if mode is not Mode.LEXICAL and manifest.embedder != self._embedder.fingerprint:
+        if mode is not Mode.LEXICAL and manifest.embedder != self.embedder.fingerprint:
             raise InputError(
                 f"collection {manifest.collection!r} was built with {manifest.embedder}, the "
-                f"configured embedder is {self._embedder.fingerprint}; configure the one that "
+                f"configured embedder is {self.embedder.fingerprint}; configure the one that "
                 f"built it, or {_next_step(manifest)}"
             )
         if mode is not Mode.DENSE and not manifest.lexical.analyzer:

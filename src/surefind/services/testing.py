@@ -1,7 +1,6 @@
 """One golden test: asked, judged, and explained where it did not pass."""
 
 import hashlib
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from surefind.evaluation.metrics import Measure
 from surefind.evaluation.report import Found, Integrity, Outcome, Sought, Subject, TestOutcome
 from surefind.model import ChunkRecord, Evidence, Hit, Query, SearchResult
 from surefind.services.filtering import read_expressions
+from surefind.services.foresight import Foresight
 from surefind.services.search import Searcher
 from surefind.services.selection import near_copy
 from surefind.services.why_not import Cause, Explainer, WhyNot
@@ -38,6 +38,7 @@ class Tester:
     def __init__(
         self,
         searcher: Searcher,
+        foresight: Foresight,
         explainer: Explainer,
         subject: Subject,
         meaning: Meaning,
@@ -45,6 +46,7 @@ class Tester:
     ) -> None:
         self.subject = subject
         self._searcher = searcher
+        self._foresight = foresight
         self._explainer = explainer
         self._meaning = meaning
         self._measures = measures
@@ -59,7 +61,6 @@ class Tester:
             message = "it expects nothing; name expected_results, or say expect: none"
             return Answered(self.unasked(test, Outcome.INVALID, "empty_expectation", message))
         executed_at = datetime.now(UTC)
-        begun = time.perf_counter()
         try:
             query = self.query_of(test)
             result = await self._searcher.search(query)
@@ -67,7 +68,6 @@ class Tester:
             failed = self.unasked(test, Outcome.ERROR, "error", str(error))
             is_away = isinstance(error, StoreError | EmbeddingError)
             return Answered(replace(failed, executed_at=executed_at), is_away=is_away)
-        latency_ms = (time.perf_counter() - begun) * 1000
         self._hits.count(result)
         judged = self._judge(test, result.hits)
         told = TestOutcome(
@@ -83,7 +83,7 @@ class Tester:
             found=_found(result.hits, judged),
             known_wrong=judged.known_wrong,
             measures=judged.measures,
-            latency_ms=latency_ms,
+            latency_ms=self._foresight.latency_ms(result),
             best_similarity=result.best_similarity,
             executed_at=executed_at,
         )

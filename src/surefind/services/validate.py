@@ -7,6 +7,7 @@ measured; what was measured until then is reported.
 import asyncio
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -17,12 +18,13 @@ from surefind.evaluation.metrics import Kind, Measure
 from surefind.evaluation.report import Outcome, Report, Subject, TestOutcome
 from surefind.evaluation.resolution import Resolver, quoted_on
 from surefind.evaluation.summary import Run, summarise
-from surefind.model import DEFAULT_COLLECTION, Collapse, Manifest, Mode
+from surefind.model import DEFAULT_COLLECTION, Collapse, Manifest, Mode, Query
 from surefind.ports import Catalog
 from surefind.services.fitness import Fitness
+from surefind.services.foresight import Foresight
 from surefind.services.load import LoadOptions
 from surefind.services.reading import OpenGeneration, Readers
-from surefind.services.search import MAX_TOP_K, Searcher
+from surefind.services.search import MAX_TOP_K, Searcher, check_query
 from surefind.services.testing import Answered, Tester
 from surefind.services.why_not import Explainer
 
@@ -75,7 +77,7 @@ class Validator:
         self._readers = readers
         self._searcher = searcher
         self._version = version
-        self._under_load = under_load or searcher
+        self._under_load = under_load or searcher.afresh()
 
     async def run(
         self,
@@ -90,11 +92,16 @@ class Validator:
             indexed = await generation.index.indexed()
             subject = replace(_subject(generation.manifest, wanted, self._version), indexed=indexed)
             meaning = await resolve(golden, generation)
-            explainer = Explainer(self._readers, self._searcher)
-            tester = Tester(self._searcher, explainer, subject, meaning, measures)
+            foresight = Foresight(self._searcher.embedder, _questions(golden.tests))
+            searcher = self._searcher.afresh(foresight)
+            explainer = Explainer(self._readers, searcher)
+            tester = Tester(searcher, foresight, explainer, subject, meaning, measures)
             session = _Session(golden.tests, tester, progress)
-            await session.work(wanted.concurrency, partial=wanted.partial)
-            fitness = Fitness(self._searcher, self._under_load, generation, tester)
+            try:
+                await session.work(wanted.concurrency, partial=wanted.partial)
+            finally:
+                await foresight.close()
+            fitness = Fitness(self._searcher.afresh(), self._under_load, generation, tester)
             if not session.interrupted:
                 await fitness.measure(
                     golden, recall=wanted.index_recall, load=wanted.load, partial=wanted.partial
@@ -202,6 +209,16 @@ async def resolve(golden: GoldenSet, generation: OpenGeneration) -> Meaning:
     return resolver.meaning
 
 
+def _questions(tests: Sequence[GoldenTest]) -> list[str]:
+    """Of the tests whose turn it will be to be embedded."""
+    questions = []
+    for test in tests:
+        with suppress(InputError):  # which its own test will tell
+            check_query(Query(test.query_text))
+            questions.append(test.query_text)
+    return questions
+
+
 class _Session:
     """The tests of one run, several at a time, in whatever order they end."""
 
@@ -244,6 +261,8 @@ class _Session:
             self._look_at(answered)
             if self.interrupted:
                 return
+            # Where nothing is waited for, others have a turn here: a Ctrl-C, and who embeds.
+            await asyncio.sleep(0)
 
     def _look_at(self, answered: Answered) -> None:
         self._away_in_a_row = self._away_in_a_row + 1 if answered.is_away else 0

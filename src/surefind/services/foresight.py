@@ -1,0 +1,83 @@
+"""Questions that are known beforehand are embedded before it is their turn, in groups.
+
+An embedder elsewhere is asked once for many; the one on this machine is not interrupted after every
+question, and neither are the searches. See docs/decisions/0019-questions-are-embedded-ahead.md.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from surefind.errors import SurefindError
+from surefind.model import EmbedderFingerprint, SearchResult
+from surefind.ports import EmbeddedQuery, QueryEmbedder, Vector
+
+AHEAD = 512
+"""So many questions: an embedder remembers twice as many, and who stops has paid for no more."""
+
+
+class Foresight:
+    """An embedder for a search that will be asked these questions, roughly in this order.
+
+    A question of a group that failed is embedded when it is asked, and fails by itself. Any other
+    may be asked as well.
+    """
+
+    def __init__(self, embedder: QueryEmbedder, queries: Sequence[str]) -> None:
+        """`embedder` remembers for a while what it has embedded."""
+        self._embedder = embedder
+        self._queries = list(dict.fromkeys(queries))
+        self._places = {query: place for place, query in enumerate(self._queries)}
+        self._groups: list[asyncio.Task[None]] = []
+        self._took_ms: dict[str, float] = {}
+
+    @property
+    def fingerprint(self) -> EmbedderFingerprint:
+        return self._embedder.fingerprint
+
+    @property
+    def batch_size(self) -> int:
+        return self._embedder.batch_size
+
+    async def embed_queries(
+        self, queries: Sequence[str], to_come: int = 0
+    ) -> Sequence[EmbeddedQuery | None]:
+        return await self._embedder.embed_queries(queries, to_come)
+
+    async def embed_query(self, query: str) -> Vector:
+        place = self._places.get(query)
+        if place is not None:
+            await self._foreseen(place)
+        return await self._embedder.embed_query(query)
+
+    def latency_ms(self, result: SearchResult) -> float:
+        """What a question took by itself: its own embedding, not the wait for its group."""
+        timings, took_ms = result.timings, self._took_ms.get(result.query.text)
+        if took_ms is None:
+            return timings.total_ms
+        return timings.total_ms - timings.embedded_ms + took_ms
+
+    async def close(self) -> None:
+        for group in self._groups:
+            group.cancel()
+        if self._groups:
+            await asyncio.wait(self._groups)
+
+    async def _foreseen(self, place: int) -> None:
+        size = self._embedder.batch_size
+        last = min(len(self._queries), place + AHEAD)
+        while len(self._groups) * size < last:
+            self._groups.append(asyncio.ensure_future(self._embed(len(self._groups) * size, size)))
+        group = self._groups[place // size]
+        if not group.done():
+            await asyncio.wait([group])  # whoever gives up leaves it to the others
+
+    async def _embed(self, first: int, size: int) -> None:
+        queries = self._queries[first : first + size]
+        to_come = len(self._queries) - first - len(queries)
+        try:
+            embedded = await self._embedder.embed_queries(queries, to_come)
+        except SurefindError:
+            return  # each will hear of it when it is asked
+        for query, one in zip(queries, embedded, strict=True):
+            if one is not None:
+                self._took_ms[query] = one.took_ms

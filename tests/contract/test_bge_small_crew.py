@@ -1,0 +1,196 @@
+"""Thousands of questions are embedded by processes as well, and nobody notices how."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefind.adapters import bge_small_crew
+from surefind.adapters.bge_small_crew import WORTH, Crew, Worker, WorkerLost
+from surefind.adapters.bge_small_model import BgeSmallModel
+from surefind.ports import EmbeddedQuery
+
+QUERIES = ["how do I undo a bad ingest?", "日本", "", "word " * 600]
+
+
+class Here:
+    """A thread of this process, which counts what it is asked for."""
+
+    def __init__(self, model: BgeSmallModel) -> None:
+        self.asked = 0
+        self._model = model
+
+    async def __call__(self, queries: Sequence[str]) -> list[EmbeddedQuery]:
+        self.asked += len(queries)
+        return await asyncio.to_thread(self._model.embed_each, queries)
+
+
+@pytest.fixture(scope="module")
+def model(model_files: Path) -> BgeSmallModel:
+    return BgeSmallModel(model_files)
+
+
+@pytest.fixture
+def here(model: BgeSmallModel) -> Here:
+    return Here(model)
+
+
+@pytest.fixture
+async def crew(model_files: Path, here: Here) -> AsyncIterator[Crew]:
+    """On two cores, with the usual thread more."""
+    crew = Crew(model_files, here, threads=3, cores=2)
+    yield crew
+    await crew.close()
+
+
+async def hired(crew: Crew) -> Worker:
+    """The one process of two cores, at work."""
+    await crew.embed(["the first"], WORTH)
+    assert crew._hiring is not None
+    await crew._hiring
+    [worker] = crew._workers
+    return worker
+
+
+def is_alive(worker: Worker) -> bool:
+    return worker._process.returncode is None
+
+
+async def test_a_process_gives_the_very_vectors_of_this_one(
+    model_files: Path, model: BgeSmallModel
+) -> None:
+    worker = await Worker.started(model_files)
+    for _ in range(2):
+        told = await worker.embed(QUERIES)
+        assert all(one.took_ms > 0 for one in told)
+        for one, query in zip(told, QUERIES, strict=True):
+            assert np.array_equal(one.vector, model.embed(query))
+    await worker.close()
+    assert worker._process.returncode == 0
+
+
+async def test_few_questions_are_not_worth_a_process(crew: Crew, here: Here) -> None:
+    for _ in range(5):
+        await crew.embed(["one", "two"], WORTH - 1)
+    assert (crew._hiring, crew._workers, here.asked) == (None, [], 10)
+
+
+async def test_one_core_is_left_alone(model_files: Path, here: Here) -> None:
+    crew = Crew(model_files, here, threads=2, cores=1)
+    await crew.embed(["one"], 10 * WORTH)
+    assert crew._hiring is None
+    await crew.close()
+
+
+async def test_thousands_are_shared_between_threads_and_processes(crew: Crew, here: Here) -> None:
+    worker = await hired(crew)
+    before = here.asked
+    groups = [[f"question {one} of {group}" for one in range(8)] for group in range(12)]
+    told = await asyncio.gather(*(crew.embed(group, WORTH) for group in groups))
+    assert 0 < here.asked - before < 12 * 8
+    assert [len(group) for group in told] == [8] * 12
+    assert is_alive(worker)
+    assert crew._surplus == 0  # of three threads one is left
+
+
+async def test_a_process_that_is_killed_loses_no_question(crew: Crew, model: BgeSmallModel) -> None:
+    worker = await hired(crew)
+    groups = [[f"question {one} of {group}" for one in range(16)] for group in range(8)]
+    asked = [asyncio.ensure_future(crew.embed(group, 0)) for group in groups]
+    await asyncio.sleep(0.05)
+    os.kill(worker._process.pid, signal.SIGKILL)
+    for group, told in zip(groups, await asyncio.gather(*asked), strict=True):
+        assert np.array_equal(told[0].vector, model.embed(group[0]))
+    assert worker.lost
+    await crew.embed(["and it goes on"], 0)
+
+
+async def test_who_gives_up_does_not_leave_an_answer_to_the_next(
+    crew: Crew, model: BgeSmallModel
+) -> None:
+    worker = await hired(crew)
+    asked = [asyncio.ensure_future(crew.embed(["word " * 300] * 8, 0)) for _ in range(4)]
+    await asyncio.sleep(0.05)
+    for one in asked:
+        one.cancel()
+    await asyncio.wait(asked)
+    [told] = await crew.embed(["the next"], 0)
+    assert np.array_equal(told.vector, model.embed("the next"))
+    assert worker.lost
+
+
+async def test_processes_go_when_there_is_nothing_to_do(
+    crew: Crew, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = await hired(crew)
+    monkeypatch.setattr(bge_small_crew, "_IDLE_S", 0.01)
+    await crew.embed(["once more"], 0)
+    await asyncio.wait_for(worker._process.wait(), 10)
+    assert worker._process.returncode == 0
+    assert crew._workers == []
+    before = here.asked
+    await crew.embed(["by a thread again"], 0)
+    assert here.asked == before + 1
+    monkeypatch.undo()
+    assert await hired(crew) is not worker
+
+
+async def test_a_process_that_can_not_be_started_is_done_without(
+    crew: Crew, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    await crew.embed(["one"], WORTH)
+    assert crew._hiring is not None
+    await crew._hiring
+    await asyncio.gather(*(crew.embed(["two"], 0) for _ in range(6)))
+    assert (crew._workers, here.asked) == ([], 7)
+
+
+async def test_a_process_without_a_model_is_lost(tmp_path: Path) -> None:
+    with pytest.raises(WorkerLost):
+        await Worker.started(tmp_path)
+
+
+async def test_a_process_ends_when_its_starter_is_killed(model_files: Path) -> None:
+    starter = f"""
+import asyncio, pathlib
+from surefind.adapters.bge_small_crew import Worker
+async def main():
+    worker = await Worker.started(pathlib.Path({str(model_files)!r}))
+    print(worker._process.pid, flush=True)
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", starter, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    worker = int(await process.stdout.readline())
+    process.kill()
+    await process.wait()
+    for _ in range(100):
+        if not _runs(worker):
+            break
+        await asyncio.sleep(0.1)
+    assert not _runs(worker)
+
+
+def _runs(pid: int) -> bool:
+    """Who ended and was not waited for is still in the list of processes, as a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def test_closing_while_processes_start_leaves_none(model_files: Path, here: Here) -> None:
+    crew = Crew(model_files, here, threads=4, cores=3)
+    await crew.embed(["one"], WORTH)
+    await crew.close()
+    assert crew._workers == []
+    await crew.embed(["two"], 0)

@@ -1,0 +1,151 @@
+"""Questions that are known beforehand are embedded before it is their turn."""
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from fakes import WordEmbedder
+from surefind.errors import EmbeddingError
+from surefind.model import Query, SearchResult, Status, Timings
+from surefind.ports import EmbeddedQuery, Vector
+from surefind.services import foresight
+from surefind.services.embedding import CachedEmbedder
+from surefind.services.foresight import Foresight
+
+
+class Groups(WordEmbedder):
+    """Notes how it is asked; answers groups when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batch_size = 4
+        self.groups: list[list[str]] = []
+        self.to_come: list[int] = []
+        self.alone: list[str] = []
+        self.go = asyncio.Event()
+        self.go.set()
+        self.error: EmbeddingError | None = None
+        self.refused = ""
+
+    async def embed_query(self, query: str) -> Vector:
+        self.alone.append(query)
+        return self._embed(query)
+
+    async def embed_queries(
+        self, queries: Sequence[str], to_come: int = 0
+    ) -> Sequence[EmbeddedQuery | None]:
+        self.groups.append(list(queries))
+        self.to_come.append(to_come)
+        await self.go.wait()
+        if self.error is not None:
+            raise self.error
+        return [
+            None if query == self.refused else EmbeddedQuery(self._embed(query), 7.0)
+            for query in queries
+        ]
+
+
+QUERIES = [f"question {number}" for number in range(10)]
+
+
+def answer(query: str, embedded_ms: float, total_ms: float) -> SearchResult:
+    timings = Timings(embedded_ms, 1.0, 0.0, 0.0, total_ms)
+    return SearchResult(Query(query), (), Status.NO_RESULTS, None, 1, 0, timings)
+
+
+async def test_each_is_embedded_once_in_a_group_of_the_embedders_size() -> None:
+    inner = Groups()
+    ahead = Foresight(CachedEmbedder(inner, None), [*QUERIES, QUERIES[0]])
+    vectors = [await ahead.embed_query(query) for query in QUERIES]
+    assert inner.groups == [QUERIES[:4], QUERIES[4:8], QUERIES[8:]]
+    assert inner.to_come == [6, 2, 0]
+    assert inner.alone == []
+    assert all(
+        np.array_equal(one, inner._embed(query))
+        for one, query in zip(vectors, QUERIES, strict=True)
+    )
+    await ahead.close()
+
+
+async def test_nothing_is_embedded_before_the_first_is_asked_and_no_more_than_some_ahead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(foresight, "AHEAD", 4)
+    inner = Groups()
+    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    await asyncio.sleep(0)
+    assert inner.groups == []
+    await ahead.embed_query(QUERIES[0])
+    await asyncio.sleep(0)
+    assert len(inner.groups) == 1
+    await ahead.embed_query(QUERIES[1])
+    await asyncio.sleep(0)
+    assert len(inner.groups) == 2
+    await ahead.close()
+
+
+async def test_who_gives_up_leaves_the_group_to_the_others() -> None:
+    inner = Groups()
+    inner.go.clear()
+    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    first, second = (asyncio.ensure_future(ahead.embed_query(query)) for query in QUERIES[:2])
+    await asyncio.sleep(0.01)
+    first.cancel()
+    inner.go.set()
+    assert np.array_equal(await second, inner._embed(QUERIES[1]))
+    assert inner.alone == []
+    await ahead.close()
+
+
+async def test_a_group_that_fails_is_asked_one_by_one() -> None:
+    inner = Groups()
+    inner.error = EmbeddingError("too much at once")
+    ahead = Foresight(CachedEmbedder(inner, None), QUERIES[:2])
+    for query in QUERIES[:2]:
+        assert np.array_equal(await ahead.embed_query(query), inner._embed(query))
+    assert inner.alone == QUERIES[:2]
+    assert ahead.latency_ms(answer(QUERIES[0], 30.0, 31.0)) == 31.0
+    await ahead.close()
+
+
+async def test_one_that_is_refused_is_asked_by_itself() -> None:
+    inner = Groups()
+    inner.refused = QUERIES[1]
+    ahead = Foresight(CachedEmbedder(inner, None), QUERIES[:3])
+    for query in QUERIES[:3]:
+        await ahead.embed_query(query)
+    assert inner.alone == [QUERIES[1]]
+    await ahead.close()
+
+
+async def test_a_question_that_nobody_foresaw_is_embedded_too() -> None:
+    inner = Groups()
+    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    await ahead.embed_query("something else")
+    assert (inner.groups, inner.alone) == ([], ["something else"])
+    assert ahead.fingerprint == inner.fingerprint
+    assert ahead.batch_size == inner.batch_size
+    assert len(await ahead.embed_queries(["a", "b"])) == 2
+    await ahead.close()
+
+
+async def test_a_latency_has_the_own_embedding_and_not_the_wait_for_the_group() -> None:
+    ahead = Foresight(CachedEmbedder(Groups(), None), QUERIES)
+    await ahead.embed_query(QUERIES[0])
+    assert ahead.latency_ms(answer(QUERIES[0], 500.0, 503.0)) == 10.0
+    await ahead.close()
+
+
+async def test_closing_stops_what_is_under_way() -> None:
+    inner = Groups()
+    inner.go.clear()
+    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    waiting = asyncio.ensure_future(ahead.embed_query(QUERIES[0]))
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    await ahead.close()
+    assert len(inner.groups) == 3
+    assert all(group.cancelled() for group in ahead._groups)
