@@ -52,6 +52,7 @@ class Worker:
         try:
             await worker._exchange(b"")
         except BaseException:
+            worker._end()  # it would load its model first
             await worker.close()
             raise
         return worker
