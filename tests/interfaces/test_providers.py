@@ -94,6 +94,27 @@ def test_a_wrong_key_stops_at_once_is_named_and_never_printed(home: Path, servic
     assert WRONG_KEY not in shown.stdout + shown.stderr
 
 
+def test_the_questions_of_a_validation_go_out_96_at_a_time_and_a_failing_service_ends_it(
+    home: Path, service: Service
+) -> None:
+    as_json(home, "ingest", "docs", **cohere(service))
+    questions = [f"Which teapot is of kind {number}?" for number in range(200)]
+    (home / "questions.txt").write_text("\n".join(questions))
+    before = len(service.requests)
+    report = as_json(home, "validate", "questions.txt", **cohere(service))
+    asked = [request.texts for request in service.requests[before:]]
+    assert sorted(len(texts) for texts in asked) == [8, 96, 96]
+    assert sorted(text for texts in asked for text in texts) == sorted(questions)
+    assert report["totals"]["passed"] == 200
+    assert report["latency"]["p50_ms"] > 0
+    service.troubles = [Trouble(401)] * 300
+    done = surefind("validate", "questions.txt", "--json", cwd=home, **cohere(service))
+    assert done.returncode == 4, done.stderr
+    told = json.loads(done.stdout)
+    assert told["store_away"]
+    assert "COHERE_API_KEY" in told["interrupted"]
+
+
 def test_without_a_key_nothing_is_tried(home: Path, service: Service) -> None:
     done = surefind("ingest", "docs", cwd=home, **cohere(service, key=""))
     assert done.returncode == 2
