@@ -104,6 +104,17 @@ def test_a_new_file_of_any_form_is_made(folder: Path, name: str) -> None:
     }
 
 
+def test_what_a_run_wrote_takes_one_more(folder: Path) -> None:
+    Path("golden.yaml").write_text(f"- test_id: a\n  query_text: {QUESTION}\n")
+    assert golden("add", "Which voltage?", "--pick", "1").exit_code == 0
+    asked = ["validate", "golden.yaml", "--tests-out", "done.json", "--no-history"]
+    CliRunner().invoke(app, asked)
+    done = golden("add", "Where do I buy socks?", "--file", "done.json", "--expect", "none")
+    assert done.exit_code == 0, done.output
+    ids = ["which-voltage", "where-do-i-buy-socks"]  # what expects nothing is no test there
+    assert [test.test_id for test in written("done.json").tests] == ids
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,5 +1,6 @@
 """Golden tests are written as text, and a file that somebody wrote keeps what is theirs."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -31,6 +32,10 @@ TEST = GoldenTest(
     where=("version=2", "draft!=true"),
 )
 NEGATIVE = GoldenTest("off", "Who sings?", TestKind.NEGATIVE)
+AS_LIST = [
+    {"test_id": "a", "query_text": "a \U0001f600\u2028?", "expected_results": ["c-1"]},
+    {"test_id": "b", "query_text": "b?", "result_accuracy": None},
+]
 BY_HAND = """\
 # made by hand
 top_k: 3   # few
@@ -86,6 +91,17 @@ def test_one_more_test_leaves_everything_else_as_it_is() -> None:
         "tests:\r\n  - test_id: a\r\n    query_text: a?\r\n# end\r\n",
         "---\ntests:\n  - test_id: ä\n    query_text: ä?\n...\n",
         "tests:\n  - test_id: a\n    query_text: a?\n    expected_results:\n",
+        "tests: [  # none yet\n]\n",
+        "- test_id: a\n  query_text: a?",
+        "---\n# my\n  - test_id: a\n    query_text: |\n      a?\n\n  - {test_id: b, query_text: b}",
+        "- test_id: a\n  query_text: a?\n# the end\n...\n",
+        "[]",
+        "[{test_id: a, query_text: a?},\n]  # all\n",
+        json.dumps(AS_LIST),
+        json.dumps(AS_LIST, indent=2),
+        json.dumps(AS_LIST, indent=2, ensure_ascii=False),
+        json.dumps({"tests": AS_LIST, "top_k": 2}, indent=2),
+        "success_criteria: {min_accuracy: 0.75}\ntests:\n  - test_id: a\n    query_text: a?\n",
     ],
 )
 def test_any_form_of_a_file_takes_one_more(text: str) -> None:
@@ -94,13 +110,44 @@ def test_any_form_of_a_file_takes_one_more(text: str) -> None:
         before = read_golden_yaml("g.yaml", content)
         content = with_test("g.yaml", content, test)
         after = read_golden_yaml("g.yaml", content)
-        assert after == replace(before, tests=(*before.tests, test))
+        added = replace(test, criteria=after.tests[-1].criteria)
+        assert after == replace(before, tests=(*before.tests, added))
     assert (b"\r\n" in content) == ("\r\n" in text)
     assert b"\n" not in content.replace(b"\r\n", b"") or "\r\n" not in text
     assert content.startswith(b"\xef\xbb\xbf") == text.startswith("\ufeff")
     for line in text.split("\n"):
         if "#" in line:
             assert line[line.index("#") :].encode() in content
+
+
+def test_a_list_in_lines_gets_a_line_more() -> None:
+    added = with_test("g.json", json.dumps(AS_LIST, indent=2).encode(), NEGATIVE).decode()
+    last = '  {"test_id": "off", "query_text": "Who sings?", "expect": "none"}'
+    assert added == json.dumps(AS_LIST, indent=2).removesuffix("\n]") + f",\n{last}\n]"
+    assert [one["test_id"] for one in json.loads(added)] == ["a", "b", "off"]
+
+
+def test_criteria_that_a_test_leaves_as_usual_are_those_of_the_file() -> None:
+    for_all = b"success_criteria: {min_accuracy: 0.75, min_similarity_score: 0.1}\ntests: []\n"
+    for said, wanted in (
+        (SuccessCriteria(), SuccessCriteria(0.75, 0.1)),
+        (SuccessCriteria(1.0, 0.3), SuccessCriteria(0.75, 0.3)),
+        (SuccessCriteria(0.5), SuccessCriteria(0.5, 0.1)),
+    ):
+        added = with_test("g.yaml", for_all, replace(NEGATIVE, criteria=said))
+        assert read_golden_yaml("g.yaml", added).tests[0].criteria == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- &x {test_id: a, query_text: a?}\n- &x {test_id: b, query_text: b?}\n",
+        "- test_id: a\n  query_text: |+\n    one more line end would be part of it",
+    ],
+)
+def test_where_there_is_no_safe_place_the_file_is_left_to_its_owner(text: str) -> None:
+    with pytest.raises(InputError, match="no safe place for one more test; add it by hand, or"):
+        with_test("g.yaml", text.encode(), NEGATIVE)
 
 
 def test_json_lines_take_one_more_line() -> None:

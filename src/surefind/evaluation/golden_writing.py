@@ -19,6 +19,7 @@ from surefind.evaluation.expectations import ByAddress, ByChunk, ByName, BySourc
 from surefind.evaluation.golden import (
     GoldenSet,
     GoldenTest,
+    SuccessCriteria,
     TestKind,
     decoded,
     read_golden_lines,
@@ -30,6 +31,8 @@ _PLAIN = re.compile(r"[a-z][a-z0-9_-]*")
 _WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 _ODD = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _MARK = "\ufeff"
+_UNKNOWN_TO_YAML = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\x85\u2028\u2029]")
+"""Halves of characters, as JSON escapes them, and what only YAML takes for the end of a line."""
 
 
 def new_file(tests: Iterable[GoldenTest], remarks: Sequence[str]) -> str:
@@ -40,70 +43,102 @@ def new_file(tests: Iterable[GoldenTest], remarks: Sequence[str]) -> str:
 
 
 def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
-    """The file with one more test at the end of its list."""
+    """The file with one more test at the end of its list.
+
+    Criteria that the test leaves as usual are those that the file has for all.
+    """
     lines = source.casefold().endswith((".jsonl", ".ndjson"))
     read = read_golden_lines if lines else read_golden_yaml
     before = read(source, content) if content.strip() or not lines else GoldenSet(source, ())
     mark = _MARK if content.startswith(_MARK.encode()) else ""
     text = decoded(source, content)
-    added = _with_line(text, test) if lines else _with_item(text, test)
-    if b"\r\n" in content:
-        added = added.replace("\n", "\r\n")
-    after = (mark + added).encode()
-    wanted = replace(before, tests=(*before.tests, test))
     try:
-        is_safe = read(source, after) == wanted
+        added = _with_line(text, test) if lines else _with_item(text, test)
+        if b"\r\n" in content:
+            added = added.replace("\n", "\r\n")
+        after = (mark + added).encode()
+        is_safe = _is_one_more(before, read(source, after), test)
+    except yaml.YAMLError:  # read as events it makes sense, and as a tree of nodes it does not
+        is_safe = False
     except InputError as error:
         raise InputError(f"one more test does not fit into {source}: {error}") from error
     if not is_safe:
-        raise InputError(f"{source}: there is no safe place for one more test; add it by hand")
+        raise InputError(
+            f"{source}: there is no safe place for one more test; add it by hand, or name another "
+            "--file"
+        )
     return after
+
+
+def _is_one_more(before: GoldenSet, after: GoldenSet, test: GoldenTest) -> bool:
+    last = after.tests[-1].criteria
+    said = _said_criteria(test)
+    criteria = SuccessCriteria(
+        said.get("min_accuracy", last.min_accuracy),
+        said.get("min_similarity_score", last.min_similarity_score),
+    )
+    return after == replace(before, tests=(*before.tests, replace(test, criteria=criteria)))
 
 
 # --- YAML -------------------------------------------------------------------------------------
 
 
 def _with_item(text: str, test: GoldenTest) -> str:
+    """Places are offsets: what YAML takes for the end of a line is not only what we do."""
     root, tests = _nodes(text)
-    lines = text.split("\n")
-    if root.flow_style or (tests.flow_style and tests.value):
-        return _with_flow_item(lines, tests, test)
+    remarked = "#" in text[tests.start_mark.index : tests.end_mark.index]
+    if root.flow_style or (tests.flow_style and (tests.value or remarked)):
+        return _with_flow_item(text, tests, test)
     if not tests.value:
-        return _with_first_item(lines, tests, test)
+        return _with_first_item(text, tests, test)
     last = _last_leaf(tests).end_mark
-    at = last.line + 1 if last.column else last.line
-    if at >= len(lines):
-        lines.append("")
-    item = _item(test, tests.start_mark.column).rstrip("\n")
-    above = tests.value[-1].start_mark.line - 1
-    lines.insert(at, f"\n{item}" if len(tests.value) > 1 and not lines[above].strip() else item)
-    joined = "\n".join(lines)
+    at = last.index
+    if last.column:
+        line_end = text.find("\n", at)
+        at = len(text) if line_end < 0 else line_end + 1
+    head = text[:at] if text[:at].endswith("\n") else f"{text[:at]}\n"
+    apart = "\n" if len(tests.value) > 1 and _is_after_a_blank_line(text, tests.value[-1]) else ""
+    joined = f"{head}{apart}{_item(test, tests.start_mark.column)}{text[at:]}"
     return joined if joined.endswith("\n") else joined + "\n"
 
 
-def _with_flow_item(lines: list[str], tests: yaml.SequenceNode, test: GoldenTest) -> str:
-    """In brackets, a test is written as JSON."""
+def _is_after_a_blank_line(text: str, node: yaml.Node) -> bool:
+    above = text[: node.start_mark.index].split("\n")[-2:-1]
+    return not any(line.strip() for line in above)
+
+
+def _with_flow_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> str:
+    """In brackets, a test is written as JSON, on a line of its own where the last one begins so."""
     written = json.dumps(values_of(test), ensure_ascii=False)
-    line, column = tests.start_mark.line, tests.start_mark.column + 1
+    written = _ODD.sub(_escaped, written)
+    at = tests.start_mark.index + 1
     if tests.value:
-        line, column = tests.value[-1].end_mark.line, tests.value[-1].end_mark.column
-        written = f", {written}"
-    lines[line] = f"{lines[line][:column]}{written}{lines[line][column:]}"
-    return "\n".join(lines)
+        last = tests.value[-1]
+        at = last.end_mark.index
+        margin = text[: last.start_mark.index].rpartition("\n")[2]
+        alone = "\n" in text[tests.start_mark.index : last.start_mark.index] and not margin.strip()
+        written = f",\n{margin}{written}" if alone else f", {written}"
+    return f"{text[:at]}{written}{text[at:]}"
 
 
-def _with_first_item(lines: list[str], tests: yaml.SequenceNode, test: GoldenTest) -> str:
+def _with_first_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> str:
     """Empty brackets become a list."""
-    begin, end = tests.start_mark, tests.end_mark
-    head, tail = lines[begin.line][: begin.column], lines[end.line][end.column :]
-    lines[begin.line : end.line + 1] = [f"{head.rstrip()}{tail}", _item(test, 2).rstrip("\n")]
-    return "\n".join(lines)
+    head, tail = text[: tests.start_mark.index].rstrip(" "), text[tests.end_mark.index :]
+    rest, line_end, more = tail.partition("\n")
+    return f"{head}{rest}\n{_item(test, 2).rstrip()}{line_end}{more}"
 
 
-def _nodes(text: str) -> tuple[yaml.MappingNode, yaml.SequenceNode]:
-    """The whole, and its list of tests."""
-    root = yaml.compose(text, Loader=_LOADER)
+def _nodes(text: str) -> tuple[yaml.CollectionNode, yaml.SequenceNode]:
+    """The whole, and its list of tests, which may be the whole."""
+    root = yaml.compose(_UNKNOWN_TO_YAML.sub(_as_long, text), Loader=_LOADER)
+    if isinstance(root, yaml.SequenceNode):
+        return root, root
     return root, next(value for key, value in root.value if key.value == "tests")
+
+
+def _as_long(match: re.Match[str]) -> str:
+    """Nobody looks at what it says, only at where it ends."""
+    return "x" * len(match.group())
 
 
 def _last_leaf(node: yaml.Node) -> yaml.Node:
@@ -147,8 +182,11 @@ def _scalar(value: object) -> str:
 
 def _quoted(value: str) -> str:
     """As JSON, which YAML reads too, but for what only YAML takes for the end of a line."""
-    written = json.dumps(value, ensure_ascii=False)
-    return _ODD.sub(lambda match: f"\\u{ord(match.group()):04x}", written)
+    return _ODD.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
 
 
 # --- JSON -------------------------------------------------------------------------------------
@@ -166,18 +204,22 @@ def values_of(test: GoldenTest) -> dict[str, Any]:
         values["expect"] = "none"
     if test.expected:
         values["expected_results"] = [_expected(one) for one in test.expected]
-    criteria: dict[str, float] = {}
-    if test.criteria.min_accuracy != 1.0:
-        criteria["min_accuracy"] = test.criteria.min_accuracy
-    if test.criteria.min_similarity_score is not None:
-        criteria["min_similarity_score"] = test.criteria.min_similarity_score
-    if criteria:
+    if criteria := _said_criteria(test):
         values["success_criteria"] = criteria
     if test.category:
         values["test_category"] = test.category
     if test.where:
         values["where"] = list(test.where)
     return values
+
+
+def _said_criteria(test: GoldenTest) -> dict[str, float]:
+    said: dict[str, float] = {}
+    if test.criteria.min_accuracy != 1.0:
+        said["min_accuracy"] = test.criteria.min_accuracy
+    if test.criteria.min_similarity_score is not None:
+        said["min_similarity_score"] = test.criteria.min_similarity_score
+    return said
 
 
 def _expected(one: Expectation) -> dict[str, Any]:
