@@ -77,6 +77,39 @@ def test_what_can_never_pass_is_told() -> None:
     assert repeated == [("x", "repeated")]
 
 
+def test_a_hit_may_meet_several_expectations() -> None:
+    page, sentence, other = BySource("a.md"), ByText("a"), ByText("elsewhere")
+    meaning = {page: {"a", "b", "c"}, sentence: {"b"}, other: {"z"}}
+    test = golden("x", "What?", page, sentence, other)
+    assert problems(test, top_k=2, meaning=meaning) == []
+    assert problems(test, top_k=1, meaning=meaning) == [("x", "unreachable")]
+    stale = golden("x", "What?", page, other, ByText("gone"), ByText("lost"))
+    assert ("x", "unreachable") not in problems(stale, top_k=2, meaning=meaning)
+    alike = {page: {"a"}, other: {"z"}}
+    test = golden("x", "What?", page, other)
+    assert problems(test, top_k=1, meaning=alike) == [("x", "unreachable")]
+    assert problems(test, top_k=1, meaning=alike, texts={"a": "same", "z": "same"}) == []
+
+
+@given(
+    st.lists(st.sets(st.sampled_from("abcdef"), max_size=4), min_size=1, max_size=5),
+    st.sampled_from([0.2, 0.5, 0.75, 1.0]),
+    st.integers(1, 4),
+)
+def test_what_some_hits_would_meet_is_never_unreachable(
+    meant: list[set[str]], accuracy: float, top_k: int
+) -> None:
+    meaning = {ByText(str(number)): chunks for number, chunks in enumerate(meant)}
+    test = golden("x", "What?", *meaning, criteria=SuccessCriteria(accuracy))
+    live = [chunks for chunks in meant if chunks]
+    can_pass = any(
+        sum(not chunks.isdisjoint(hits) for chunks in live) >= accuracy * len(live)
+        for hits in combinations("abcdef", top_k)
+    )
+    told = ("x", "unreachable") in problems(test, top_k=top_k, meaning=meaning)
+    assert not (told and can_pass)
+
+
 WORDS = st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=8)
 
 
@@ -157,6 +190,16 @@ async def test_two_passages_of_one_name_are_one_expectation(home: Installation) 
     parts = [one for one in await records(home) if one.section == "All"]
     named = await name_of(home, (parts[0], 1), (parts[1], 2))
     assert named == [ByAddress("https://x.org/long", "All", 2)]
+
+
+async def test_equal_texts_are_one_hit(home: Installation) -> None:
+    long, twin = BySource("docs/long.md"), BySource("docs/twin.md")
+    apart = BySource("docs/cats.md")
+    async with home.reader.lease() as generation:
+        for expected, problems in (((long, twin), []), ((long, apart), ["unreachable"])):
+            one = GoldenSet("g", (golden("x", "What?", *expected),), top_k=1)
+            found = await lint_set(one, generation, home.catalogs)
+            assert [finding.problem.value for finding in found] == problems
 
 
 async def test_a_set_is_held_against_the_collection_and_its_past(home: Installation) -> None:

@@ -89,7 +89,8 @@ def _cut(words: str) -> str:
 async def lint_set(
     golden: GoldenSet, generation: OpenGeneration, catalogs: CatalogStore
 ) -> list[Finding]:
-    if generation.catalog is None:
+    catalog = generation.catalog
+    if catalog is None:
         raise StoreError("the catalog is away, and only it knows what the tests expect")
     meaning = await resolve(golden, generation)
     lost = {
@@ -100,8 +101,17 @@ async def lint_set(
         top_k=golden.top_k or DEFAULT_TOP_K,
         older=await _older(lost, generation.manifest.ref, catalogs) if lost else {},
         refused=_refused(golden, generation),
+        texts=await _texts({one for chunks in meaning.values() for one in chunks}, catalog),
     )
     return lint(golden, known)
+
+
+async def _texts(chunk_ids: set[str], catalog: Catalog) -> Mapping[str, str]:
+    return {
+        record.chunk.id: record.chunk.content_hash
+        async for record in catalog.chunks()
+        if record.chunk.id in chunk_ids
+    }
 
 
 async def _older(
