@@ -13,6 +13,9 @@ from pathlib import Path
 
 from commands import COMMAND, TIME_LIMIT_S
 
+READING_S = 0.2
+"""Nobody answers in the very moment in which a question is there."""
+
 
 @contextmanager
 def typed(keys: bytes) -> Iterator[int]:
@@ -61,6 +64,7 @@ def at_a_terminal(
                 break
             said += read
             if question in said and not typed_already:
+                time.sleep(READING_S)
                 os.write(screen, keys)
                 typed_already = True
             if ready and not read:

@@ -10,6 +10,8 @@ from homes import copy_home
 from surefind.errors import InputError
 from surefind.evaluation.golden import GoldenSet, read_golden_yaml
 from surefind.interfaces.cli import app
+from surefind.interfaces.cli.console import INTERRUPTED
+from terminal import at_a_terminal
 
 QUESTION = "What does the error E42 mean?"
 
@@ -127,6 +129,7 @@ def test_what_a_run_wrote_takes_one_more(folder: Path) -> None:
         (["--pick", "1", "--file", "broken.yaml"], "broken.yaml, line 2: it is no YAML"),
         (["--pick", "1", "--file", "has.yaml"], "has.yaml, line 1: a asks that already"),
         (["--pick", "1", "--id", "b", "--file", "has.yaml"], "asks that already"),
+        (["--pick", "1", "--file", "loud.yaml"], "loud.yaml, line 1: a asks that already"),
         (["--top-k", "0"], "top_k: it is 0"),
         ([], "nobody is there to choose; use --pick 1,3 or --expect none"),
     ],
@@ -136,18 +139,39 @@ def test_bad_input_is_refused_and_nothing_is_written(
 ) -> None:
     Path("broken.yaml").write_text("tests: {")
     Path("has.yaml").write_text(f"tests: [{{test_id: a, query_text: '{QUESTION.upper()}'}}]")
+    loud = "  what does the error  e42 - mean "
+    Path("loud.yaml").write_text(f"tests: [{{test_id: a, query_text: '{loud}'}}]")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert message in refusal(golden("add", QUESTION, *arguments))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_who_leaves_adds_nothing_and_none_is_a_negative(folder: Path) -> None:
-    assert "nothing was added" in refusal(golden("add", QUESTION, typed="q\n"))
+    left = golden("add", QUESTION, typed="q\n")
+    assert (left.exit_code, left.stdout) == (0, "")
+    assert left.stderr.endswith("Which are right? surefind: nothing was added\n")
     assert not Path("golden.yaml").exists()
     assert golden("add", QUESTION, typed="n\n").exit_code == 0
     assert written().tests[0].kind.value == "negative"
     taken = golden("add", "Which voltage?", "--pick", "1", "--id", "what-does-the-error-e42-mean")
     assert "there is a test what-does-the-error-e42-mean already" in refusal(taken)
+
+
+def test_ctrl_c_leaves_at_once_and_adds_nothing(folder: Path) -> None:
+    ended, screen = at_a_terminal(
+        "golden", "add", QUESTION, question=b"Which are right?", keys=b"\x03", cwd=folder
+    )
+    assert ended == INTERRUPTED, screen
+    assert screen.count("^C") == 1, "once is enough"
+    assert screen.endswith("surefind: stopped; nothing was added\r\n")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_question_that_is_asked_elsewhere_is_another(folder: Path) -> None:
+    Path("golden.yaml").write_text(
+        f"tests: [{{test_id: a, query_text: '{QUESTION}', where: tokens>3}}]"
+    )
+    assert golden("add", QUESTION, "--pick", "1").exit_code == 0
 
 
 def test_a_file_that_can_not_be_written_stays_and_the_choice_is_told(folder: Path) -> None:

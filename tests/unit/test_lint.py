@@ -46,6 +46,7 @@ def test_the_same_question_twice_is_a_duplicate_or_a_contradiction() -> None:
     negative = GoldenTest("y", "what is a", TestKind.NEGATIVE)
     assert problems(first, negative) == [("y", "contradictory")]
     assert problems(negative, first) == [("x", "contradictory")]
+    assert problems(golden("x", "Is it in C++?", A), golden("y", "Is it in C#?", B)) == []
     elsewhere = golden("y", "What is a?", B, where=("version=2",))
     assert problems(first, elsewhere) == []
 

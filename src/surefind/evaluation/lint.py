@@ -16,7 +16,9 @@ from surefind.evaluation.judging import Meaning
 
 NEAR = 0.8
 """Questions that share so much of their words are asked twice."""
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+[+#]*")  # C, C++ and C# are three words
+Asked = tuple[str, tuple[str, ...]]
+"""A question, and where it is asked."""
 
 
 class Severity(StrEnum):
@@ -139,9 +141,9 @@ def _least_hits(test: GoldenTest, known: Known) -> int:
 
 
 def _pairs(tests: Sequence[GoldenTest]) -> Iterator[Finding]:
-    asked: dict[tuple[str, tuple[str, ...]], list[GoldenTest]] = defaultdict(list)
+    asked: dict[Asked, list[GoldenTest]] = defaultdict(list)
     for test in tests:
-        asked[_normal(test.query_text), tuple(sorted(test.where))].append(test)
+        asked[asked_by(test)].append(test)
     for same in asked.values():
         for test in same[1:]:
             yield _same_question(same[0], test)
@@ -167,8 +169,10 @@ def _two(problem: Problem, first: GoldenTest, test: GoldenTest, message: str) ->
     return Finding(problem, test.test_id, test.line, message, first.test_id, first.line)
 
 
-def _normal(question: str) -> str:
-    return " ".join(_WORD.findall(question.casefold())) or question
+def asked_by(test: GoldenTest) -> Asked:
+    """The same for tests that ask the same: case, blanks and punctuation do not matter."""
+    question = " ".join(_WORD.findall(test.query_text.casefold())) or test.query_text
+    return question, tuple(sorted(test.where))
 
 
 def _near(tests: Sequence[GoldenTest]) -> Iterator[tuple[GoldenTest, GoldenTest, float]]:

@@ -22,6 +22,7 @@ from surefind.model import Mode
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
+    from surefind.evaluation.expectations import Expectation
     from surefind.evaluation.golden import GoldenTest
     from surefind.evaluation.lint import Finding
     from surefind.model import SearchResult
@@ -202,9 +203,12 @@ def _known(file: Path) -> "tuple[GoldenTest, ...]":
 
 def _check_new(file: Path, known: "tuple[GoldenTest, ...]", question: str, test_id: str) -> None:
     from surefind.errors import InputError
+    from surefind.evaluation.golden import GoldenTest
+    from surefind.evaluation.lint import asked_by
 
+    asked = asked_by(GoldenTest(test_id, question))
     for test in known:
-        if test.query_text.strip().casefold() == question.casefold():
+        if asked_by(test) == asked:
             raise InputError(f"{file}, line {test.line}: {test.test_id} asks that already")
         if test.test_id == test_id:
             raise InputError(f"{file}, line {test.line}: there is a test {test_id} already")
@@ -223,29 +227,32 @@ def _name(question: str, taken: set[str]) -> str:
 def _picked(
     wanted: _Wanted, name: str, collection: str | None, data_dir: str | None
 ) -> "GoldenTest":
+    """A person is asked while no event loop runs: it would keep Ctrl-C to itself."""
     from surefind.evaluation.golden import GoldenTest, SuccessCriteria, TestKind
     from surefind.model import Query
 
-    async def work(application: "Application") -> GoldenTest:
+    async def search(application: "Application") -> "SearchResult":
         query = Query(
             wanted.question,
             top_k=wanted.top_k,
             mode=wanted.mode,
             collection=application.settings.collection,
         )
-        result = await application.search(query)
-        picks = _picks(wanted, result)
-        criteria = SuccessCriteria(1.0, wanted.min_similarity)
-        if picks is None:
-            kind = TestKind.NEGATIVE
-            return GoldenTest(name, wanted.question, kind, (), criteria, wanted.category)
-        chosen = [(result.hits[rank - 1].record, grade) for rank, grade in picks.items()]
-        expected = await application.expectations_for(chosen)
-        return GoldenTest(
-            name, wanted.question, TestKind.POSITIVE, expected, criteria, wanted.category
-        )
+        return await application.search(query)
 
-    return run(work, collection=collection, data_dir=data_dir)
+    result = run(search, collection=collection, data_dir=data_dir)
+    picks = _picks(wanted, result)
+    criteria = SuccessCriteria(1.0, wanted.min_similarity)
+    if picks is None:
+        kind = TestKind.NEGATIVE
+        return GoldenTest(name, wanted.question, kind, (), criteria, wanted.category)
+    chosen = [(result.hits[rank - 1].record, grade) for rank, grade in picks.items()]
+
+    async def expectations(application: "Application") -> "tuple[Expectation, ...]":
+        return await application.expectations_for(chosen)
+
+    expected = run(expectations, collection=collection, data_dir=data_dir)
+    return GoldenTest(name, wanted.question, TestKind.POSITIVE, expected, criteria, wanted.category)
 
 
 def _picks(wanted: _Wanted, result: "SearchResult") -> dict[int, int] | None:

@@ -4,6 +4,10 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+import typer
+
+from surefind.interfaces.cli.console import INTERRUPTED, note
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -36,14 +40,24 @@ def read_picks(text: str, hits: int) -> dict[int, int]:
 
 
 def ask_which(result: "SearchResult") -> dict[int, int] | None:
-    """Until the answer makes sense; None for "none of them"."""
+    """Until the answer makes sense; None for "none of them". Who leaves ends the command."""
+    _show(result)
+    try:
+        return _answered(result)
+    except KeyboardInterrupt:
+        _say("")
+        note("stopped; nothing was added")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _answered(result: "SearchResult") -> dict[int, int] | None:
     from surefind.errors import InputError
 
-    _show(result)
     while True:
         answer = _answer("Which are right? ").strip().casefold()
         if answer in {"q", "quit"}:
-            raise InputError("nothing was added")
+            note("nothing was added")
+            raise typer.Exit
         if answer in {"n", "none"}:
             return None
         if not answer:
