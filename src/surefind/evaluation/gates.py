@@ -27,6 +27,7 @@ QUANTITIES = (
     "p99_ms",
     "max_ms",
 )
+_SHARES = frozenset({"accuracy", "pass_rate", "error_rate", "false_accept_rate", "index_recall"})
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -55,8 +56,8 @@ class Gate:
         match = _RULE.fullmatch(rule)
         if match is None:
             raise InputError(f"{rule!r} is no rule; write one as in 'nDCG@10 < 0.8'")
-        quantity, comparison, written = match.groups()
-        return cls(severity, _quantity(quantity), comparison, _number(written))
+        quantity, comparison = _quantity(match.group(1)), match.group(2)
+        return cls(severity, quantity, comparison, _limit(quantity, match.group(3)))
 
     def __str__(self) -> str:
         return f"{self.quantity} {self.comparison} {self.limit:g}"
@@ -77,6 +78,18 @@ def _quantity(name: str) -> str:
         return str(Measure.parse(name))
     except InputError as error:
         raise InputError(f"{error}; and there are {', '.join(QUANTITIES)}") from None
+
+
+def _limit(quantity: str, written: str) -> float:
+    """What the quantity can be: a rule beyond it would never hold, or always."""
+    value = _number(written)
+    if quantity not in QUANTITIES or quantity in _SHARES:
+        if not 0 <= value <= 1:
+            meant = f"; write {value / 100:g} for {value:g} %" if 1 < value <= 100 else ""
+            raise InputError(f"{quantity} is from 0 to 1, and {written} is not{meant}")
+    elif value < 0:
+        raise InputError(f"{quantity} is never below 0, and {written} is")
+    return value
 
 
 def _number(written: str) -> float:
