@@ -205,3 +205,27 @@ def test_lint_of_no_tests_is_exit_3_and_of_no_file_a_mistake(folder: Path) -> No
     Path("golden.yaml").write_text("tests: []")
     assert golden("lint").exit_code == 3
     assert "can't be read" in refusal(golden("lint", "nothing.yaml"))
+
+
+WRONG_WHERE = """\
+tests:
+  - test_id: a
+    query_text: What is E42?
+    expected_results: [{text: lid is open}]
+    where:
+      - tokens>=1
+      - "((("
+"""
+
+
+@pytest.mark.parametrize("command", [["golden", "lint"], ["validate"], ["ingest", ".", "--gate"]])
+def test_a_condition_that_can_not_be_read_is_a_mistake_in_the_file(
+    folder: Path, command: list[str]
+) -> None:
+    Path("golden.yaml").write_text(WRONG_WHERE)
+    refused = CliRunner().invoke(app, [*command, "golden.yaml"])
+    assert refusal(refused).startswith("golden.yaml, line 7: where: '(((' can't be read; write")
+    unknown = WRONG_WHERE.replace('"((("', "colour=red")
+    Path("golden.yaml").write_text(unknown)
+    told = json.loads(golden("lint", "--json").stdout)
+    assert [one["problem"] for one in told["findings"]] == ["unanswerable"]

@@ -35,10 +35,13 @@ class Validating(Parts):
         """
         from surefind.adapters.golden_files import read_golden
         from surefind.errors import StoreError
+        from surefind.services.golden import check_filters
         from surefind.services.starter import MAX_STARTERS, starter_set
 
         if path is not None:
-            return await asyncio.to_thread(read_golden, path, qrels)
+            golden = await asyncio.to_thread(read_golden, path, qrels)
+            check_filters(path.name, golden)
+            return golden
         async with self.reader.lease() as generation:
             if generation.catalog is None:
                 raise StoreError("the catalog is away; name a file of tests, or try again later")

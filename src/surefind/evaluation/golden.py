@@ -77,8 +77,8 @@ class SuccessCriteria:
 class GoldenTest:
     """`expected` may be empty, which makes a positive invalid when it is run.
 
-    `known_wrong` was judged and found not to be an answer. `line` is where it stands in its file;
-    it is no part of what the test is.
+    `known_wrong` was judged and found not to be an answer. `line` is where it stands in its file,
+    `where_lines` the same for its conditions; they are no part of what the test is.
     """
 
     test_id: str
@@ -90,6 +90,7 @@ class GoldenTest:
     where: tuple[str, ...] = ()
     known_wrong: tuple[Expectation, ...] = ()
     line: int = field(default=0, repr=False, compare=False)
+    where_lines: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +254,7 @@ def _test(place: Located, criteria: SuccessCriteria) -> GoldenTest:
     if negative and expected:
         values["expect"].refuse("the test expects none, and has expected_results too")
     category = values.get("test_category")
+    where = _listed(values, "where")
     return GoldenTest(
         test_id=test_id,
         query_text=values["query_text"].text("query_text"),
@@ -262,8 +264,9 @@ def _test(place: Located, criteria: SuccessCriteria) -> GoldenTest:
         category=""
         if category is None or category.value is None
         else category.text("test_category"),
-        where=tuple(item.text("where") for item in _listed(values, "where")),
+        where=tuple(item.text("where") for item in where),
         line=place.line,
+        where_lines=tuple(item.line for item in where),
     )
 
 

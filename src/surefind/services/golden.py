@@ -86,6 +86,19 @@ def _cut(words: str) -> str:
     return words[:_LONGEST].rsplit(" ", 1)[0] if len(words) > _LONGEST else words
 
 
+def check_filters(source: str, golden: GoldenSet) -> None:
+    """InputError where a condition of the file `source` can't be read, whatever the collection.
+
+    Whether the collection has what it speaks of is only known when it is asked.
+    """
+    for test in golden.tests:
+        for line, expression in zip(test.where_lines, test.where, strict=True):
+            try:
+                read_expressions((expression,))
+            except InputError as error:
+                raise InputError(f"{source}, line {line}: {error}") from error
+
+
 async def lint_set(
     golden: GoldenSet, generation: OpenGeneration, catalogs: CatalogStore
 ) -> list[Finding]:
