@@ -120,7 +120,6 @@ def test_the_digest_is_that_of_the_tests_and_not_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("version: 1", "version: 2", "line 1: version: it is 2, it must be from 1 to 1"),
         ("top_k: 10", "top_k: 0", "line 3: top_k: it is 0, it must be from 1 to 1000"),
         ("top_k: 10", "top_k: ten", "line 3: top_k: it is text, it must be a whole number"),
         ("top_k: 10", "topk: 10", "line 3: a golden file has no key 'topk'; there are version"),
@@ -182,6 +181,11 @@ def test_the_digest_is_that_of_the_tests_and_not_of_the_file() -> None:
         ("name: the", "name: [the", "line [0-9]+: it is no YAML"),
         ("name: the teapot", "name: !!binary aGk=", "line 2: bytes are not read here"),
         ("name: the teapot", "name: !!python/name:os.system", "line 2: it is no YAML"),
+        ("name: the teapot", "name: 2026-13-45", "line 2: 2026-13-45 is no number or date that"),
+        ("name: the teapot", f"name: {'9' * 5000}", "line 2: 9{40}… is no number or date that can"),
+        ("name: the teapot", "name: !!bool maybe", "line 2: maybe is no number or date that can"),
+        ("name: the teapot", "name: a\x7fb", r"line 2: it is no YAML: .* \\u007f; write it as"),
+        ("version: 1", "version: 7", "^teapot.yaml, line 1: version: it is 7, it must be 1$"),
         ("version: 1", "version: 1\n---\nversion: 1", "second document begins here"),
     ],
 )
@@ -206,15 +210,23 @@ def test_what_is_wrong_is_refused_with_its_line(before: str, after: str, message
         ('{"test_id": "b", "query_text": {}}', "line 2: query_text: it is a mapping, it must be"),
         ('{"test_id": "b", "query_text": NaN}', "line 2: it is no JSON: NaN is no number"),
         ('{"fail_if": "MRR < 1"}', "line 2: a test has no key 'fail_if'"),
-        ("[" * 100_000, "line 2: it is no JSON"),
+        ("[" * 100_000, "line 2: values lie more than 20 deep$"),
         ("[" * 30 + "]" * 30, "line 2: values lie more than 20 deep"),
-        (f'{{"test_id": {"9" * 5000}}}', "line 2: it is no JSON"),
+        (f'{{"test_id": {"9" * 5000}}}', "line 2: a number has more digits than can be read"),
     ],
 )
 def test_a_wrong_line_of_json_is_refused_with_its_number(line: str, message: str) -> None:
     lines = f'{{"test_id": "first", "query_text": "a"}}\n{line}\n'
     with pytest.raises(InputError, match=message):
         read_golden_lines("teapot.jsonl", lines.encode())
+
+
+def test_a_file_is_named_once_and_called_what_it_is() -> None:
+    with pytest.raises(InputError) as refused:
+        read_golden_yaml("x.yaml", b"tests:\n- test_id: a\n  test_id: b\n")
+    assert str(refused.value) == "x.yaml, line 3: the key 'test_id' is there twice"
+    with pytest.raises(InputError, match=r"^x\.json, line 2: it is no JSON: "):
+        read_golden_yaml("x.json", b'{"tests": [\n,]}')
 
 
 @pytest.mark.parametrize("content", [b"", b"  \n", b"# nothing\n", b"\xef\xbb\xbf"])

@@ -15,11 +15,15 @@ import yaml
 from surefind.errors import InputError
 
 MAX_DEPTH = 20
+_TOO_DEEP = f"values lie more than {MAX_DEPTH} deep"
 _LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _HALVES = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE
 )
-_BROKEN = (yaml.YAMLError, ValueError, OverflowError)
+_UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE
+_NO_VALUE = (ValueError, OverflowError, KeyError, AttributeError)
+"""What PyYAML gives way with, on `2026-13-45`, `!!bool maybe` or `!!timestamp soon`."""
+_SHOWN = 40
 
 Scalar = str | int | float | bool | date | None
 
@@ -81,7 +85,8 @@ class Located:
         if isinstance(value, bool) or not isinstance(value, int):
             self.refuse(f"{name}: it is {self.kind}, it must be a whole number")
         if not low <= value <= high:
-            self.refuse(f"{name}: it is {self.written}, it must be from {low} to {high}")
+            range_ = f"from {low} to {high}" if low < high else f"{low}"
+            self.refuse(f"{name}: it is {self.written}, it must be {range_}")
         return value
 
     @property
@@ -104,15 +109,22 @@ class Located:
 
 def read_yaml(source: str, text: str) -> Located | None:
     """The one document of a file; None where there is nothing in it."""
+    # Whoever wrote JSON does not know that it is read as YAML, and need not.
+    form = "JSON" if source.casefold().endswith(".json") else "YAML"
+    if odd := _UNPRINTABLE.search(text):
+        line = text.count("\n", 0, odd.start()) + 1
+        raise InputError(
+            f"{source}, line {line}: it is no {form}: it holds the character "
+            f"\\u{ord(odd.group()):04x}; write it as that, in double quotes"
+        )
     builder = _Builder(source, _HALVES.sub(_joined, text))
     try:
         return builder.document()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         line = mark.line + 1 if mark else 1
-        raise InputError(f"{source}, line {line}: it is no YAML: {error.problem}") from error
-    except _BROKEN as error:
-        raise InputError(f"{source}: it is no YAML: {error}") from error
+        problem = getattr(error, "problem", error)
+        raise InputError(f"{source}, line {line}: it is no {form}: {problem}") from error
     finally:
         builder.close()
 
@@ -146,7 +158,7 @@ class _Builder:
     def _value(self, depth: int) -> Located:
         event = self._next()
         if depth > MAX_DEPTH:
-            self._refuse(event, f"values lie more than {MAX_DEPTH} deep")
+            self._refuse(event, _TOO_DEEP)
         if isinstance(event, yaml.AliasEvent):
             self._refuse(event, f"*{event.anchor}: aliases are not read here; write it out")
         if isinstance(event, yaml.MappingStartEvent):
@@ -177,7 +189,11 @@ class _Builder:
         resolve: Any = self._loader.resolve
         tag = event.tag or resolve(yaml.ScalarNode, event.value, event.implicit)
         node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
-        value = self._loader.construct_object(node)
+        try:
+            value = self._loader.construct_object(node)
+        except _NO_VALUE:
+            short = event.value if len(event.value) <= _SHOWN else f"{event.value[:_SHOWN]}…"
+            self._refuse(event, f"{short} is no number or date that can be read; put it in quotes")
         if isinstance(value, bytes):
             self._refuse(event, "bytes are not read here")
         return self._located(event, value, event.value)
@@ -215,18 +231,22 @@ def _json_line(source: str, number: int, line: str) -> Located:
         value = json.loads(line, object_pairs_hook=_Pairs, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         place.refuse(f"it is no JSON: {error.msg} at column {error.colno}")
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        place.refuse(_TOO_DEEP)
+    except InputError as error:
         place.refuse(f"it is no JSON: {error}")
+    except ValueError:  # Python's own limit, and it speaks of Python
+        place.refuse("a number has more digits than can be read; put it in quotes")
     return _placed(place, value, 0)
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise InputError(f"{name} is no number")
 
 
 def _placed(place: Located, value: Any, depth: int) -> Located:
     if depth > MAX_DEPTH:
-        place.refuse(f"values lie more than {MAX_DEPTH} deep")
+        place.refuse(_TOO_DEEP)
     if isinstance(value, _Pairs):
         inner: dict[str, Located] = {}
         for key, held in value:
