@@ -1,6 +1,7 @@
 """Golden tests can be as wrong as what they test."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakes.values import record
+from surefind.evaluation import near_misses
 from surefind.evaluation.expectations import ByAddress, ByChunk, BySource, ByText, Expectation
 from surefind.evaluation.golden import GoldenSet, GoldenTest, SuccessCriteria, TestKind
 from surefind.evaluation.lint import NEAR, Known, Problem, Severity, _near, _overlap, lint
@@ -193,6 +196,62 @@ async def test_two_passages_of_one_name_are_one_expectation(home: Installation) 
     assert named == [ByAddress("https://x.org/long", "All", 2)]
 
 
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        (BySource("cats.md"), "did you mean docs/cats.md?"),
+        (BySource("src/docs/cats.md"), "did you mean docs/cats.md?"),
+        (BySource("docs/cat.md", "Food"), "did you mean docs/cats.md?"),
+        (
+            BySource("docs/cats.md", "Foods?"),
+            "the page is there, and has no such heading; did you mean 'Food'?",
+        ),
+        (
+            BySource("docs/cats.md", "Opera"),
+            "the page is there, and has no such heading; see its headings",
+        ),
+        (ByAddress("https://y.org/cats"), "did you mean https://x.org/cats?"),
+        (ByAddress("/guide/cats"), "did you mean /cats?"),
+        (
+            ByAddress("/cats#foot"),
+            "the page is there, and has no such anchor; did you mean #food?",
+        ),
+        (
+            ByAddress("/cats#opera", "Food"),
+            "the page is there, and has no such anchor; see its headings",
+        ),
+        (
+            ByAddress("/long#all", "Long?"),
+            "the page is there, and has no such heading; did you mean 'Long'?",
+        ),
+        (ByAddress("/cats#cats", "Food"), "the page is there, and the heading is not that of"),
+        (BySource("something/else.rst"), ""),
+        (ByText("words that stand nowhere"), ""),
+    ],
+)
+async def test_what_is_nearly_meant_is_named(
+    home: Installation, expected: Expectation, told: str
+) -> None:
+    async with home.reader.lease() as generation:
+        one = GoldenSet("g", (golden("x", "What?", expected),))
+        [found] = await lint_set(one, generation, home.catalogs)
+    assert found.problem is Problem.STALE
+    said, _, hint = found.message.partition("; ")
+    assert said == f"nothing in the collection is {expected}"
+    assert hint.startswith(told)
+    assert bool(hint) == bool(told)
+
+
+def test_not_every_name_that_is_misspelt_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near_misses, "MAX_COMPARED", 2)
+    misses = near_misses.NearMisses()
+    misses.show(record(0))
+    wrong = [BySource(f"docs/page{number}.md") for number in range(3)]
+    elsewhere = BySource("page.md", "A heading")
+    told = misses.of([*wrong, elsewhere, replace(elsewhere, heading="")])
+    assert list(told) == [*wrong[:2], elsewhere, replace(elsewhere, heading="")]
+
+
 async def test_equal_texts_are_one_hit(home: Installation) -> None:
     long, twin = BySource("docs/long.md"), BySource("docs/twin.md")
     apart = BySource("docs/cats.md")
@@ -226,13 +285,10 @@ async def test_a_set_is_held_against_the_collection_and_its_past(home: Installat
 
 
 def test_paths_are_not_made_of_the_readers_own_addresses(tmp_path: Path) -> None:
-    from fakes.values import record
     from surefind.services.golden import _section
 
     local = record(1)
     assert isinstance(_section(local), ByAddress)
-    from dataclasses import replace
-
     reader = replace(local, url="http://localhost:8000/read/docs/page.md")
     assert _section(reader) == BySource("docs/page.md", "Überschrift")
     assert _section(replace(local, url="")) == BySource("docs/page.md", "Überschrift")

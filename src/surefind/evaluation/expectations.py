@@ -50,7 +50,7 @@ class ByAddress:
             return False
         if anchor and unquote(anchor) != record.chunk.anchor:
             return False
-        return not self.heading or _folded(self.heading) in _headings(record)
+        return not self.heading or folded(self.heading) in _headings(record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class BySource:
     def matches(self, record: ChunkRecord) -> bool:
         if record.chunk.source_path != self.source_path:
             return False
-        return not self.heading or _folded(self.heading) in _headings(record)
+        return not self.heading or folded(self.heading) in _headings(record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,9 @@ def address_key(url: str, *, path_only: bool = False) -> str:
 
 
 def _headings(record: ChunkRecord) -> set[str]:
-    return {_folded(heading) for heading in (*record.chunk.heading_path, record.section)}
+    return {folded(heading) for heading in (*record.chunk.heading_path, record.section)}
 
 
-def _folded(heading: str) -> str:
+def folded(heading: str) -> str:
+    """As headings are compared."""
     return squeezed(heading).casefold()

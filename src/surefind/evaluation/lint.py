@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate, combinations
 
-from surefind.evaluation.expectations import ByChunk
+from surefind.evaluation.expectations import ByChunk, Expectation
 from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
 from surefind.evaluation.judging import Meaning
 
@@ -65,7 +65,8 @@ class Finding:
 class Known:
     """What a collection says of a golden set. `older` has the generation that a chunk was last in,
     for those that are gone; `refused` has why a question can't be asked at all; `texts` has what
-    tells a chunk's words from those of others, as equal ones are shown as one hit.
+    tells a chunk's words from those of others, as equal ones are shown as one hit; `near` has what
+    to tell of expectations that nothing is, where something is nearly that.
     """
 
     meaning: Meaning
@@ -73,6 +74,7 @@ class Known:
     older: Mapping[str, int]
     refused: Mapping[str, str]
     texts: Mapping[str, str] = field(default_factory=dict)
+    near: Mapping[Expectation, str] = field(default_factory=dict)
 
 
 def lint(golden: GoldenSet, known: Known) -> list[Finding]:
@@ -101,7 +103,8 @@ def _alone(test: GoldenTest, known: Known) -> Iterator[Finding]:
             continue
         number = known.older.get(one.chunk_id) if isinstance(one, ByChunk) else None
         if number is None:
-            yield finding(Problem.STALE, f"nothing in the collection is {one}")
+            hint = f"; {known.near[one]}" if one in known.near else ""
+            yield finding(Problem.STALE, f"nothing in the collection is {one}{hint}")
         else:
             yield finding(
                 Problem.OTHER_GENERATION,

@@ -16,6 +16,7 @@ from surefind.evaluation.expectations import (
 )
 from surefind.evaluation.golden import GoldenSet
 from surefind.evaluation.lint import Finding, Known, lint
+from surefind.evaluation.near_misses import NearMisses
 from surefind.evaluation.resolution import Resolver
 from surefind.model import ChunkRecord, GenerationRef, Query
 from surefind.ports import Catalog, CatalogStore
@@ -106,25 +107,25 @@ async def lint_set(
     if catalog is None:
         raise StoreError("the catalog is away, and only it knows what the tests expect")
     meaning = await resolve(golden, generation)
-    lost = {
-        one.chunk_id for one, chunks in meaning.items() if isinstance(one, ByChunk) and not chunks
-    }
+    gone = [one for one, chunks in meaning.items() if not chunks]
+    lost = {one.chunk_id for one in gone if isinstance(one, ByChunk)}
+    meant = {chunk_id for chunks in meaning.values() for chunk_id in chunks}
+    texts: dict[str, str] = {}
+    misses = NearMisses()
+    async for record in catalog.chunks():
+        if record.chunk.id in meant:
+            texts[record.chunk.id] = record.chunk.content_hash
+        if gone:
+            misses.show(record)
     known = Known(
         meaning=meaning,
         top_k=golden.top_k or DEFAULT_TOP_K,
         older=await _older(lost, generation.manifest.ref, catalogs) if lost else {},
         refused=_refused(golden, generation),
-        texts=await _texts({one for chunks in meaning.values() for one in chunks}, catalog),
+        texts=texts,
+        near=misses.of(gone),
     )
     return lint(golden, known)
-
-
-async def _texts(chunk_ids: set[str], catalog: Catalog) -> Mapping[str, str]:
-    return {
-        record.chunk.id: record.chunk.content_hash
-        async for record in catalog.chunks()
-        if record.chunk.id in chunk_ids
-    }
 
 
 async def _older(
