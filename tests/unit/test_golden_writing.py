@@ -146,7 +146,7 @@ def test_criteria_that_a_test_leaves_as_usual_are_those_of_the_file() -> None:
     ],
 )
 def test_where_there_is_no_safe_place_the_file_is_left_to_its_owner(text: str) -> None:
-    with pytest.raises(InputError, match="no safe place for one more test; add it by hand, or"):
+    with pytest.raises(InputError, match="no safe place for one more test; add it by hand or"):
         with_test("g.yaml", text.encode(), NEGATIVE)
 
 

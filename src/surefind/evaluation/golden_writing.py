@@ -52,21 +52,21 @@ def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
     before = read(source, content) if content.strip() or not lines else GoldenSet(source, ())
     mark = _MARK if content.startswith(_MARK.encode()) else ""
     text = decoded(source, content)
+    no_place = InputError(
+        f"{source}: there is no safe place for one more test; add it by hand or name another --file"
+    )
     try:
         added = _with_line(text, test) if lines else _with_item(text, test)
         if b"\r\n" in content:
             added = added.replace("\n", "\r\n")
         after = (mark + added).encode()
         is_safe = _is_one_more(before, read(source, after), test)
-    except yaml.YAMLError:  # read as events it makes sense, and as a tree of nodes it does not
-        is_safe = False
+    except yaml.YAMLError as error:  # as events it makes sense, as a tree of nodes it does not
+        raise no_place from error
     except InputError as error:
         raise InputError(f"one more test does not fit into {source}: {error}") from error
     if not is_safe:
-        raise InputError(
-            f"{source}: there is no safe place for one more test; add it by hand, or name another "
-            "--file"
-        )
+        raise no_place
     return after
 
 
