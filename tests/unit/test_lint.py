@@ -137,6 +137,7 @@ def test_findings_are_shown_by_line_and_as_json() -> None:
         "g.yaml:7: error: empty: y: it expects nothing; name expected_results, or expect: none",
         "2 tests, 2 errors, 0 warnings",
     ]
+    assert lint_text("g.yaml", 1, findings[:1]).endswith("\n1 test, 1 error, 0 warnings")
     told = lint_json("g.yaml", 2, findings)
     assert told["schema"] == "surefind.lint/1"
     assert told["findings"][0]["other_line"] == 3

@@ -36,5 +36,6 @@ def lint_text(file: str, tests: int, findings: Sequence[Finding]) -> str:
         problem = one.problem.value.replace("_", " ")
         lines.append(f"{place}: {one.severity.value}: {problem}: {one.test_id}: {one.message}")
     errors = errors_of(findings)
-    lines.append(f"{tests} tests, {errors} errors, {len(findings) - errors} warnings")
+    counts = {"test": tests, "error": errors, "warning": len(findings) - errors}
+    lines.append(", ".join(f"{n} {one}" + ("" if n == 1 else "s") for one, n in counts.items()))
     return "\n".join(lines)
