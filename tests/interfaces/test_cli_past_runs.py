@@ -108,6 +108,7 @@ def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
         (["golden.yaml", "--html", "."], "can't be written: it is a folder"),
         (["golden.yaml", "--html", "golden.yaml/x.html"], "golden.yaml is no folder"),
         (["golden.yaml", "--trec-out", "golden.yaml"], "golden.yaml is no folder"),
+        (["--history", "--tests-out", "x.json"], "--history asks nothing"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_asked(

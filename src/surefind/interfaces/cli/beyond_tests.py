@@ -1,13 +1,12 @@
 """What `surefind validate` measures beyond the tests: the index, a load, a threshold."""
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefind.errors import InputError, NotComparable
+from surefind.errors import NotComparable
 from surefind.interfaces.cli.console import note
 from surefind.interfaces.failures import INCONCLUSIVE
 
@@ -57,7 +56,6 @@ class Further:
     calibrate: bool
     false_accept_cost: float
     generation: int | None
-    tests_out: Path | None
     not_learned: str = field(default="", init=False)
 
     def added_to(self, options: "ValidateOptions") -> "ValidateOptions":
@@ -83,24 +81,6 @@ class Further:
             f"generation {report.subject.generation} of {report.subject.collection} now goes by a "
             f"threshold of {threshold.similarity:.3f}"
         )
-
-    def write(self, report: "Report") -> None:
-        """What was run, as a list of the contract's tests: JSON that can be run again."""
-        if self.tests_out is None:
-            return
-        from surefind.contracts.implementation_tests import validation_tests_of
-
-        tests = [test.model_dump(mode="json") for test in validation_tests_of(report)]
-        try:
-            self.tests_out.parent.mkdir(parents=True, exist_ok=True)
-            self.tests_out.write_text(
-                json.dumps(tests, ensure_ascii=False, indent=2) + "\n", "utf-8"
-            )
-        except OSError as error:
-            raise InputError(f"{self.tests_out} can't be written: {error.strerror}") from error
-        if len(tests) < report.totals.total:
-            left = report.totals.total - len(tests)
-            note(f"{left} of {report.totals.total} tests name no chunk, and are not written")
 
     def exit_code(self, of_report: int) -> int:
         return of_report or (INCONCLUSIVE if self.not_learned else 0)

@@ -1,7 +1,9 @@
 """The files that a report is written to, each in the form that its option names."""
 
-import os
-from dataclasses import dataclass, fields
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,24 @@ if TYPE_CHECKING:
     from surefind.evaluation.report import Report
     from surefind.interfaces.reports.html import Beside
 
+_TREC_FILES = ("run.txt", "qrels.txt")
+_LINES = {".jsonl", ".ndjson"}
+_BASELINE = "the baseline to compare with"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that a run reads: `role` says what it is to whoever would write over it."""
+
+    path: Path
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    option: str
+    path: Path
+
 
 @dataclass(frozen=True, slots=True)
 class ReportFiles:
@@ -19,24 +39,38 @@ class ReportFiles:
     html: Path | None = None
     trec_out: Path | None = None
     save_baseline: Path | None = None
+    tests_out: Path | None = None
 
     @property
-    def named(self) -> list[Path]:
-        paths = (getattr(self, field.name) for field in fields(self))
-        return [path for path in paths if path is not None]
+    def is_empty(self) -> bool:
+        return not list(self._outputs())
 
-    def check(self) -> None:
-        """Before an hour of questions, not after it."""
-        for path in self.named:
-            folder = path if path == self.trec_out else path.parent
-            if path != self.trec_out and path.is_dir():
-                _refuse(path, "it is a folder")
-            while not folder.exists() and folder != folder.parent:
-                folder = folder.parent
-            if not folder.is_dir():
-                _refuse(path, f"{folder} is no folder")
-            if not os.access(path if path.exists() else folder, os.W_OK):
-                _refuse(path, "permission denied")
+    def check(self, inputs: Sequence[Input] = ()) -> None:
+        """Before an hour of questions, not after it: each can be written, and is nobody else's."""
+        if self.trec_out is not None and self.trec_out.exists() and not self.trec_out.is_dir():
+            _refuse(self.trec_out, f"{self.trec_out} is no folder")
+        outputs = list(self._outputs())
+        for number, output in enumerate(outputs):
+            for read in inputs:
+                _keep_apart(output, read)
+            for other in outputs[:number]:
+                _tell_apart(other, output)
+        for output in outputs:
+            _try(output.path)
+
+    def _outputs(self) -> Iterator[_Output]:
+        for option, path in (
+            ("--markdown", self.markdown),
+            ("--junit", self.junit),
+            ("--html", self.html),
+            ("--save-baseline", self.save_baseline),
+            ("--tests-out", self.tests_out),
+        ):
+            if path is not None:
+                yield _Output(option, path)
+        if self.trec_out is not None:
+            for name in _TREC_FILES:
+                yield _Output("--trec-out", self.trec_out / name)
 
     def write(self, report: "Report", beside: "Beside | None") -> None:
         from surefind.interfaces.reports import json_report, trec
@@ -52,14 +86,119 @@ class ReportFiles:
 
             _save(self.html, html_page(report, beside))
         if self.trec_out is not None:
-            _save(self.trec_out / "run.txt", trec.trec_run(report))
-            _save(self.trec_out / "qrels.txt", trec.trec_qrels(report))
+            texts = (trec.trec_run(report), trec.trec_qrels(report))
+            for name, text in zip(_TREC_FILES, texts, strict=True):
+                _save(self.trec_out / name, text)
+        if self.tests_out is not None:
+            _save_tests(self.tests_out, report)
         if self.save_baseline is None:
             return
         if report.interrupted or not report.totals.total:
             note(f"no baseline was saved: {report.reasons[0]}")
         else:
             _save(self.save_baseline, json_report.report_text(report))
+
+
+def files_read(tests: Path | None, qrels: Path | None, baseline: Path | None) -> list[Input]:
+    """What nothing may be written over. Of a BEIR folder it is what BEIR has put there."""
+    read = []
+    if tests is not None and tests.is_dir():
+        parts = (tests / "queries.jsonl", tests / "corpus.jsonl", tests / "qrels.tsv")
+        read += [Input(part, "a file of the tests") for part in parts]
+        read += [Input(part, "a file of the tests") for part in tests.glob("qrels/*.tsv")]
+    elif tests is not None:
+        read.append(Input(tests, "the file of tests"))
+    if qrels is not None:
+        read.append(Input(qrels, "the file of judgements"))
+    if baseline is not None:
+        read.append(Input(baseline, _BASELINE))
+    return read
+
+
+def _keep_apart(output: _Output, read: Input) -> None:
+    # A baseline that is compared with and then replaced is brought up to date.
+    is_update = output.option == "--save-baseline" and read.role == _BASELINE
+    if not is_update and _is_same(output.path, read.path):
+        from surefind.errors import InputError
+
+        raise InputError(
+            f"{output.option} {output.path} would write over {read.path}: that is {read.role}; "
+            "name another file"
+        )
+
+
+def _tell_apart(one: _Output, other: _Output) -> None:
+    from surefind.errors import InputError
+
+    if _is_same(one.path, other.path):
+        raise InputError(
+            f"{one.option} and {other.option} both write {other.path}; name a file for each"
+        )
+    first, second = one.path.resolve(), other.path.resolve()
+    if first in second.parents or second in first.parents:
+        raise InputError(
+            f"{one.option} {one.path} and {other.option} {other.path}: one can't be a file and "
+            "hold the other; name another file"
+        )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """By whatever name, link or spelling. Pipes and devices hold nothing that could be lost."""
+    with suppress(OSError):
+        if one.exists() and other.exists():
+            return one.is_file() and one.samefile(other)
+    return one.resolve() == other.resolve()
+
+
+def _try(path: Path) -> None:
+    if path.is_dir():
+        _refuse(path, "it is a folder")
+    target = path.resolve() if path.is_symlink() else path
+    folder = target.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        _refuse(path, f"{folder} is no folder")
+    try:
+        _rehearse(target, folder)
+    except OSError as error:
+        _refuse(path, error.strerror or str(error))
+
+
+def _rehearse(path: Path, folder: Path) -> None:
+    """Only trying tells: root may write anywhere but where the system makes the files itself.
+
+    `folder` is the one above it that is there. What was made for the trial is taken away again.
+    """
+    if path.exists():
+        if path.is_file():
+            path.open("ab").close()
+        return
+    made = [one for one in path.parents if one != folder and folder in one.parents]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # another run was faster, and may
+            path.open("xb").close()
+            path.unlink()
+    finally:
+        for one in made:
+            with suppress(OSError):
+                one.rmdir()
+
+
+def _save_tests(path: Path, report: "Report") -> None:
+    """What was run, as the contract's tests: a list, or lines where the name says so."""
+    from surefind.contracts.implementation_tests import validation_tests_of
+
+    tests = [test.model_dump(mode="json") for test in validation_tests_of(report)]
+    if path.suffix.casefold() in _LINES:
+        text = "".join(f"{json.dumps(test, ensure_ascii=False)}\n" for test in tests)
+    else:
+        text = json.dumps(tests, ensure_ascii=False, indent=2) + "\n"
+    _save(path, text)
+    if len(tests) < report.totals.total:
+        left = report.totals.total - len(tests)
+        note(f"{left} of {report.totals.total} tests name no chunk, and are not written")
 
 
 def _save(path: Path, text: str) -> None:

@@ -27,7 +27,7 @@ from surefind.interfaces.cli.console import (
     show_json,
 )
 from surefind.interfaces.cli.past_runs import DEFAULT_SHOWN, show_history
-from surefind.interfaces.cli.report_files import ReportFiles, content_of
+from surefind.interfaces.cli.report_files import ReportFiles, content_of, files_read
 from surefind.model import Mode
 
 if TYPE_CHECKING:
@@ -109,17 +109,15 @@ def validate(
 
     if qrels is not None and file is None:
         raise InputError("--qrels: name the file of topics that it judges")
-    files = ReportFiles(markdown, junit, html, trec_out, save_baseline)
+    files = ReportFiles(markdown, junit, html, trec_out, save_baseline, tests_out)
     if history:
-        if files.named or baseline is not None:
+        if not files.is_empty or baseline is not None:
             raise InputError("--history asks nothing, so there is no report to write or compare")
         show_history(file, qrels, number, collection, data_dir, as_json=as_json)
         return
-    files.check()
+    files.check(files_read(file, qrels, baseline))
     before = None if baseline is None else read_report(str(baseline), content_of(baseline))
-    further = Further(
-        duration, rate, index_recall, calibrate, false_accept_cost, generation, tests_out
-    )
+    further = Further(duration, rate, index_recall, calibrate, false_accept_cost, generation)
     kept, with_passages = not no_history, html is not None
     wanted = _Wanted(file, qrels, top_k, mode, concurrency, before, further, kept, with_passages)
     done = _run(wanted, collection, data_dir)
@@ -177,7 +175,6 @@ def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done
                 further.generation,
             )
             await further.learn(application, report)
-            further.write(report)
             report, refused = _compared(wanted.baseline, report)
             if wanted.is_kept:
                 await _keep(application, report)
