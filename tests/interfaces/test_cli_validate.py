@@ -182,15 +182,57 @@ def test_a_baseline_is_saved_and_compared_with(home: Path, golden: Path) -> None
     assert "against the baseline, by nDCG@3: 0 better, 1 worse, 2 the same" in shown
 
 
-def test_what_is_not_comparable_is_reported_and_exits_3(home: Path, golden: Path) -> None:
-    validate(home, golden, "--save-baseline", "base.json")
-    done = surefind("validate", golden, "--baseline", "base.json", "--top-k", "4", cwd=home)
-    assert done.returncode == 3
-    assert "PASSED: 3 of 3" in done.stdout
-    assert "the baseline looked at 3 results, this run at 4" in done.stderr
+def test_what_is_not_comparable_is_refused_before_anything_is_asked(
+    home: Path, golden: Path
+) -> None:
+    validate(home, golden, "--save-baseline", "base.json", "--no-history")
+    beside = ("--baseline", "base.json", "--html", "report.html")
+    done = surefind("validate", golden, *beside, "--top-k", "4", cwd=home)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "the baseline looked at 3 results, this run at 4; use --top-k 3" in done.stderr
     golden.write_text(GOLDEN.replace("E42", "E43"))
-    done = surefind("validate", golden, "--baseline", "base.json", cwd=home)
-    assert (done.returncode, "made with other tests" in done.stderr) == (3, True)
+    done = surefind("validate", golden, *beside, cwd=home)
+    assert (done.returncode, done.stdout, "made with other tests" in done.stderr) == (3, "", True)
+    golden.write_text(GOLDEN.replace("top_k: 3", "top_k: 3\nmeasures: [hit@2]"))
+    done = surefind("validate", golden, *beside, cwd=home)
+    assert (done.returncode, done.stdout, "other measures" in done.stderr) == (3, "", True)
+    assert not (home / "report.html").exists()
+    assert surefind_json("validate", "--history", cwd=home)["runs"] == []
+
+
+def test_what_turns_out_not_to_be_comparable_is_no_pass_in_any_report(
+    home: Path, golden: Path
+) -> None:
+    """All that was expected has left: there is nothing to compare by any more."""
+    golden.write_text(
+        "tests: [{test_id: a, query_text: E42, expected_results: [{text: the lid is open}]}]"
+    )
+    validate(home, golden, "--save-baseline", "base.json")
+    page = home / "docs" / "reference" / "errors.md"
+    page.write_text(page.read_text().replace("the lid is open", "the lid is ajar"))
+    assert surefind("ingest", "docs", cwd=home).returncode == 0
+    files = ("--junit", "junit.xml", "--html", "report.html", "--markdown", "report.md")
+    report = validate(home, golden, "--baseline", "base.json", *files, code=3)
+    reason = "not compared with the baseline: no test has a judged answer"
+    assert report["verdict"] == "inconclusive"
+    assert report["reasons"][-1].startswith(reason)
+    for name in ("junit.xml", "report.html", "report.md"):
+        assert reason in (home / name).read_text("utf-8")
+    runs = surefind_json("validate", "--history", cwd=home)["runs"]
+    assert [run["verdict"] for run in runs] == ["pass", "inconclusive"]
+
+
+def test_a_baseline_of_another_mode_is_compared_with_and_every_report_says_so(
+    home: Path, golden: Path
+) -> None:
+    validate(home, golden, "--save-baseline", "base.json")
+    files = ("--junit", "junit.xml", "--html", "report.html", "--markdown", "report.md")
+    warning = "the baseline was asked in hybrid mode, this run in dense"
+    report = validate(home, golden, "--mode", "dense", "--baseline", "base.json", *files)
+    assert report["warnings"] == [warning]
+    assert report["comparison"]["verdict"] == "pass"
+    for name in ("junit.xml", "report.html", "report.md"):
+        assert f"warning: {warning}" in (home / name).read_text("utf-8")
 
 
 def test_without_a_file_the_headings_are_asked_for(home: Path) -> None:

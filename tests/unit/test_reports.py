@@ -10,13 +10,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from surefind.errors import InputError, NotComparable
-from surefind.evaluation.comparison import compare_reports
+from surefind.evaluation.comparison import beside_baseline, check_baseline, compare_reports
+from surefind.evaluation.expectations import ByChunk
 from surefind.evaluation.gates import Severity
 from surefind.evaluation.golden import GoldenSet, TestKind
 from surefind.evaluation.metrics import Measure
 from surefind.evaluation.report import Found, Integrity, Outcome, Report, Sought
 from surefind.evaluation.statistics import Verdict
-from surefind.evaluation.summary import summarise, with_comparison
+from surefind.evaluation.summary import means_of, summarise, with_comparison
 from surefind.interfaces.reports.json_report import (
     json_schema,
     read_report,
@@ -26,6 +27,7 @@ from surefind.interfaces.reports.json_report import (
 from surefind.interfaces.reports.junit import junit
 from surefind.interfaces.reports.markdown import markdown
 from surefind.interfaces.reports.trec import trec_qrels, trec_run
+from surefind.model import Collapse, Mode
 from unit.trec_oracle import trec_eval
 from unit.validation_reports import MEASURES, RUN, full_report, golden, outcome, report
 
@@ -181,6 +183,73 @@ def test_what_is_not_comparable_is_refused(changed: dict[str, object], reason: s
     told = many([1.0, 0.5])
     with pytest.raises(NotComparable, match=reason):
         compare_reports(replace(told, **changed), told)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"golden_digest": "other"}, "made with other tests"),
+        ({"subject": replace(RUN.subject, top_k=9)}, "use --top-k 9, or save a new baseline"),
+        ({"interrupted": "the store died"}, "the baseline's run ended early: the store died"),
+        ({"means": means_of((), MEASURES)}, "in the baseline no test has a judged answer"),
+        (
+            {"means": replace(many([1.0]).means, values={"P@5": 1.0})},
+            r"other measures \(P@5\) than this run \(nDCG@5, MRR\)",
+        ),
+    ],
+)
+def test_what_can_be_known_before_a_question_is_asked_is(
+    changed: dict[str, object], reason: str
+) -> None:
+    before = report(outcome("t0"))
+    tests = golden([outcome("t0")]).tests
+    wanted = GoldenSet("golden.yaml", (replace(tests[0], expected=(ByChunk("a"),)),))
+    before = replace(before, golden_digest=wanted.digest)
+    check_baseline(before, wanted, 5, MEASURES)
+    with pytest.raises(NotComparable, match=reason):
+        check_baseline(replace(before, **changed), wanted, 5, MEASURES)  # type: ignore[arg-type]
+
+
+def test_tests_that_expect_nothing_are_refused_before_they_are_asked() -> None:
+    plain = golden([outcome("t0")])
+    before = replace(report(outcome("t0")), golden_digest=plain.digest)
+    with pytest.raises(NotComparable, match="no test has a judged answer"):
+        check_baseline(before, plain, 5, MEASURES)
+
+
+def test_a_comparison_that_can_not_be_made_is_no_pass_and_hides_no_failure() -> None:
+    before = many([1.0])
+    unjudged = report(outcome("t0", None))
+    told = beside_baseline(before, unjudged)
+    assert (unjudged.verdict, told.verdict) == (Verdict.PASS, Verdict.INCONCLUSIVE)
+    assert told.reasons == (
+        "not compared with the baseline: no test has a judged answer, so there is nothing to "
+        "compare by",
+    )
+    failed = beside_baseline(before, report(outcome("t0", None, Outcome.FAILED)))
+    assert failed.verdict is Verdict.FAIL
+    assert failed.reasons[0] == "1 test failed"
+
+
+def test_a_baseline_that_was_asked_otherwise_is_compared_with_and_told() -> None:
+    after = many([1.0, 0.5])
+    assert beside_baseline(after, after).warnings == ()
+    subject = replace(
+        after.subject,
+        mode=Mode.DENSE,
+        collapse=Collapse.NEAR,
+        embedder="other/model",
+        collection="handbook",
+    )
+    told = beside_baseline(replace(after, subject=subject), after)
+    assert told.verdict is Verdict.PASS
+    assert told.warnings == (
+        "the baseline was asked in dense mode, this run in hybrid",
+        "the baseline was asked with collapse near, this run with off",
+        "the baseline was embedded by other/model, this run by fake/words (384 dimensions, abc)",
+        "the baseline asked the collection handbook, this run docs",
+    )
+    assert "warning: the baseline was asked in dense mode" in junit(told)
 
 
 def test_runs_without_a_common_measure_are_not_comparable() -> None:

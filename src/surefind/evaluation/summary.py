@@ -106,6 +106,13 @@ def with_comparison(report: Report, comparison: Comparison, against: str = "") -
     return replace(report, comparison=comparison, verdict=verdict, reasons=reasons)
 
 
+def without_comparison(report: Report, reason: str) -> Report:
+    """A comparison was asked for, and there can be none: no pass, whatever the tests say."""
+    verdict = report.verdict if report.verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
+    told = f"not compared with the baseline: {reason}"
+    return replace(report, verdict=verdict, reasons=(*report.reasons, told))
+
+
 # --- numbers ----------------------------------------------------------------------------------
 
 

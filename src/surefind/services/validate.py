@@ -86,7 +86,7 @@ class Validator:
         progress: Progress = lambda _done, _total: None,
     ) -> Report:
         """StoreError where the collection can't even be opened."""
-        wanted = _settled(options or ValidateOptions(), golden)
+        wanted = settled(options or ValidateOptions(), golden)
         measures = measures_for(golden, wanted.top_k or DEFAULT_TOP_K)
         async with self._readers.of(wanted.collection).lease() as generation:
             indexed = await generation.index.indexed()
@@ -124,7 +124,7 @@ class Validator:
 
 def check_runnable(golden: GoldenSet) -> None:
     """InputError where the golden set can't be run as it is written, before anything is."""
-    wanted = _settled(ValidateOptions(), golden)
+    wanted = settled(ValidateOptions(), golden)
     measures_for(golden, wanted.top_k or DEFAULT_TOP_K)
 
 
@@ -149,7 +149,8 @@ def measures_for(golden: GoldenSet, top_k: int) -> tuple[Measure, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _settled(options: ValidateOptions, golden: GoldenSet) -> ValidateOptions:
+def settled(options: ValidateOptions, golden: GoldenSet) -> ValidateOptions:
+    """As a run will go by them; InputError where one can't be."""
     top_k = golden.top_k if options.top_k is None else options.top_k
     top_k = DEFAULT_TOP_K if top_k is None else top_k
     if not 1 <= top_k <= MAX_TOP_K:

@@ -32,9 +32,10 @@ from surefind.model import Mode
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
-    from surefind.errors import NotComparable
+    from surefind.evaluation.golden import GoldenSet
     from surefind.evaluation.report import Report
     from surefind.interfaces.reports.html import Beside
+    from surefind.services.validate import ValidateOptions
 
 
 def validate(
@@ -129,8 +130,6 @@ def validate(
 
         show(terminal(report))
     files.write(report, done.beside)
-    if done.refused is not None:
-        raise done.refused
     raise typer.Exit(further.exit_code(_exit_code(report)))
 
 
@@ -152,11 +151,11 @@ class _Wanted:
 @dataclass(frozen=True, slots=True)
 class _Done:
     report: "Report"
-    refused: "NotComparable | None"
     beside: "Beside | None"
 
 
 def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done:
+    from surefind.evaluation.comparison import beside_baseline
     from surefind.services.building import Progress
     from surefind.services.validate import ValidateOptions
 
@@ -168,35 +167,35 @@ def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done
                 application.settings.collection, wanted.top_k, wanted.mode, wanted.concurrency
             )
             further = wanted.further
+            options = further.added_to(options)
+            if wanted.baseline is not None:
+                _check_baseline(wanted.baseline, golden, options)
             report = await application.validate(
                 golden,
-                further.added_to(options),
+                options,
                 lambda done, total: display(Progress("validated", done, total)),
                 further.generation,
             )
             await further.learn(application, report)
-            report, refused = _compared(wanted.baseline, report)
+            if wanted.baseline is not None:
+                report = beside_baseline(wanted.baseline, report)
             if wanted.is_kept:
                 await _keep(application, report)
             beside = None
             if wanted.with_passages:
                 beside = await _beside(application, report, further.generation)
-            return _Done(report, refused, beside)
+            return _Done(report, beside)
 
         return run(work, collection=collection, data_dir=data_dir)
 
 
-def _compared(before: "Report | None", report: "Report") -> "tuple[Report, NotComparable | None]":
-    from surefind.errors import NotComparable
-    from surefind.evaluation.comparison import compare_reports
-    from surefind.evaluation.summary import with_comparison
+def _check_baseline(baseline: "Report", golden: "GoldenSet", options: "ValidateOptions") -> None:
+    """What can't be compared is refused before an hour of questions, not after it."""
+    from surefind.evaluation.comparison import check_baseline
+    from surefind.services.validate import DEFAULT_TOP_K, measures_for, settled
 
-    if before is None:
-        return report, None
-    try:
-        return with_comparison(report, compare_reports(before, report)), None
-    except NotComparable as error:
-        return report, error
+    top_k = settled(options, golden).top_k or DEFAULT_TOP_K
+    check_baseline(baseline, golden, top_k, measures_for(golden, top_k))
 
 
 async def _keep(application: "Application", report: "Report") -> None:

@@ -34,6 +34,9 @@ def junit(report: Report) -> str:
     for test in report.tests:
         _case(suite, test)
     _verdict(suite, report)
+    if report.warnings:
+        told = ET.SubElement(suite, "system-out")
+        told.text = _text("\n".join(f"warning: {warning}" for warning in report.warnings))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
