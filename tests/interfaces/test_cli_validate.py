@@ -254,6 +254,10 @@ def test_a_judged_collection_and_topics_are_read(home: Path) -> None:
     (home / "qrels.txt").write_text("1 0 cleaning 1\n1 0 index 0\n")
     again = validate(home, "topics.tsv", "--qrels", "qrels.txt")
     assert again["golden_digest"] == report["golden_digest"]
+    (home / "qrels.txt").write_text("1 0 cleaning 0\n1 0 index -1\n")
+    nothing = validate(home, "topics.tsv", "--qrels", "qrels.txt", code=3)
+    assert nothing["reasons"][0].startswith("nothing is judged relevant to the query")
+    assert nothing["means"]["values"] == {}
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,11 @@ from surefind.evaluation.expectations import ByChunk
 from surefind.evaluation.gates import Severity
 from surefind.evaluation.golden import GoldenSet, TestKind
 from surefind.evaluation.metrics import Measure
+from surefind.evaluation.past_runs import remembered
 from surefind.evaluation.report import Found, Integrity, Outcome, Report, Sought
 from surefind.evaluation.statistics import Verdict
 from surefind.evaluation.summary import means_of, summarise, with_comparison
+from surefind.interfaces.reports.html import html_page
 from surefind.interfaces.reports.json_report import (
     json_schema,
     read_report,
@@ -26,6 +28,7 @@ from surefind.interfaces.reports.json_report import (
 )
 from surefind.interfaces.reports.junit import junit
 from surefind.interfaces.reports.markdown import markdown
+from surefind.interfaces.reports.terminal import terminal
 from surefind.interfaces.reports.trec import trec_qrels, trec_run
 from surefind.model import Collapse, Mode
 from unit.trec_oracle import trec_eval
@@ -76,6 +79,40 @@ def test_a_judged_collection_is_there_for_its_numbers() -> None:
     assert summarise(collection, MEASURES, tests, RUN).verdict is Verdict.PASS
 
 
+def test_judgements_that_find_nothing_relevant_are_no_pass() -> None:
+    """Grades of 0 for all: nothing could be found, which is neither good nor bad."""
+    asked = [outcome(name, None, kind=TestKind.QUERY) for name in "abc"]
+    barren = [
+        replace(test, known_wrong=("x",), measures={"nDCG@5": 0.0, "MRR": 0.0}) for test in asked
+    ]
+    for tests in (asked, barren):
+        told = summarise(replace(golden(tests), measured_only=True), MEASURES, tests, RUN)
+        assert told.verdict is Verdict.INCONCLUSIVE
+        assert told.reasons == (
+            "nothing is judged relevant to any of the 3 queries, so there is nothing to measure by",
+        )
+        assert (told.means.judged, told.means.values, told.means.unjudged) == (0, {}, 3)
+        assert "nDCG" not in report_text(told).partition('"means"')[2]
+        assert remembered(told).means == {}
+        assert list(ET.fromstring(junit(told)).iter("property")) == []
+        for text in (terminal(told), markdown(told), html_page(told)):
+            assert "0.000" not in text
+    assert summarise(golden(asked), MEASURES, asked, RUN).verdict is Verdict.PASS
+
+
+def test_single_queries_to_which_nothing_is_relevant_are_shown() -> None:
+    """They count as trec_eval counts them, and every report says how many they are."""
+    barren = replace(outcome("b", 0.0, kind=TestKind.QUERY), sought=(), known_wrong=("x",))
+    tests = [outcome("a"), barren]
+    told = summarise(replace(golden(tests), measured_only=True), MEASURES, tests, RUN)
+    assert told.verdict is Verdict.PASS
+    assert told.means.without_relevant == ("b",)
+    assert told.means.values == {"nDCG@5": 0.5, "MRR": 0.5}
+    assert "with nothing relevant, counted as zero: 1" in terminal(told)
+    for text in (markdown(told), html_page(told)):
+        assert "1 with nothing relevant count as zero" in text
+
+
 def test_an_error_and_a_tampered_chunk_fail_whatever_the_gates_say() -> None:
     rules = [(Severity.FAIL, "pass_rate < 0.1")]
     broken = report(outcome("a"), outcome("b", 0.0, Outcome.ERROR), rules=rules)
@@ -119,6 +156,7 @@ def test_a_gate_that_nothing_can_be_measured_by_is_inconclusive() -> None:
     told = report(outcome("a", None, kind=TestKind.QUERY), rules=rules)
     assert told.verdict is Verdict.INCONCLUSIVE
     assert len(told.reasons) == 2
+    assert told.means.values == {}
 
 
 # --- baselines --------------------------------------------------------------------------------

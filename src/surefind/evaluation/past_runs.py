@@ -61,7 +61,7 @@ def remembered(report: Report) -> PastRun:
         golden=report.golden,
         golden_digest=report.golden_digest,
         totals=report.totals,
-        means=report.means.values if report.means.judged else {},
+        means=report.means.values,
         false_accept_rate=report.negatives.false_accept_rate,
         p50_ms=report.latency.p50_ms,
         p95_ms=report.latency.p95_ms,

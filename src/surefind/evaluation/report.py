@@ -120,7 +120,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Of the judged tests that were run. `failed` count as zero, `unjudged` for nothing."""
+    """Of the judged tests that were run. `failed` count as zero, `unjudged` for nothing.
+
+    `values` is empty where none is judged. `without_relevant` were judged, and nothing is relevant
+    to them: they count as zero, as trec_eval has it, and as unjudged where all are like that.
+    """
 
     __pydantic_config__ = _STRICT
 

@@ -57,8 +57,6 @@ def summarise(
     latency = _latency(tests, run.concurrency)
     known = _quantities(tests, totals, negatives, latency) | dict(means.values)
     known |= _beyond_the_tests(run)
-    if not means.judged:
-        known = {name: value for name, value in known.items() if name not in means.values}
     gates = tuple(_gate(gate, known.get(gate.quantity)) for gate in golden.gates)
     report = Report(
         run_id=run.run_id,
@@ -85,7 +83,7 @@ def summarise(
         load=run.load,
     )
     failures = tuple(_failures(report, decided_by_gates=_has_fail_gates(golden)))
-    doubts = tuple(_doubts(report))
+    doubts = (*_doubts(report), *_nothing_to_measure_by(golden, tests))
     return replace(report, verdict=_verdict(report, failures, doubts), reasons=failures + doubts)
 
 
@@ -122,19 +120,21 @@ def totals_of(tests: Iterable[TestOutcome]) -> Totals:
 
 
 def means_of(tests: Iterable[TestOutcome], measures: Sequence[Measure]) -> Means:
+    """Where nothing was relevant to any of them, nothing could be found, and that is no zero."""
     run = [test for test in tests if test.outcome is not Outcome.NOT_RUN]
     judged = [test for test in run if test.measures]
+    barren = [test.test_id for test in judged if not any(one.grade for one in test.sought)]
+    if len(barren) == len(judged):
+        judged = []
     return Means(
         values={
             str(measure): _mean([test.measures[str(measure)] for test in judged])
-            for measure in measures
+            for measure in (measures if judged else ())
         },
         judged=len(judged),
         failed=tuple(test.test_id for test in judged if test.outcome is Outcome.ERROR),
         unjudged=len(run) - len(judged),
-        without_relevant=tuple(
-            test.test_id for test in judged if not any(sought.grade for sought in test.sought)
-        ),
+        without_relevant=tuple(barren),
     )
 
 
@@ -144,7 +144,7 @@ def _categories(tests: Sequence[TestOutcome], measures: Sequence[Measure]) -> tu
         Category(
             name,
             totals_of(inside := [test for test in tests if test.category == name]),
-            means.values if (means := means_of(inside, measures)).judged else {},
+            means_of(inside, measures).values,
         )
         for name in names
     )
@@ -283,6 +283,13 @@ def _doubts(report: Report) -> Iterable[str]:
     for gate in report.gates:
         if gate.value is None and gate.severity is Severity.FAIL:
             yield f"{gate.rule}: nothing was there to measure it by"
+
+
+def _nothing_to_measure_by(golden: GoldenSet, tests: Sequence[TestOutcome]) -> Iterable[str]:
+    """A set that is there for its numbers must have some; plain questions are only asked."""
+    if golden.measured_only and tests and not any(test.sought for test in tests):
+        asked = "the query" if len(tests) == 1 else f"any of the {len(tests)} queries"
+        yield f"nothing is judged relevant to {asked}, so there is nothing to measure by"
 
 
 def _speaks_of(report: Report, quantity: str) -> bool:

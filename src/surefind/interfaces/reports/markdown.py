@@ -68,6 +68,8 @@ def _measures(report: Report) -> Iterable[str]:
         ("measure", "mean"), [(name, f"{value:.4f}") for name, value in means.values.items()]
     )
     beside = f", {len(means.failed)} of them failed and count as zero" if means.failed else ""
+    barren = len(means.without_relevant)
+    beside += f", {barren} with nothing relevant count as zero" if barren else ""
     unjudged = f"; {means.unjudged} without judgements are left out" if means.unjudged else ""
     yield f"Over {means.judged} judged queries{beside}{unjudged}.\n"
 

@@ -32,7 +32,7 @@ def _numbers(report: Report) -> Iterable[str]:
         counts = {
             "judged queries": means.judged,
             "failed, counted as zero": len(means.failed),
-            "with nothing relevant": len(means.without_relevant),
+            "with nothing relevant, counted as zero": len(means.without_relevant),
             "left out, as nothing is judged": means.unjudged,
         }
         lines = [f"{name}: {count}" for name, count in counts.items() if count]

@@ -114,8 +114,10 @@ def _means(report: Report) -> str:
     if not means.judged:
         return ""
     rows = [(text(name), f"{value:.4f}", bar(value)) for name, value in means.values.items()]
+    barren = len(means.without_relevant)
     notes = [
         f"{len(means.failed):,} could not be answered and count as zero" if means.failed else "",
+        f"{barren:,} with nothing relevant count as zero" if barren else "",
         f"{means.unjudged:,} without judgements are left out" if means.unjudged else "",
     ]
     told = "; ".join(note for note in notes if note)
