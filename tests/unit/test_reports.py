@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from surefind.contracts.validation_run import validation_report_of
 from surefind.errors import InputError, NotComparable
 from surefind.evaluation.comparison import beside_baseline, check_baseline, compare_reports
 from surefind.evaluation.expectations import ByChunk
@@ -363,11 +364,67 @@ def test_markdown_shows_the_baseline_and_shortens_long_lists() -> None:
     assert "### Against the baseline: ❌ failed" in told
     assert "| nDCG@5 | 1.0000 | 0.6250 | -0.3750 |" in told
     assert "By nDCG@5: 0 better, 30 worse, 10 the same." in told
-    assert "- worse: t0, What about t0? (passed → passed, 1.000 → 0.500)" in told
-    assert "- and 10 more" in told
+    assert "- worse: t0, What about t0? (passed → passed, nDCG@5 1.000 → 0.500)" in told
+    assert "- and 10 more worse" in told
     bad = [outcome(f"t{number}", 0.0, Outcome.FAILED, message="x" * 500) for number in range(30)]
     assert "And 10 more." in markdown(report(*bad))
     assert "### Measures" not in markdown(report())
+
+
+def test_the_terminal_shows_what_changed_and_by_how_much() -> None:
+    shown = terminal(compared())
+    assert "  worse: t0: What about t0? (passed -> passed, nDCG@5 1.000 -> 0.500)" in shown
+    assert "  and 10 more worse; --json has them all" in shown
+    before, after = many([0.5] * 8), many([1.0] * 8)
+    told = with_comparison(after, compare_reports(before, after))
+    assert "  better: t4: What about t4? (passed -> passed, nDCG@5 0.500 -> 1.000)" in (
+        shown := terminal(told)
+    )
+    assert "better: t5" not in shown
+    assert "  and 3 more better; --json has them all" in shown
+    assert "- better: t4, What about t4? (passed → passed, nDCG@5 0.500 → 1.000)" in markdown(told)
+    gone = with_comparison(
+        after := report(outcome("a", None), outcome("b")),
+        compare_reports(report(outcome("a", None, Outcome.FAILED), outcome("b")), after),
+    )
+    assert "better: a: What about a? (failed -> passed)" in terminal(gone)
+
+
+def test_where_tests_failed_no_report_says_that_all_is_well() -> None:
+    tests = [outcome("a"), outcome("b", 0.0, Outcome.FAILED, message="it is absent")]
+    lenient = report(*tests, rules=[(Severity.FAIL, "failed > 5")])
+    measured = summarise(replace(golden(tests), measured_only=True), MEASURES, tests, RUN)
+    assert lenient.verdict is measured.verdict is Verdict.PASS
+    for told in (lenient, measured):
+        published = validation_report_of(told)
+        assert published.errors == ["Test 'b' failed: it is absent"]
+        assert (published.total_queries, published.successful_queries) == (2, 2)
+        assert "All validations passed" not in terminal(told)
+    assert "PASSED by its rules: 1 of 2 tests passed (golden.yaml)" in terminal(lenient)
+    assert "PASSED, as no single test decides: 1 of 2 tests passed" in terminal(measured)
+    assert markdown(lenient).startswith("## Retrieval validation: ✅ passed by its rules\n")
+    assert "<h1>Passed by its rules<" in html_page(lenient)
+    good = report(outcome("a"), rules=[(Severity.FAIL, "failed > 5")])
+    assert "All validations passed" in terminal(good)
+    assert "PASSED: 1 of 1 passed (golden.yaml)" in terminal(good)
+
+
+def test_a_text_that_nobody_reads_is_shortened_but_in_the_json() -> None:
+    endless = "very \n long " * 20_000
+    bad = replace(outcome("a", 0.0, Outcome.FAILED, message=endless), query_text=endless)
+    error = replace(outcome("b", 0.0, Outcome.ERROR, latency_ms=None), query_text=endless)
+    before = report(outcome("a"), outcome("b"))
+    after = report(bad, error)
+    before = replace(before, golden_digest=after.golden_digest)
+    told = with_comparison(after, compare_reports(before, after))
+    for text in (terminal(told), markdown(told)):
+        assert "very long very" in text
+        assert "…" in text
+        assert len(text) < 10_000
+    [failed, *_] = validation_report_of(told).errors
+    assert failed.startswith("Query 'very long very")
+    assert len(failed) < 300
+    assert json.loads(report_text(told))["tests"][0]["query_text"] == endless
 
 
 def test_junit_is_xml_that_counts_right() -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from surefind.contracts.validation import ValidationReport
-from surefind.evaluation.report import Outcome, Report
+from surefind.evaluation.report import Outcome, Report, TestOutcome
 from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.wording import in_short
 
 _BAD = {Outcome.FAILED, Outcome.STALE, Outcome.INVALID}
 _SHORTEST_S = 1e-6
 _MOST_LINES = 50
+_WHY = 400
 
 
 def validation_report_of(report: Report) -> ValidationReport:
     """Queries succeed when they are answered. What the answers are worth is told among the errors:
 
-    where the verdict is no pass, the summary must not say that all is well.
+    where a test failed or the verdict is no pass, the summary must not say that all is well.
     """
     failed = [test for test in report.tests if test.latency_ms is None]
     times = [test.latency_ms / 1000 for test in report.tests if test.latency_ms is not None]
@@ -47,19 +49,23 @@ def validation_report_of(report: Report) -> ValidationReport:
 
 
 def _errors(report: Report) -> list[str]:
+    """Failed tests also where rules let the run pass: the summary is green only without a line."""
     lines = [
-        f"Query '{test.query_text}' failed: {test.message or 'it was not asked'}"
+        f"Query '{in_short(test.query_text)}' failed: {_why(test) or 'it was not asked'}"
         for test in report.tests
         if test.latency_ms is None
     ]
-    if report.verdict is not Verdict.PASS:
-        lines += [
-            f"Test '{test.test_id}' {test.outcome.value}: {test.message}"
-            for test in report.tests
-            if test.outcome in _BAD and test.latency_ms is not None
-        ]
+    lines += [
+        f"Test '{in_short(test.test_id)}' {test.outcome.value}: {_why(test)}"
+        for test in report.tests
+        if test.outcome in _BAD and test.latency_ms is not None
+    ]
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more"]
     if report.verdict is not Verdict.PASS:
         lines += [f"{report.verdict.value}: {reason}" for reason in report.reasons]
     return lines
+
+
+def _why(test: TestOutcome) -> str:
+    return in_short(test.message, _WHY)

@@ -6,6 +6,7 @@ from surefind.evaluation.index_recall import IndexRecall
 from surefind.evaluation.load import Load
 from surefind.evaluation.report import Report
 from surefind.evaluation.thresholds import Separation
+from surefind.evaluation.wording import in_short
 from surefind.model import Rate
 
 _A_FEW = 4
@@ -53,7 +54,7 @@ def _index_recall(told: IndexRecall) -> Iterator[str]:
             f"{one.condition or 'without a filter'}{share}, {one.queries} queries"
         )
         for query in one.worst:
-            yield f"    {query.recall:.2f} {query.test_id}: {query.query_text}"
+            yield f"    {query.recall:.2f} {query.test_id}: {in_short(query.query_text)}"
 
 
 def _load(told: Load) -> Iterator[str]:

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 
 from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.wording import in_short, passed_by, values_of
 from surefind.interfaces.reports.beyond_tests import beyond_tests
 
 _SHOWN = 20
-_LENGTH = 200
+_BETTER_SHOWN = 5
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
 _MARKS = {
     Verdict.PASS: "✅ passed",
@@ -19,7 +20,7 @@ _MARKS = {
 
 def markdown(report: Report) -> str:
     parts = [
-        f"## Retrieval validation: {_MARKS[report.verdict]}",
+        f"## Retrieval validation: {_MARKS[report.verdict]}{passed_by(report)}",
         *(f"- {_safe(reason)}" for reason in report.reasons),
         *(f"- warning: {_safe(warning)}" for warning in report.warnings),
         "",
@@ -125,20 +126,19 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
         f"By {comparison.measure}: {len(comparison.better)} better, {len(comparison.worse)} worse, "
         f"{comparison.same} the same.\n"
     )
-    yield from _changed("worse", comparison.worse)
+    yield from _changed("worse", comparison.worse, comparison.measure, _SHOWN)
+    yield from _changed("better", comparison.better, comparison.measure, _BETTER_SHOWN)
 
 
-def _changed(name: str, changes: Sequence[TestChange]) -> Iterable[str]:
-    for change in changes[:_SHOWN]:
-        values = ""
-        if change.value_before is not None and change.value_after is not None:
-            values = f", {change.value_before:.3f} → {change.value_after:.3f}"
+def _changed(name: str, changes: Sequence[TestChange], measure: str, most: int) -> Iterable[str]:
+    for change in changes[:most]:
+        values = values_of(change, measure, "→")
         yield (
             f"- {name}: {_safe(change.test_id)}, {_safe(change.query_text)} "
             f"({change.before.value} → {change.after.value}{values})"
         )
-    if len(changes) > _SHOWN:
-        yield f"- and {len(changes) - _SHOWN} more"
+    if len(changes) > most:
+        yield f"- and {len(changes) - most} more {name}"
     if changes:
         yield ""
 
@@ -170,5 +170,4 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _safe(text: str) -> str:
     """On one line, short enough, and nothing in it is markup."""
-    flat = " ".join(text.split())
-    return _SPECIAL.sub(r"\\\1", flat if len(flat) <= _LENGTH else f"{flat[: _LENGTH - 1]}…")
+    return _SPECIAL.sub(r"\\\1", in_short(text))

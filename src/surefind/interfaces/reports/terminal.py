@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from surefind.contracts.validation_run import validation_report_of
-from surefind.evaluation.report import Comparison, Outcome, Report, TestOutcome
+from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
+from surefind.evaluation.wording import SHORT, in_short, passed_by, values_of
 from surefind.interfaces.reports.beyond_tests import beyond_tests
 from surefind.interfaces.reports.tables import table
 
 _SHOWN = 20
+_BETTER_SHOWN = 5
 _TITLES = {"pass": "PASSED", "fail": "FAILED", "inconclusive": "INCONCLUSIVE"}
 
 
@@ -82,10 +84,24 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
     better, worse = len(comparison.better), len(comparison.worse)
     counts = f"{better} better, {worse} worse, {comparison.same} the same"
     yield f"against the baseline, by {comparison.measure}: {counts}"
+    measure = comparison.measure
     yield "\n".join(
-        f"  worse: {one.test_id}: {one.query_text} ({one.before.value} -> {one.after.value})"
-        for one in comparison.worse[:_SHOWN]
+        [
+            *_changed("worse", comparison.worse, measure, _SHOWN),
+            *_changed("better", comparison.better, measure, _BETTER_SHOWN),
+        ]
     )
+
+
+def _changed(name: str, changes: Sequence[TestChange], measure: str, most: int) -> Iterable[str]:
+    for one in changes[:most]:
+        outcomes = f"{one.before.value} -> {one.after.value}"
+        yield (
+            f"  {name}: {in_short(one.test_id)}: {in_short(one.query_text)} "
+            f"({outcomes}{values_of(one, measure)})"
+        )
+    if len(changes) > most:
+        yield f"  and {len(changes) - most} more {name}; --json has them all"
 
 
 def _tests(tests: Sequence[TestOutcome]) -> Iterable[str]:
@@ -94,11 +110,11 @@ def _tests(tests: Sequence[TestOutcome]) -> Iterable[str]:
         return
     rows = [
         (
-            test.test_id,
-            test.query_text,
+            in_short(test.test_id),
+            in_short(test.query_text),
             test.outcome.value,
             test.cause.replace("_", " "),
-            test.message,
+            in_short(test.message, 2 * SHORT),
         )
         for test in bad[:_SHOWN]
     ]
@@ -110,6 +126,9 @@ def _tests(tests: Sequence[TestOutcome]) -> Iterable[str]:
 def _verdict(report: Report) -> Iterable[str]:
     totals = report.totals
     title = _TITLES[report.verdict.value]
-    yield f"{title}: {totals.passed} of {totals.total} passed ({report.golden})"
+    how = passed_by(report)
+    tests = " tests" if how else ""
+    passed = f"{totals.passed} of {totals.total}{tests} passed"
+    yield f"{title}{how}: {passed} ({in_short(report.golden)})"
     yield from (f"  {reason}" for reason in report.reasons)
     yield from (f"  warning: {warning}" for warning in report.warnings)

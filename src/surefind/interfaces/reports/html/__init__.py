@@ -15,6 +15,7 @@ from importlib.resources import files
 
 from surefind.evaluation.past_runs import Trend
 from surefind.evaluation.report import Report
+from surefind.evaluation.wording import passed_by
 from surefind.interfaces.reports.html import summary, worst
 from surefind.interfaces.reports.html.markup import section, text
 from surefind.interfaces.reports.html.rows import MAX_TESTS, embedded
@@ -75,7 +76,7 @@ def html_page(report: Report, beside: Beside | None = None) -> str:
     page = _PAGE.format(
         policy=policy,
         version=text(report.subject.surefind_version),
-        title=text(f"{summary.VERDICTS[report.verdict]}: {report.golden}"),
+        title=text(f"{summary.VERDICTS[report.verdict]}{passed_by(report)}: {report.golden}"),
         style=style,
         header=summary.header(report),
         body="\n".join(part for part in body if part),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from surefind.evaluation.past_runs import Trend
 from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.wording import passed_by
 from surefind.interfaces.reports.beyond_tests import beyond_tests
 from surefind.interfaces.reports.html.charts import (
     Bins,
@@ -41,7 +42,7 @@ def header(report: Report) -> str:
     return (
         f'<header class="{report.verdict.value}">'
         f"<p class=kind>surefind · retrieval validation</p>"
-        f"<h1>{VERDICTS[report.verdict]}<span class=hidden>:</span> "
+        f"<h1>{VERDICTS[report.verdict]}{passed_by(report)}<span class=hidden>:</span> "
         f"<small>{text(name)}</small></h1>"
         f"{told}"
         f"<p class=quiet>{text(subject.collection)}, generation {subject.generation} · "
