@@ -1,6 +1,7 @@
 """A load: stalls must show in the percentiles, and failures in the verdict."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,9 +14,11 @@ from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
 from surefind.evaluation.load import UNANSWERED, Load, Sent, load_of
 from surefind.evaluation.report import Report
 from surefind.evaluation.statistics import Verdict
+from surefind.interfaces.reports.json_report import read_report, report_text
+from surefind.interfaces.reports.terminal import terminal
 from surefind.model import Query, SearchResult, Status, Timings
 from surefind.ports import Vector
-from surefind.services.load import LoadOptions, put_load
+from surefind.services.load import LoadOptions, LoadStopped, put_load
 from surefind.services.search import Searcher
 from surefind.services.validate import ValidateOptions, Validator
 from unit.installation import Installation
@@ -154,7 +157,11 @@ PAGES = {"cats.md": "# Cats\n\nall about cats"}
 
 
 async def loaded(
-    home: Installation, *rules: str, under_load: Searcher | None = None, rate: float = 100.0
+    home: Installation,
+    *rules: str,
+    under_load: Searcher | None = None,
+    duration_s: float = 0.05,
+    partial: bool = True,
 ) -> Report:
     golden = GoldenSet(
         "golden.yaml",
@@ -162,7 +169,9 @@ async def loaded(
         gates=tuple(Gate.parse(Severity.FAIL, rule) for rule in rules),
     )
     validator = Validator(home.readers, home.searcher, "test", under_load)
-    options = ValidateOptions(concurrency=2, duration_s=0.05, rate_per_s=rate)
+    options = ValidateOptions(
+        concurrency=2, duration_s=duration_s, rate_per_s=100.0, partial=partial
+    )
     return await validator.run(golden, options)
 
 
@@ -206,24 +215,70 @@ async def test_a_rate_wants_a_duration_and_a_load_wants_questions(home: Installa
 
 
 class Waiting(WordEmbedder):
-    def __init__(self) -> None:
+    """Answers the first few questions, and then none any more."""
+
+    def __init__(self, answered: int = 0) -> None:
         super().__init__()
-        self.asked = asyncio.Event()
+        self.stuck = asyncio.Event()
+        self._left = answered
 
     async def embed_query(self, query: str) -> Vector:
-        self.asked.set()
+        if self._left:
+            self._left -= 1
+            return await super().embed_query(query)
+        self.stuck.set()
         await asyncio.Event().wait()
-        return await super().embed_query(query)
+        raise AssertionError
 
 
-async def test_whoever_stops_a_load_sees_what_the_tests_found(home: Installation) -> None:
+async def test_whoever_stops_a_load_sees_what_it_measured(home: Installation) -> None:
+    """What was still waited for is no error: it was not given the time."""
     await home.ingest(PAGES)
-    waiting = Waiting()
-    run = asyncio.create_task(
-        loaded(home, under_load=Searcher(home.readers, waiting, home.terms), rate=1e6)
-    )
-    await waiting.asked.wait()
+    waiting = Waiting(answered=3)
+    searcher = Searcher(home.readers, waiting, home.terms)
+    run = asyncio.create_task(loaded(home, under_load=searcher, duration_s=3000.0))
+    await waiting.stuck.wait()
     run.cancel()
     told = await run
-    assert (told.totals.passed, told.interrupted, told.load) == (1, "it was stopped", None)
+    assert told.totals.passed == 1
+    assert re.fullmatch(r"the load was stopped after \d+\.\d of 3000 s", told.interrupted)
+    assert told.reasons == (f"the run ended early: {told.interrupted}",)
     assert told.verdict is Verdict.INCONCLUSIVE
+    load = told.load
+    assert load is not None
+    assert (load.answered, load.errors) == (3, {})
+    assert load.waiting == load.sent - 3 > 0
+    assert 0 < load.duration_s < 60
+    assert f"not answered yet when it was stopped: {load.waiting}" in terminal(told)
+    assert read_report("r", report_text(told).encode()) == told
+
+
+async def test_a_load_that_is_stopped_has_what_was_due_until_then() -> None:
+    """A hundred a second, two at a time, and the third search hangs: the others queue up."""
+    server = Server(stall_at=3, stall_s=3600.0)
+    run = asyncio.create_task(put_load(server.search, QUERIES, LoadOptions(2, 600.0, 100.0)))
+    await asyncio.sleep(0.25)
+    run.cancel()
+    with pytest.raises(LoadStopped) as stopped:
+        await run
+    told = stopped.value.load
+    assert (told.answered, told.errors) == (2, {})
+    assert told.sent == pytest.approx(100 * told.duration_s, abs=2)
+    assert told.max_ms >= 150
+    eager = asyncio.create_task(put_load(server.search, QUERIES, LoadOptions(2, 600.0)))
+    await asyncio.sleep(0.01)
+    eager.cancel()
+    with pytest.raises(LoadStopped) as stopped:
+        await eager
+    assert (stopped.value.load.sent, stopped.value.load.waiting) == (2, 2)
+
+
+async def test_a_load_that_may_not_be_stopped_halfway_is_cancelled(home: Installation) -> None:
+    await home.ingest(PAGES)
+    waiting = Waiting()
+    searcher = Searcher(home.readers, waiting, home.terms)
+    run = asyncio.create_task(loaded(home, under_load=searcher, partial=False))
+    await waiting.stuck.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run

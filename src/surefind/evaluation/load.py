@@ -18,6 +18,8 @@ from surefind.evaluation.statistics import percentile
 
 UNANSWERED = "unanswered"
 """The kind of those whose answer had not come when the time was over."""
+STOPPED = "stopped"
+"""Those that were waited for when somebody ended the load. That is no failure of theirs."""
 _MOST_IMPLIED = 1_000_000
 _STRICT: Any = {"extra": "forbid"}
 
@@ -26,12 +28,16 @@ _STRICT: Any = {"extra": "forbid"}
 class Sent:
     """One request; seconds since the run began. `error` is the kind of its failure, if it failed.
 
-    What was never answered ends when the run was given up: it waited at least that long.
+    What was never answered ends when the run was given up or stopped: it waited at least so long.
     """
 
     due_s: float
     ended_s: float
     error: str = ""
+
+    @property
+    def is_failed(self) -> bool:
+        return self.error not in {"", STOPPED}
 
     @property
     def waited_s(self) -> float:
@@ -41,6 +47,8 @@ class Sent:
 @dataclass(frozen=True, slots=True)
 class Load:
     """`offered_per_s` is None where nobody set a rate. Percentiles count what failed, too.
+
+    `duration_s` is how long it was put on: less than was asked for where somebody ended it.
 
     `implied` are the questions that were not asked since the server kept a user waiting.
     """
@@ -65,6 +73,11 @@ class Load:
     def error_rate(self) -> float:
         return sum(self.errors.values()) / self.sent if self.sent else 0.0
 
+    @property
+    def waiting(self) -> int:
+        """How many were due and not answered yet when somebody ended the load."""
+        return self.sent - self.answered - sum(self.errors.values())
+
 
 def load_of(
     sent: Sequence[Sent], concurrency: int, duration_s: float, rate_per_s: float | None
@@ -81,7 +94,7 @@ def load_of(
         achieved_per_s=answered / max(end, duration_s),
         sent=len(sent),
         answered=answered,
-        errors=dict(sorted(Counter(one.error for one in sent if one.error).items())),
+        errors=dict(sorted(Counter(one.error for one in sent if one.is_failed).items())),
         implied=len(implied),
         mean_ms=sum(counted) / len(counted) if counted else 0.0,
         p50_ms=percentile(counted, 0.5),

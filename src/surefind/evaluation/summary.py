@@ -271,8 +271,8 @@ def _failures(report: Report, *, decided_by_gates: bool) -> Iterable[str]:
 def _doubts(report: Report) -> Iterable[str]:
     totals = report.totals
     if report.interrupted:
-        left = f"{totals.not_run} of {totals.total} tests not run"
-        yield f"the run ended early, {left}: {report.interrupted}"
+        left = f", {totals.not_run} of {totals.total} tests not run" if totals.not_run else ""
+        yield f"the run ended early{left}: {report.interrupted}"
     if not totals.total:
         yield "there were no queries"
     if totals.stale:

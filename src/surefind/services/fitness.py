@@ -12,7 +12,7 @@ from surefind.evaluation.index_recall import IndexRecall
 from surefind.evaluation.load import Load
 from surefind.model import Query
 from surefind.services.index_recall import RecallMeter
-from surefind.services.load import LoadOptions, put_load
+from surefind.services.load import LoadOptions, LoadStopped, put_load
 from surefind.services.reading import OpenGeneration
 from surefind.services.search import Searcher
 from surefind.services.testing import Tester
@@ -47,11 +47,17 @@ class Fitness:
                 self.load = await put_load(self._under_load.search, queries, load)
         except (StoreError, EmbeddingError) as error:
             self.interrupted, self.store_away = str(error), True
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as stopped:
             task = asyncio.current_task()
             if not partial or task is None or task.uncancel():
                 raise
-            self.interrupted = "it was stopped"
+            self.interrupted = "it was stopped while the index was measured"
+            if load is not None and isinstance(stopped, LoadStopped):
+                self.load = stopped.load
+                self.interrupted = (
+                    f"the load was stopped after {stopped.load.duration_s:.1f} of "
+                    f"{load.duration_s:g} s"
+                )
 
     def _queries(self, tests: Sequence[GoldenTest]) -> list[Query]:
         """Those of all tests that can be asked at all."""

@@ -1,13 +1,14 @@
 """Load: many searches at a time for a while, each timed from the moment at which it was due."""
 
 import asyncio
+import itertools
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from surefind.errors import InputError, SurefindError
-from surefind.evaluation.load import UNANSWERED, Load, Sent, load_of
+from surefind.evaluation.load import STOPPED, UNANSWERED, Load, Sent, load_of
 from surefind.model import Query, SearchResult
 
 MAX_DURATION_S = 3600.0
@@ -54,12 +55,28 @@ class LoadOptions:
 
 
 async def put_load(search: Search, queries: Sequence[Query], options: LoadOptions) -> Load:
-    """The queries in turn, over and over. A failure is counted and stops nothing."""
+    """The queries in turn, over and over. A failure is counted and stops nothing.
+
+    LoadStopped, with what was measured until then, where it is cancelled.
+    """
     if not queries:
         raise InputError("duration: there is no question to put a load on with")
     run = _Run(search, queries, options)
-    sent = await run.at_a_rate() if options.rate_per_s else await run.one_after_the_other()
+    try:
+        sent = await run.at_a_rate() if options.rate_per_s else await run.one_after_the_other()
+    except asyncio.CancelledError as error:
+        put_on_s = min(run.stopped_s, options.duration_s)
+        load = load_of(run.until_stopped(), options.concurrency, put_on_s, options.rate_per_s)
+        raise LoadStopped(load) from error
     return load_of(sent, options.concurrency, options.duration_s, options.rate_per_s)
+
+
+class LoadStopped(asyncio.CancelledError):
+    """Whoever stops a load may see what it measured."""
+
+    def __init__(self, load: Load) -> None:
+        super().__init__()
+        self.load = load
 
 
 class _Run:
@@ -70,6 +87,8 @@ class _Run:
         self._began = time.perf_counter()
         self._next = 0
         self._sent: list[Sent] = []
+        self._cut_off = UNANSWERED
+        self.stopped_s = 0.0
 
     @property
     def _now_s(self) -> float:
@@ -87,10 +106,21 @@ class _Run:
         await self._with_workers(self._eager)
         return self._sent
 
+    def until_stopped(self) -> list[Sent]:
+        """What was due until then; with a rate also what nobody had come round to asking."""
+        if not self._options.rate_per_s:
+            return self._sent
+        left = map(self._due, range(self._next, self._options.requests))
+        late = itertools.takewhile(lambda due: due <= self.stopped_s, left)
+        return [*self._sent, *(Sent(due, self.stopped_s, STOPPED) for due in late)]
+
     async def _with_workers(self, work: Callable[[], Awaitable[None]]) -> None:
         workers = [asyncio.ensure_future(work()) for _ in range(self._options.concurrency)]
         try:
             await asyncio.wait(workers, timeout=self._options.most_s)
+        except asyncio.CancelledError:
+            self.stopped_s, self._cut_off = self._now_s, STOPPED
+            raise
         finally:
             for worker in workers:
                 worker.cancel()
@@ -122,6 +152,9 @@ class _Run:
         try:
             await self._search(self._queries[number % len(self._queries)])
             error = ""
+        except asyncio.CancelledError:
+            error = self._cut_off
+            raise
         except SurefindError as failure:
             error = type(failure).__name__
         finally:

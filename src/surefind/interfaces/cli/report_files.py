@@ -93,8 +93,10 @@ class ReportFiles:
             _save_tests(self.tests_out, report)
         if self.save_baseline is None:
             return
-        if report.interrupted or not report.totals.total:
-            note(f"no baseline was saved: {report.reasons[0]}")
+        if report.interrupted:
+            note(f"no baseline was saved: the run ended early: {report.interrupted}")
+        elif not report.totals.total:
+            note("no baseline was saved: there were no queries")
         else:
             _save(self.save_baseline, json_report.report_text(report))
 

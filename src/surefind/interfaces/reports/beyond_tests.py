@@ -64,14 +64,16 @@ def _load(told: Load) -> Iterator[str]:
         else f"{told.offered_per_s:g} a second offered"
     )
     yield (
-        f"load: {told.sent} searches in {told.duration_s:g} s, {told.concurrency} at a time, "
-        f"{offered}, {told.achieved_per_s:.1f} a second answered"
+        f"load: {told.sent} searches in {round(told.duration_s, 2):g} s, "
+        f"{told.concurrency} at a time, {offered}, {told.achieved_per_s:.1f} a second answered"
     )
     times = {"p50": told.p50_ms, "p95": told.p95_ms, "p99": told.p99_ms, "max": told.max_ms}
     yield ", ".join(f"{name} {value:.1f} ms" for name, value in times.items())
     if told.errors:
         kinds = ", ".join(f"{count} {kind}" for kind, count in told.errors.items())
         yield f"errors: {kinds} ({told.error_rate:.1%})"
+    if told.waiting:
+        yield f"not answered yet when it was stopped: {told.waiting}"
 
 
 def _rate(rate: Rate) -> str:
