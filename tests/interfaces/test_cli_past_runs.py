@@ -105,6 +105,7 @@ def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
         (["--history", "--html", "x.html"], "--history asks nothing"),
         (["--history", "--baseline", "x.json"], "--history asks nothing"),
         (["--history", "nothing.yaml"], "can't be read"),
+        (["--history", "--collection", "nope"], "there is no collection 'nope' yet"),
         (["golden.yaml", "--html", "."], "can't be written: it is a folder"),
         (["golden.yaml", "--html", "golden.yaml/x.html"], "golden.yaml is no folder"),
         (["golden.yaml", "--trec-out", "golden.yaml"], "golden.yaml is no folder"),
