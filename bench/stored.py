@@ -43,7 +43,7 @@ class Prepared:
         self,
         queries: Sequence[str],
         to_come: int = 0,  # noqa: ARG002 - there is nothing to prepare
-    ) -> Sequence[EmbeddedQuery | None]:
+    ) -> Sequence[EmbeddedQuery]:
         return [EmbeddedQuery(self._vectors[query], 0.0) for query in queries]
 
 

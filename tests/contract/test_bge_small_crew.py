@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import uvloop
 
 from surefind.adapters import bge_small_crew
 from surefind.adapters.bge_small_crew import WORTH, Crew, Worker, WorkerLost
@@ -50,7 +51,7 @@ async def crew(model_files: Path, here: Here) -> AsyncIterator[Crew]:
 
 async def hired(crew: Crew) -> Worker:
     """The one process of two cores, at work."""
-    await crew.embed(["the first"], WORTH)
+    await crew.embed(["the first"], WORTH - 1)
     assert crew._hiring is not None
     await crew._hiring
     [worker] = crew._workers
@@ -76,7 +77,7 @@ async def test_a_process_gives_the_very_vectors_of_this_one(
 
 async def test_few_questions_are_not_worth_a_process(crew: Crew, here: Here) -> None:
     for _ in range(5):
-        await crew.embed(["one", "two"], WORTH - 1)
+        await crew.embed(["one", "two"], WORTH - 3)
     assert (crew._hiring, crew._workers, here.asked) == (None, [], 10)
 
 
@@ -189,8 +190,62 @@ def _runs(pid: int) -> bool:
 
 
 async def test_closing_while_processes_start_leaves_none(model_files: Path, here: Here) -> None:
-    crew = Crew(model_files, here, threads=4, cores=3)
-    await crew.embed(["one"], WORTH)
+    crew = Crew(model_files, here, threads=4, cores=4)
+    before = asyncio.all_tasks()
+    await crew.embed(["one"], 3 * WORTH)
+    await asyncio.sleep(0.05)
+    assert asyncio.all_tasks() > before
     await crew.close()
-    assert crew._workers == []
+    assert (crew._workers, asyncio.all_tasks()) == ([], before)
     await crew.embed(["two"], 0)
+
+
+@pytest.mark.parametrize(
+    ("cores", "questions", "hired"), [(64, 10**6, 7), (8, 2 * WORTH, 2), (4, 10**6, 3)]
+)
+async def test_there_are_no_more_processes_than_are_worth_it(
+    here: Here, monkeypatch: pytest.MonkeyPatch, cores: int, questions: int, hired: int
+) -> None:
+    begun = []
+
+    async def lost(_folder: Path) -> Worker:
+        begun.append(1)
+        raise WorkerLost
+
+    monkeypatch.setattr(Worker, "started", lost)
+    crew = Crew(Path("nowhere"), here, cores + 1, cores)
+    await crew.embed(["one"], questions)
+    assert crew._hiring is not None
+    await crew._hiring
+    assert len(begun) == hired
+    await crew.close()
+
+
+async def test_a_program_that_is_no_python_starts_no_process(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    await crew.embed(["one"], WORTH)
+    assert crew._hiring is None
+
+
+def test_a_process_that_died_idle_is_noticed_on_every_event_loop(
+    model_files: Path, model: BgeSmallModel
+) -> None:
+    """uvloop has an error of its own for a pipe that is closed."""
+
+    async def killed_while_idle() -> None:
+        here = Here(model)
+        crew = Crew(model_files, here, threads=3, cores=2)
+        worker = await hired(crew)
+        os.kill(worker._process.pid, signal.SIGKILL)
+        await asyncio.sleep(0.3)
+        told = await asyncio.gather(*(crew.embed([f"question {n}"], 0) for n in range(6)))
+        assert np.array_equal(told[5][0].vector, model.embed("question 5"))
+        assert worker.lost
+        await crew.close()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(killed_while_idle())
+    with asyncio.Runner() as runner:
+        runner.run(killed_while_idle())

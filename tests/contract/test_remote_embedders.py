@@ -5,6 +5,7 @@ and reranker is held against the real service instead of the stand-in.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -157,19 +158,27 @@ async def test_a_question_that_is_refused_does_not_spoil_the_others(
 async def test_a_group_of_questions_is_one_call(embedder: RemoteEmbedder, service: Service) -> None:
     told = await embedder.embed_queries([f"question {number}" for number in range(20)])
     assert [len(request.texts) for request in service.requests] == [20]
-    [took_ms] = {one.took_ms for one in told if one is not None}
+    [took_ms] = {one.took_ms for one in told}
     assert took_ms > 0
 
 
-async def test_a_group_tells_who_of_it_was_refused_and_fails_where_all_were(
+async def test_a_group_that_is_refused_is_asked_for_once(
     embedder: RemoteEmbedder, service: Service
 ) -> None:
-    service.troubles = [Trouble(422), Trouble(), Trouble(422)]
-    told = await embedder.embed_queries(["one", "two"])
-    assert sum(one is None for one in told) == 1
-    service.troubles = [Trouble(422)] * 3
+    service.troubles = [Trouble(422)]
     with pytest.raises(EmbeddingError, match="refuses the request"):
-        await embedder.embed_queries(["three", "four"])
+        await embedder.embed_queries(["one", "two"])
+    assert len(service.requests) == 1
+
+
+async def test_the_time_of_a_group_is_that_of_the_call_that_was_answered(
+    embedder: RemoteEmbedder, service: Service
+) -> None:
+    service.troubles = [Trouble(503, silent_s=0.3)]
+    begun = time.perf_counter()
+    [one] = await embedder.embed_queries(["one"])
+    assert len(service.requests) == 2
+    assert one.took_ms <= (time.perf_counter() - begun - 0.3) * 1000
 
 
 async def test_a_fault_that_nobody_foresaw_is_heard_by_whoever_asked(

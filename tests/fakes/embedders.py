@@ -50,7 +50,7 @@ class WordEmbedder:
 
     async def embed_queries(
         self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery | None]:
+    ) -> Sequence[EmbeddedQuery]:
         return [EmbeddedQuery(await self.embed_query(query), 0.0) for query in queries]
 
     async def close(self) -> None:

@@ -76,22 +76,17 @@ async def test_the_last_queries_are_remembered_and_no_more(monkeypatch: pytest.M
 
 
 class Grouped(WordEmbedder):
-    """Notes the groups that it is asked for, and fails for one question."""
+    """Notes the groups that it is asked for."""
 
     def __init__(self) -> None:
         super().__init__()
         self.groups: list[tuple[list[str], int]] = []
-        self.fails = ""
 
     async def embed_queries(
         self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery | None]:
+    ) -> Sequence[EmbeddedQuery]:
         self.groups.append((list(queries), to_come))
-        vectors = {query: await self.embed_query(query) for query in queries}
-        return [
-            None if query == self.fails else EmbeddedQuery(vector, 5.0)
-            for query, vector in vectors.items()
-        ]
+        return [EmbeddedQuery(await self.embed_query(query), 5.0) for query in queries]
 
 
 class Slow(WordEmbedder):
@@ -176,21 +171,23 @@ async def test_what_is_remembered_of_a_group_is_not_embedded_again() -> None:
     await cached.embed_query("one")
     told = await cached.embed_queries(["one", "two", "two", "three"], 7)
     assert inner.groups == [(["two", "three"], 7)]
-    assert [one and one.took_ms for one in told] == [0.0, 5.0, 5.0, 5.0]
+    assert [one.took_ms for one in told] == [0.0, 5.0, 5.0, 5.0]
     assert (cached.query_hits, cached.query_misses) == (2, 3)
     await cached.embed_query("three")
     await cached.embed_queries(["one", "two"])
     assert len(inner.groups) == 1
 
 
-async def test_who_failed_alone_is_not_remembered() -> None:
+async def test_what_a_group_asks_for_outlives_what_it_brings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(embedding, "QUERIES_KEPT", 3)
     inner = Grouped()
-    inner.fails = "two"
     cached = CachedEmbedder(inner, None)
-    one, two = await cached.embed_queries(["one", "two"])
-    assert one is not None
-    assert two is None
-    assert list(cached._queries) == ["one"]
+    await cached.embed_queries(["one", "two", "three"])
+    await cached.embed_queries(["one", "two", "four"])
+    await cached.embed_queries(["one", "two", "four"])
+    assert [group for group, _ in inner.groups] == [["one", "two", "three"], ["four"]]
 
 
 async def test_a_lazy_embedder_loads_its_model_for_a_group_too_and_once() -> None:

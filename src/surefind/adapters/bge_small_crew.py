@@ -3,7 +3,8 @@
 A search holds the interpreter's lock, and a thread that embeds needs it between two questions: on
 two cores a fifth of the time is lost so. A process of its own never waits for it. It takes a second
 to start and 130 MB, so it must be worth it, and goes when there is nothing more to do. One core is
-left to this process, for its searches and for a thread that embeds beside them.
+left to this process, for its searches and for a thread that embeds beside them; more than eight
+cores embed faster than one can search.
 """
 
 import asyncio
@@ -16,7 +17,8 @@ from surefind.adapters.bge_small_worker import LENGTH, ROW_BYTES, group, read_ro
 from surefind.ports import EmbeddedQuery
 
 WORTH = 1000
-"""So many questions to come are worth processes."""
+"""So many questions are worth a process."""
+_MOST = 7
 _IDLE_S = 5.0
 _LAST_MOMENTS_S = 2.0
 
@@ -46,7 +48,7 @@ class Worker:
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=pipe, stdout=pipe, stderr=silence
             )
-        except OSError as error:
+        except Exception as error:  # of a system or a loop that has no processes, too
             raise WorkerLost from error
         worker = cls(process)
         try:
@@ -68,7 +70,7 @@ class Worker:
             await self._asks.drain()
             (rows,) = LENGTH.unpack(await self._tells.readexactly(LENGTH.size))
             return read_rows(await self._tells.readexactly(rows * ROW_BYTES))
-        except (asyncio.IncompleteReadError, OSError) as error:
+        except Exception as error:  # each event loop has its own for a pipe that is closed
             self._end()
             raise WorkerLost from error
         except asyncio.CancelledError:
@@ -111,8 +113,9 @@ class Crew:
             self._free.put_nowait(None)
 
     async def embed(self, queries: Sequence[str], to_come: int) -> list[EmbeddedQuery]:
-        if to_come >= WORTH and self._cores > 1 and self._hiring is None:
-            self._hiring = asyncio.ensure_future(self._hire())
+        worth = min(self._cores - 1, _MOST, (len(queries) + to_come) // WORTH)
+        if worth > 0 and self._hiring is None and _can_start():
+            self._hiring = asyncio.ensure_future(self._hire(worth))
         if self._idle is not None:
             self._idle.cancel()
         self._at_work += 1
@@ -135,9 +138,9 @@ class Crew:
         finally:
             free.put_nowait(None if worker is not None and worker.lost else worker)
 
-    async def _hire(self) -> None:
-        """One for every core but one. Each takes a thread's place, the first also those of the
-        threads that are more than there are cores. Who can't be had leaves them where they are.
+    async def _hire(self, count: int) -> None:
+        """Each takes a thread's place, the first also those of the threads that are more than there
+        are cores. Who can't be had leaves them where they are.
         """
 
         async def one() -> None:
@@ -147,15 +150,21 @@ class Crew:
                 self._workers.append(worker)
                 self._free.put_nowait(worker)
 
-        await asyncio.gather(*(one() for _ in range(self._cores - 1)))
+        # Also when this is cancelled, it ends after all of them have.
+        await asyncio.gather(*(one() for _ in range(count)), return_exceptions=True)
 
     def _dismiss(self) -> None:
-        leaving = asyncio.ensure_future(self.close())
+        leaving = asyncio.ensure_future(self._without_workers())
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
 
     async def close(self) -> None:
-        """Without its processes; the next thousands get new ones."""
+        await self._without_workers()
+        if self._leaving:
+            await asyncio.wait(self._leaving)
+
+    async def _without_workers(self) -> None:
+        """The next thousands get new ones."""
         if self._idle is not None:
             self._idle.cancel()
         if self._hiring is not None:
@@ -164,3 +173,8 @@ class Crew:
         workers, self._workers = self._workers, []
         self._begin()
         await asyncio.gather(*(worker.close() for worker in workers))
+
+
+def _can_start() -> bool:
+    """Not where this program is something else with a Python inside."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False)

@@ -114,18 +114,14 @@ class RemoteEmbedder:
         self,
         queries: Sequence[str],
         to_come: int = 0,  # noqa: ARG002 - there is nothing to prepare
-    ) -> Sequence[EmbeddedQuery | None]:
-        """They are asked at the same moment. A call takes what it takes, for few as for many."""
-        begun = time.perf_counter()
-        answers = await asyncio.gather(*map(self.embed_query, queries), return_exceptions=True)
-        took_ms = (time.perf_counter() - begun) * 1000
-        failures = [answer for answer in answers if isinstance(answer, BaseException)]
-        if failures and len(failures) == len(answers):
-            raise failures[0]
-        return [
-            None if isinstance(answer, BaseException) else EmbeddedQuery(answer, took_ms)
-            for answer in answers
-        ]
+    ) -> Sequence[EmbeddedQuery]:
+        """A call takes what it takes, for one question as for many."""
+        told: list[EmbeddedQuery] = []
+        for start in range(0, len(queries), self.batch_size):
+            batch = queries[start : start + self.batch_size]
+            rows, took_ms = await self._called(self._queries, batch, "query")
+            told += [EmbeddedQuery(row, took_ms) for row in rows]
+        return told
 
     async def close(self) -> None:
         for task in self._asking:
@@ -171,14 +167,29 @@ class RemoteEmbedder:
     async def _embed(
         self, calls: PacedCalls, texts: Sequence[str], input_type: InputType
     ) -> Matrix:
+        rows, _ = await self._called(calls, texts, input_type)
+        return rows
+
+    async def _called(
+        self, calls: PacedCalls, texts: Sequence[str], input_type: InputType
+    ) -> tuple[Matrix, float]:
+        """With the milliseconds of the call that was answered, not of those before it."""
         sent = [self._sendable(text) for text in texts]
+        begun = 0.0
+
+        async def attempt() -> object:
+            nonlocal begun
+            begun = time.perf_counter()
+            return await self._wire.embed(sent, input_type)
+
         try:
-            rows = await calls.call(lambda: self._wire.embed(sent, input_type))
+            rows = await calls.call(attempt)
         except AttemptFailed as failure:
             raise EmbeddingError(
                 explained(failure, self._model.service, self._model.key_setting)
             ) from failure
-        return checked(rows, len(sent), self.fingerprint.dimensions, self._model.service)
+        took_ms = (time.perf_counter() - begun) * 1000
+        return checked(rows, len(sent), self.fingerprint.dimensions, self._model.service), took_ms
 
     def _sendable(self, text: str) -> str:
         whole = text.encode("utf-8", "replace").decode()  # half a character is none to others

@@ -92,6 +92,11 @@ class GoldenTest:
     line: int = field(default=0, repr=False, compare=False)
     where_lines: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
+    @property
+    def is_empty(self) -> bool:
+        """It expects to find something, and does not say what."""
+        return self.kind is TestKind.POSITIVE and not self.expected
+
 
 @dataclass(frozen=True, slots=True)
 class GoldenSet:

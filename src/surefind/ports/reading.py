@@ -25,7 +25,7 @@ Matrix: TypeAlias = "NDArray[np.float32]"
 
 
 class EmbeddedQuery(NamedTuple):
-    """A question's vector, and the milliseconds that its own embedding took, without any wait."""
+    """A question's vector, and the milliseconds of its embedding, without any wait for its turn."""
 
     vector: Vector
     took_ms: float
@@ -46,11 +46,11 @@ class QueryEmbedder(Protocol):
 
     async def embed_queries(
         self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery | None]:
+    ) -> Sequence[EmbeddedQuery]:
         """Of questions that are known beforehand: what `embed_query` gives, in order.
 
-        None for one that failed alone, EmbeddingError where all failed. `to_come` tells how many
-        more will be asked for: so many may be worth a preparation.
+        EmbeddingError where one of them fails; which one, they are asked one by one. `to_come`
+        tells how many more will be asked for: so many may be worth a preparation.
         """
         ...
 

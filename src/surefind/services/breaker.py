@@ -147,7 +147,7 @@ class BreakingEmbedder:
 
     async def embed_queries(
         self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery | None]:
+    ) -> Sequence[EmbeddedQuery]:
         with self._breaker.watching(EmbeddingError):
             return await self._embedder.embed_queries(queries, to_come)
 

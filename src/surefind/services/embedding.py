@@ -165,21 +165,20 @@ class CachedEmbedder:
 
     async def embed_queries(
         self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery | None]:
+    ) -> Sequence[EmbeddedQuery]:
         """What is remembered takes no time."""
-        told: dict[str, EmbeddedQuery | None] = {
-            query: EmbeddedQuery(self._queries[query], 0.0)
-            for query in queries
-            if query in self._queries
-        }
+        told: dict[str, EmbeddedQuery] = {}
+        for query in queries:
+            if query in self._queries:
+                self._queries.move_to_end(query)
+                told[query] = EmbeddedQuery(self._queries[query], 0.0)
         missing = [query for query in dict.fromkeys(queries) if query not in told]
         self.query_hits += len(queries) - len(missing)
         self.query_misses += len(missing)
         fresh = await self._embedder.embed_queries(missing, to_come) if missing else ()
         for query, one in zip(missing, fresh, strict=True):
             told[query] = one
-            if one is not None:
-                self._remember(query, one.vector)
+            self._remember(query, one.vector)
         return [told[query] for query in queries]
 
     def _remember(self, query: str, vector: Vector) -> None:
@@ -212,7 +211,7 @@ class LazyEmbedder:
 
     async def embed_queries(
         self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery | None]:
+    ) -> Sequence[EmbeddedQuery]:
         return await (self._loaded or await self._model()).embed_queries(queries, to_come)
 
     async def _model(self) -> QueryEmbedder:

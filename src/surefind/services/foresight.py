@@ -5,6 +5,7 @@ question, and neither are the searches. See docs/decisions/0019-questions-are-em
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 from surefind.errors import SurefindError
@@ -18,8 +19,9 @@ AHEAD = 512
 class Foresight:
     """An embedder for a search that will be asked these questions, roughly in this order.
 
-    A question of a group that failed is embedded when it is asked, and fails by itself. Any other
-    may be asked as well.
+    The first group goes alone, and the others once it has come: what is refused is not asked for in
+    vain. A question of a group that failed is embedded when it is asked, and fails by itself. Any
+    other may be asked as well.
     """
 
     def __init__(self, embedder: QueryEmbedder, queries: Sequence[str]) -> None:
@@ -29,6 +31,7 @@ class Foresight:
         self._places = {query: place for place, query in enumerate(self._queries)}
         self._groups: list[asyncio.Task[None]] = []
         self._took_ms: dict[str, float] = {}
+        self._waited_ms: dict[str, float] = {}
 
     @property
     def fingerprint(self) -> EmbedderFingerprint:
@@ -40,21 +43,22 @@ class Foresight:
 
     async def embed_queries(
         self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery | None]:
+    ) -> Sequence[EmbeddedQuery]:
         return await self._embedder.embed_queries(queries, to_come)
 
     async def embed_query(self, query: str) -> Vector:
         place = self._places.get(query)
         if place is not None:
+            begun = time.perf_counter()
             await self._foreseen(place)
+            self._waited_ms[query] = (time.perf_counter() - begun) * 1000
         return await self._embedder.embed_query(query)
 
     def latency_ms(self, result: SearchResult) -> float:
         """What a question took by itself: its own embedding, not the wait for its group."""
-        timings, took_ms = result.timings, self._took_ms.get(result.query.text)
-        if took_ms is None:
-            return timings.total_ms
-        return timings.total_ms - timings.embedded_ms + took_ms
+        query = result.query.text
+        waited_ms, took_ms = self._waited_ms.get(query, 0.0), self._took_ms.get(query, 0.0)
+        return result.timings.total_ms - waited_ms + took_ms
 
     async def close(self) -> None:
         for group in self._groups:
@@ -64,7 +68,7 @@ class Foresight:
 
     async def _foreseen(self, place: int) -> None:
         size = self._embedder.batch_size
-        last = min(len(self._queries), place + AHEAD)
+        last = min(len(self._queries), place + (AHEAD if self._took_ms else 1))
         while len(self._groups) * size < last:
             self._groups.append(asyncio.ensure_future(self._embed(len(self._groups) * size, size)))
         group = self._groups[place // size]
@@ -79,5 +83,4 @@ class Foresight:
         except SurefindError:
             return  # each will hear of it when it is asked
         for query, one in zip(queries, embedded, strict=True):
-            if one is not None:
-                self._took_ms[query] = one.took_ms
+            self._took_ms[query] = one.took_ms

@@ -57,7 +57,7 @@ class Tester:
         return self._hits.integrity
 
     async def run(self, test: GoldenTest) -> Answered:
-        if test.kind is TestKind.POSITIVE and not test.expected:
+        if test.is_empty:
             message = "it expects nothing; name expected_results, or say expect: none"
             return Answered(self.unasked(test, Outcome.INVALID, "empty_expectation", message))
         executed_at = datetime.now(UTC)

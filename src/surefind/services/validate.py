@@ -211,12 +211,13 @@ async def resolve(golden: GoldenSet, generation: OpenGeneration) -> Meaning:
 
 
 def _questions(tests: Sequence[GoldenTest]) -> list[str]:
-    """Of the tests whose turn it will be to be embedded."""
+    """Of the tests that will be asked."""
     questions = []
     for test in tests:
         with suppress(InputError):  # which its own test will tell
             check_query(Query(test.query_text))
-            questions.append(test.query_text)
+            if not test.is_empty:
+                questions.append(test.query_text)
     return questions
 
 
