@@ -113,6 +113,11 @@ def test_the_questions_of_a_validation_go_out_96_at_a_time_and_a_failing_service
     told = json.loads(done.stdout)
     assert told["store_away"]
     assert "COHERE_API_KEY" in told["interrupted"]
+    service.troubles = [Trouble(422)] * 300
+    before = len(service.requests)
+    refused = surefind("validate", "questions.txt", cwd=home, **cohere(service))
+    assert refused.returncode == 4, refused.stderr
+    assert len(service.requests) - before <= 20
 
 
 def test_without_a_key_nothing_is_tried(home: Path, service: Service) -> None:
