@@ -30,13 +30,14 @@ class WorkerLost(Exception):  # noqa: N818 - no error of ours: somebody else tak
 
 
 class Worker:
-    """One process that embeds, from this side."""
+    """One process that embeds, from this side. It takes groups while it still has one to do."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         assert process.stdin is not None
         assert process.stdout is not None
         self._asks, self._tells = process.stdin, process.stdout
+        self._turn = asyncio.Lock()
         self.lost = False
 
     @classmethod
@@ -64,12 +65,16 @@ class Worker:
         return await self._exchange(group(queries))
 
     async def _exchange(self, asked: bytes) -> list[EmbeddedQuery]:
-        """Who gives up ends it: its answer would be taken for the next one's."""
+        """Who asked first is answered first, as nobody waits between asking and taking a turn.
+
+        Who gives up ends it: the answer would be taken for the next one's.
+        """
         try:
             self._asks.write(asked)
-            await self._asks.drain()
-            (rows,) = LENGTH.unpack(await self._tells.readexactly(LENGTH.size))
-            return read_rows(await self._tells.readexactly(rows * ROW_BYTES))
+            async with self._turn:
+                await self._asks.drain()
+                (rows,) = LENGTH.unpack(await self._tells.readexactly(LENGTH.size))
+                return read_rows(await self._tells.readexactly(rows * ROW_BYTES))
         except Exception as error:  # each event loop has its own for a pipe that is closed
             self._end()
             raise WorkerLost from error
@@ -148,6 +153,8 @@ class Crew:
                 worker = await Worker.started(self._folder)
                 self._surplus += 1 if self._workers else 1 + self._threads - self._cores
                 self._workers.append(worker)
+                # Twice, so that it has the next group when it is done: we may be in a search then.
+                self._free.put_nowait(worker)
                 self._free.put_nowait(worker)
 
         # Also when this is cancelled, it ends after all of them have.
