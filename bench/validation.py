@@ -29,6 +29,7 @@ from surefind.bootstrap import Application
 from surefind.evaluation.golden import GoldenSet, GoldenTest
 from surefind.evaluation.metrics import Measure, measure_run
 from surefind.evaluation.report import Report
+from surefind.interfaces.cli.garbage import collect_rarely
 from surefind.interfaces.reports.html import Beside, html_page
 from surefind.services.validate import ValidateOptions
 from surefind.settings import load
@@ -117,6 +118,7 @@ async def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     golden = await application.golden(DATA)
     tests = list(golden.tests)
     random.Random(SEED).shuffle(tests)
+    collect_rarely()  # as the command does
     bench = Bench(application, bare, golden, arguments.concurrency)
     await bench.turn(tests[:WARM_UP], bare_first=True)
     chosen = tests[WARM_UP:] if arguments.all else tests[WARM_UP : WARM_UP + arguments.queries]

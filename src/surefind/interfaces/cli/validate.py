@@ -26,6 +26,7 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.garbage import collect_rarely
 from surefind.interfaces.cli.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.report_files import ReportFiles, content_of, files_read
 from surefind.model import Mode
@@ -170,6 +171,7 @@ def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done
             options = further.added_to(options)
             if wanted.baseline is not None:
                 _check_baseline(wanted.baseline, golden, options)
+            collect_rarely()
             report = await application.validate(
                 golden,
                 options,
