@@ -29,7 +29,7 @@ from surefind.bootstrap import Application
 from surefind.evaluation.golden import GoldenSet, GoldenTest
 from surefind.evaluation.metrics import Measure, measure_run
 from surefind.evaluation.report import Report
-from surefind.interfaces.cli.garbage import collect_rarely
+from surefind.interfaces.cli.garbage import rare_collections
 from surefind.interfaces.reports.html import Beside, html_page
 from surefind.services.validate import ValidateOptions
 from surefind.settings import load
@@ -68,9 +68,10 @@ class Bench:
 
     async def validate(self, tests: Sequence[GoldenTest]) -> None:
         golden = replace(self._golden, tests=tuple(tests))
-        self.report = await self._application.validate(
-            golden, self._options, lambda _done, _total: None
-        )
+        with rare_collections():  # as the command does
+            self.report = await self._application.validate(
+                golden, self._options, lambda _done, _total: None
+            )
 
     async def embed(self, tests: Sequence[GoldenTest]) -> None:
         """As many at a time as the embedder has threads, and no more is to be had."""
@@ -118,7 +119,6 @@ async def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     golden = await application.golden(DATA)
     tests = list(golden.tests)
     random.Random(SEED).shuffle(tests)
-    collect_rarely()  # as the command does
     bench = Bench(application, bare, golden, arguments.concurrency)
     await bench.turn(tests[:WARM_UP], bare_first=True)
     chosen = tests[WARM_UP:] if arguments.all else tests[WARM_UP : WARM_UP + arguments.queries]

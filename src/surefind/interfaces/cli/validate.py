@@ -26,7 +26,7 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
-from surefind.interfaces.cli.garbage import collect_rarely
+from surefind.interfaces.cli.garbage import rare_collections
 from surefind.interfaces.cli.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.report_files import ReportFiles, content_of, files_read
 from surefind.model import Mode
@@ -171,13 +171,13 @@ def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done
             options = further.added_to(options)
             if wanted.baseline is not None:
                 _check_baseline(wanted.baseline, golden, options)
-            collect_rarely()
-            report = await application.validate(
-                golden,
-                options,
-                lambda done, total: display(Progress("validated", done, total)),
-                further.generation,
-            )
+            with rare_collections():
+                report = await application.validate(
+                    golden,
+                    options,
+                    lambda done, total: display(Progress("validated", done, total)),
+                    further.generation,
+                )
             await further.learn(application, report)
             if wanted.baseline is not None:
                 report = beside_baseline(wanted.baseline, report)
