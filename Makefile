@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage corpora browser bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page lock lock-peers clean
+.PHONY: help run install model test check lint types coverage corpora browser drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,7 +63,13 @@ corpora: $(VENV)/dev model  ## Tests on the real corpora (SUREFIND_DATA, default
 browser: $(VENV)/dev model  ## Tests of the page in a real Chromium
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/browser
 
-check: lint types test coverage corpora browser  ## Everything CI runs
+drill: $(VENV)/dev model  ## Kill, fill, damage and overload surefind for minutes; count what readers notice
+	@$(IN_MEMORY) PYTHONPATH=tests $(BIN)/python -m drill $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only '$(ONLY)')
+
+drill-short:  ## Two cycles of each mishap of `make drill`, always the same
+	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist load tests/drill
+
+check: lint types test coverage corpora browser drill-short  ## Everything CI runs
 
 bench-overhead: $(VENV)/dev model  ## What surefind adds on top of its bare parts
 	@$(BIN)/python bench/overhead.py
@@ -108,6 +114,9 @@ bench-memory: $(VENV)/dev model  ## Memory of an ingest, for a source and ten ti
 
 HTTP_PEERS := $(foreach peer,chroma txtai haystack,.venv-peers/$(peer)/installed)
 
+bench-verdicts: $(VENV)/dev  ## What a comparison says of changes of known size, and whether its bounds hold
+	@PYTHONPATH=tests $(BIN)/python tests/planted_changes.py
+
 bench-http: $(VENV)/dev model $(HTTP_PEERS)  ## The service under load, beside the library, then beside other servers
 	@$(BIN)/python bench/service.py $(if $(QUICK),--chunks 1000 --rounds 1 --seconds 2 --saturation 5)
 	@$(BIN)/python bench/peers_http.py $(if $(QUICK),--quick)
@@ -120,6 +129,9 @@ bench-catalog: $(VENV)/dev model  ## The metadata join of a catalog in PostgreSQ
 
 bench-validation: $(VENV)/dev model  ## A validation beside the embedding that it can't do without
 	@$(BIN)/python bench/validation.py
+
+bench-hostile: $(VENV)/dev  ## Processor time of pages made to be slow, for one, two and four times the length
+	@$(BIN)/python bench/hostile.py
 
 lock:  ## Recompile requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)

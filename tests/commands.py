@@ -26,15 +26,18 @@ WARM_START = Path(__file__).parent / "warm_start"
 
 
 @functools.cache
-def warm() -> tuple[str, ...]:
-    """How a command line begins that stands for `surefind`; the parent ends with the tests."""
+def warm(preload: str = "") -> tuple[str, ...]:
+    """How a command line begins that stands for `surefind`; the parent ends with the tests.
+
+    `preload` names a library that is loaded before all others, as LD_PRELOAD does.
+    """
     folder = Path(tempfile.mkdtemp(prefix="surefind-"))
     address = folder / "parent"
     parent = subprocess.Popen(
         [sys.executable, WARM_START / "parent.py", address],
         cwd=WARM_START,  # a test's own folder would be removed under it
         stdin=subprocess.PIPE,
-        env=_environment({}),
+        env=_environment({"LD_PRELOAD": preload} if preload else {}),
     )
 
     def end() -> None:

@@ -1,7 +1,15 @@
 """surefind finds the passages an answer needs, and proves that it does."""
 
+from surefind.contracts.aggregation import aggregate_results_to_report
 from surefind.contracts.layer import QueryEmbedding
-from surefind.contracts.validation import RetrievalQuery, RetrievalResult, ValidationReport
+from surefind.contracts.validation import (
+    RetrievalQuery,
+    RetrievalResult,
+    ValidationReport,
+    extract_metadata_safely,
+    qdrant_result_to_retrieval_result,
+    validate_retrieval_query,
+)
 from surefind.errors import (
     AddressInUse,
     EmbeddingError,
@@ -66,8 +74,12 @@ __all__ = [
     "UnknownDocument",
     "UnknownGeneration",
     "ValidationReport",
+    "aggregate_results_to_report",
     "aopen",
+    "extract_metadata_safely",
     "generate_query_embedding",
     "open",
+    "qdrant_result_to_retrieval_result",
     "retrieve_content_chunks",
+    "validate_retrieval_query",
 ]

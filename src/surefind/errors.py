@@ -13,15 +13,39 @@ SurefindError
 ├── Overloaded                too much is asked at once            exit 4, HTTP 503
 ├── EmbeddingError            the embedding model or service failed  exit 4, HTTP 502
 ├── RerankingError            the reranking service failed         exit 4, HTTP 502
-└── StoreError                a store failed or is away            exit 4, HTTP 503
+└── StoreError                a store failed or is unavailable     exit 4, HTTP 503
     ├── StoreBusy             another process is writing           exit 4, HTTP 503
     ├── StoreUnreachable      no answer, or none that helps        exit 4, HTTP 503
     ├── StoreRefused          it won't have the key, or this       exit 4, HTTP 503
     ├── StoreChanged          what was kept is gone, or altered    exit 4, HTTP 503
+    ├── StoreFull             the disk has too little room         exit 4, HTTP 503
     └── NothingIngested       a server has nothing to search yet   exit 4, HTTP 503
 
-The message of each names the thing, the reason and the next step.
+The message of each names the thing, the reason and the next step, and never a url's password.
 """
+
+import re
+
+_USERINFO = re.compile(
+    r"""(://|\bhttps?:/)(?:                          # a path that was meant as a url has one slash
+        [^\s/?#@:"]*:(?!\d*[/?#])[^\s"]{0,1000}@    # a password, whatever is in it; not a port
+        |[^\s/?#@"]{0,1000}@                         # a name, or a token in its place
+    )""",
+    re.VERBOSE,
+)
+_WITHOUT_SCHEME = re.compile(
+    r"""(?<![\w/.:@-])(//)?(?!mailto:)[^\s/?#@:"'=(]{1,200}:[^\s@"'/]{1,200}@(?=\w)"""
+)
+
+
+def without_passwords(text: str) -> str:
+    """The text with `…` in place of every user name and password in a url.
+
+    Whatever shows a url goes through here: errors, logs, notes and settings.
+    """
+    if "@" not in text:
+        return text
+    return _WITHOUT_SCHEME.sub(r"\1…@", _USERINFO.sub(r"\1…@", text))
 
 
 class SurefindError(Exception):
@@ -31,6 +55,9 @@ class SurefindError(Exception):
     """
 
     retry_after_s: int | None = None
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(without_passwords(a) if isinstance(a, str) else a for a in args))
 
 
 class InputError(SurefindError, ValueError):
@@ -99,6 +126,10 @@ class StoreRefused(StoreError):  # noqa: N818
 
 class StoreChanged(StoreError):  # noqa: N818
     """What surefind made is no longer there, or no longer as it was made."""
+
+
+class StoreFull(StoreError):  # noqa: N818
+    """The disk has too little room; what readers see has not changed."""
 
 
 class NothingIngested(StoreError):  # noqa: N818

@@ -159,7 +159,12 @@ class Page:
         return str(self.run("return location.search"))
 
     def press(self, *keys: str) -> None:
+        """As soon as the focus has left what was just closed."""
+        self.wait(self._focus_is_visible, "the focus is on something visible")
         self.focused.send_keys(*keys)
+
+    def _focus_is_visible(self) -> bool:
+        return self.focused.is_displayed()
 
     def requests(self) -> list[dict[str, Any]]:
         """The bodies sent to /retrieve since the last look."""

@@ -38,7 +38,7 @@ def test_an_answer_without_the_catalog_says_so(page: Page, address_without_catal
     page.address = address_without_catalog
     page.open(f"/?q={QUESTION}")
     page.wait_for_answer(QUESTION)
-    assert page.find("#notice").text.startswith("The catalog is away")
+    assert page.find("#notice").text.startswith("The catalog is unavailable")
     assert page.headings[0] == "Watering tomatoes"
 
 

@@ -176,9 +176,10 @@ class CatalogContract:
             await store.point_to(ONE)
         await store.seal(manifest(ONE))
         assert await store.unfinished("docs") == []
-        assert await store.manifests("docs") == [manifest(ONE)]
+        sealed = await store.manifest(ONE)
+        assert replace(sealed, checksums=()) == manifest(ONE), "a store adds its own lists"
+        assert await store.manifests("docs") == [sealed]
         assert await store.complete("docs") == [ONE]
-        assert await store.manifest(ONE) == manifest(ONE)
         assert await store.current("docs") is None
         assert await store.collections() == []
         await store.point_to(ONE)

@@ -9,6 +9,8 @@ from qdrant_client import models
 from contract.connected import asked, connected
 from fakes import WordEmbedder
 from foreign import (
+    EMBEDDER,
+    TERMS,
     Door,
     Filling,
     client_of,
@@ -20,11 +22,13 @@ from payload_shapes import Passage, Payload, book
 from qdrant_service import Address, unique
 from surefind.errors import InputError, UnknownCollection
 from surefind.model import (
+    Distance,
     Role,
     Status,
     numbered_point,
 )
 from surefind.ports import Wanted
+from surefind.services.connect import ConnectWish, propose
 from surefind.services.identity import Verdict
 from surefind.services.sampling import sample
 
@@ -50,6 +54,54 @@ async def test_vectors_of_another_model_are_refused(address: Address, door: Door
     assert proposal.identity.verdict is Verdict.OTHER
     assert not proposal.usable
     assert proposal.connection.embedder is None
+
+
+@pytest.mark.parametrize("every", [2, 10])
+@pytest.mark.parametrize("distance", [Distance.COSINE, Distance.DOT])
+async def test_a_collection_of_two_models_is_called_mixed(
+    address: Address, every: int, distance: Distance
+) -> None:
+    filling = Filling(
+        passages=book(200),
+        distance=distance,
+        lengths=lambda p: 1.0 if distance is Distance.COSINE else 0.5 + p.number % 7,
+        by_another_model=lambda p: p.number % every == 0,
+    )
+    proposal = await proposed(address, await filling.into(address))
+    counts = proposal.identity.counts
+    assert proposal.identity.verdict is Verdict.MIXED
+    assert proposal.mixed
+    assert counts is not None
+    low, high = counts.interval()
+    assert low - 0.05 <= 1 / every <= high + 0.05
+    assert proposal.identity.reason in proposal.doubts
+    strange = {one.uuid for one in book(200) if one.number % every == 0}
+    assert {one.label for one in counts.examples} <= strange
+
+
+async def test_a_second_writer_at_the_end_of_the_ids_is_noticed(address: Address) -> None:
+    filling = Filling(
+        passages=book(1000), numbered=True, by_another_model=lambda p: p.number >= 940
+    )
+    proposal = await proposed(address, await filling.into(address))
+    assert proposal.identity.verdict is Verdict.MIXED
+
+
+async def test_the_texts_that_are_embedded_again_are_counted_aloud(
+    address: Address, door: Door
+) -> None:
+    name = door.collection.connection.name
+    seen: list[tuple[int, int]] = []
+    collection = foreign(address, name)
+    await propose(
+        collection,
+        EMBEDDER,
+        TERMS,
+        ConnectWish(name, name),
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    await collection.close()
+    assert seen == [(16, 48), (32, 48), (48, 48)]
 
 
 async def test_vectors_of_another_size_name_the_models_of_that_size(

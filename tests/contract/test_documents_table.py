@@ -13,7 +13,7 @@ from fakes import MemoryCatalogStore, document, record
 from postgres_service import PostgresService
 from surefind.adapters.postgres import PostgresCatalogStore
 from surefind.adapters.postgres_connection import Database
-from surefind.adapters.postgres_documents import DocumentsTableCatalogs
+from surefind.adapters.postgres_documents import DocumentsTable, DocumentsTableCatalogs, quoted
 from surefind.errors import InputError, StoreError, UnknownDocument
 from surefind.model import GenerationRef
 from surefind.ports import Catalog
@@ -137,6 +137,15 @@ async def test_it_shows_what_readers_see_and_nothing_else(
 # --- our search on its table ------------------------------------------------------------------
 
 
+def joined(
+    index: MemoryCatalogStore, collection: str, postgres: PostgresService, schema: str
+) -> DocumentsTableCatalogs:
+    database = Database(postgres.url, schema)
+    return DocumentsTableCatalogs(
+        index, collection, lambda: DocumentsTable(database, f"{schema}.documents")
+    )
+
+
 @pytest.fixture
 async def catalog(postgres: PostgresService, schema: str) -> AsyncIterator[Catalog]:
     """An index that knows points, and a table that knows where its chunks belong."""
@@ -156,9 +165,7 @@ async def catalog(postgres: PostgresService, schema: str) -> AsyncIterator[Catal
     )
     index = MemoryCatalogStore()
     await build(index)
-    catalogs = DocumentsTableCatalogs(
-        index, "docs", lambda: Database(postgres.url, schema), f"{schema}.documents"
-    )
+    catalogs = joined(index, "docs", postgres, schema)
     catalog = await catalogs.open(ONE)
     yield catalog
     await catalog.close()
@@ -177,6 +184,7 @@ async def test_what_a_hit_says_of_its_place_comes_from_the_table(catalog: Catalo
 
 
 async def test_its_pages_are_listed_and_read(catalog: Catalog) -> None:
+    """Texts are the index's; a chunk that only the table knows is read from there."""
     assert [(page.source_path, page.chunks) for page in await catalog.documents()] == [
         ("docs/a.md", 1),
         ("docs/chapter-1/index.md", 2),
@@ -187,15 +195,32 @@ async def test_its_pages_are_listed_and_read(catalog: Catalog) -> None:
     assert await catalog.document("docs/nowhere.md") is None
     text = await catalog.document_text("docs/chapter-1/index.md")
     chunks = await catalog.document_chunks("docs/chapter-1/index.md")
-    assert [text[one.chunk.start : one.chunk.end] for one in chunks] == ["one", "two"]
-    assert [one.chunk.id async for one in catalog.chunks()] == ["chunk-9", "chunk-0", "chunk-1"]
+    own = [record(number, "").chunk.id for number in (0, 1)]
+    assert [one.chunk.id for one in chunks] == own
+    assert [text[one.chunk.start : one.chunk.end] for one in chunks] == [
+        one.chunk.text for one in chunks
+    ]
+    assert chunks[0].chunk.text == "eins zwei"
+    [lonely] = await catalog.document_chunks("docs/a.md")
+    assert (lonely.chunk.id, lonely.chunk.text) == ("chunk-9", "```code```")
     assert await catalog.count() == 3
-    second = await catalog.chunk("chunk-1")
-    assert second is not None
-    assert (second.chunk.text, second.chunk.start) == ("two", 5)
-    assert await catalog.chunk("chunk-7") is None
     with pytest.raises(UnknownDocument, match="nowhere"):
         await catalog.document_text("docs/nowhere.md")
+
+
+async def test_every_chunk_is_given_with_its_row_or_without(catalog: Catalog) -> None:
+    titles = {one.chunk.id: (one.title, one.slug) async for one in catalog.chunks()}
+    assert len(titles) == 5
+    assert titles["chunk-0"] == ("Physical AI", "chapter-1-index")
+    assert titles["chunk-1"] == ("", "chapter-1-index")
+    assert titles["chunk-7"] == ("Page", "page")
+    first = await catalog.chunk("chunk-0")
+    assert first is not None
+    assert (first.title, first.chunk.text) == ("Physical AI", "eins zwei")
+    without_row = await catalog.chunk("chunk-7")
+    assert without_row is not None
+    assert without_row.title == "Page"
+    assert await catalog.chunk("chunk-none") is None
 
 
 async def test_a_table_that_is_missing_or_made_otherwise_is_told(
@@ -204,30 +229,31 @@ async def test_a_table_that_is_missing_or_made_otherwise_is_told(
     index = MemoryCatalogStore()
     await build(index)
     postgres.execute(f"CREATE SCHEMA {schema}")
-    catalogs = DocumentsTableCatalogs(
-        index, "docs", lambda: Database(postgres.url, schema), f"{schema}.documents"
-    )
-    with pytest.raises(StoreError, match=r"documents. can't be read as the table of the retrieval"):
+    catalogs = joined(index, "docs", postgres, schema)
+    with pytest.raises(StoreError, match=r"there is no table .*documents .*create it"):
         await catalogs.open(ONE)
-    Outsider(postgres, schema).execute("CREATE TABLE documents (id integer)")
-    with pytest.raises(StoreError, match=r"documents. can't be read .*chunk_id"):
+    theirs = Outsider(postgres, schema)
+    theirs.execute("CREATE TABLE documents (id integer)")
+    with pytest.raises(StoreError, match=r"no column chunk_id; no column source_path"):
+        await catalogs.open(ONE)
+    theirs.execute("DROP TABLE documents")
+    theirs.execute(TABLE.replace("INTEGER", "TEXT   ").replace("VARCHAR(50)", "UUID"))
+    with pytest.raises(
+        StoreError, match=r"chunk_id is uuid, not text; order_index is text, not a number"
+    ):
         await catalogs.open(ONE)
 
 
 @pytest.mark.parametrize("name", ["", "a.b.c", 'x"; DROP TABLE y', "ü", "public."])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="documents_table"):
-        DocumentsTableCatalogs(
-            MemoryCatalogStore(), "docs", lambda: Database("postgresql://h/d", "s"), name
-        )
+        quoted(name)
 
 
 async def test_other_collections_keep_their_own_catalogs(postgres: PostgresService) -> None:
     index = MemoryCatalogStore()
     await build(index)
-    catalogs = DocumentsTableCatalogs(
-        index, "handbook", lambda: Database(postgres.url, "s"), "documents"
-    )
+    catalogs = joined(index, "handbook", postgres, "s")
     catalog = await catalogs.open(ONE)
     assert await catalog.count() == 5
     assert await catalogs.current("docs") is None

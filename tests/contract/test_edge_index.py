@@ -16,7 +16,7 @@ from contract.test_indexes import IndexContract
 from fakes import WordEmbedder, record, word_terms
 from surefind.adapters.layout import DataFolder
 from surefind.adapters.qdrant_edge import EdgeIndex, EdgeIndexStore
-from surefind.errors import StoreError
+from surefind.errors import StoreError, StoreFull
 from surefind.model import AnyOf, Between
 from surefind.ports import DenseProbe, IndexEntry, IndexStore
 
@@ -133,7 +133,7 @@ class TestEdge(IndexContract):
     async def test_a_disk_without_room_is_refused_beforehand(self, folder: DataFolder) -> None:
         store = EdgeIndexStore(folder, free=lambda _: 70 * 2**20)
         await store.require_room(points=1, dimensions=DIMENSIONS)
-        with pytest.raises(StoreError, match="free some space"):
+        with pytest.raises(StoreFull, match="Free some space"):
             await store.require_room(points=1000, dimensions=DIMENSIONS)
 
     async def test_a_damaged_index_is_a_store_error(
@@ -142,7 +142,10 @@ class TestEdge(IndexContract):
         await build(store, ONE, entries(TEXTS))
         for path in (folder.generation(ONE) / "index" / "segments").rglob("segment.json"):
             path.write_text("{")
-        with pytest.raises(StoreError, match="vector index"):
+        with pytest.raises(StoreError, match=r"segment\.json is damaged .*doctor --repair"):
+            await store.open(ONE)
+        (folder.generation(ONE) / "index.checksums").unlink()  # as if by an earlier surefind
+        with pytest.raises(StoreError, match=r"vector index .*surefind doctor"):
             await store.open(ONE)
         assert not list((folder.root / "views").iterdir())
 

@@ -12,9 +12,15 @@ from fakes import MemoryCache
 from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
 from surefind.errors import StoreError
 from surefind.model import EmbedderFingerprint
-from surefind.ports import EmbeddingCache
+from surefind.ports import EmbeddingCache, Vector
 
 MODEL = EmbedderFingerprint("fake", "words", 3, "w1", "")
+
+
+def unit(direction: int) -> Vector:
+    vector = np.array([1, direction, 0], dtype=np.float32)
+    normed: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
+    return normed
 
 
 class EmbeddingCacheContract:
@@ -44,6 +50,11 @@ class EmbeddingCacheContract:
 
     async def test_reading_nothing_gives_nothing(self, cache: EmbeddingCache) -> None:
         assert not await cache.read(MODEL, "passage", [])
+
+    async def test_what_was_written_is_whole(self, cache: EmbeddingCache) -> None:
+        vectors = {f"passage {n}": np.array([n, 0.5, -1], dtype=np.float32) for n in range(1200)}
+        await cache.write(MODEL, "passage", vectors)
+        assert await cache.check(repair=False) == (1200, 0)
 
 
 class TestMemoryCache(EmbeddingCacheContract):
@@ -82,6 +93,43 @@ class TestSqliteCache(EmbeddingCacheContract):
         assert list(await cache.read(MODEL, "passage", ["short", "nan", "good"])) == ["good"]
         await cache.close()
 
+    async def test_a_vector_that_changed_or_moved_is_found_and_removed(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "embeddings.sqlite"
+        cache = SqliteEmbeddingCache(path, print)
+        await cache.write(MODEL, "passage", {t: unit(n) for n, t in enumerate("abcd")})
+        with sqlite3.connect(path) as other:
+            rows = other.execute("SELECT key, vector FROM embedding ORDER BY rowid").fetchall()
+            flipped = bytes([rows[0][1][0] ^ 1, *rows[0][1][1:]])
+            other.execute("UPDATE embedding SET vector = ? WHERE key = ?", (flipped, rows[0][0]))
+            other.execute("UPDATE embedding SET vector = ? WHERE key = ?", (rows[3][1], rows[1][0]))
+        other.close()
+        assert list(await cache.read(MODEL, "passage", list("abcd"))) == ["c", "d"]
+        assert await cache.check(repair=False) == (4, 2)
+        assert await cache.check(repair=True) == (4, 2)
+        assert await cache.check(repair=False) == (2, 0)
+        await cache.close()
+
+    async def test_vectors_of_an_earlier_surefind_are_kept_if_they_have_length_1(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "embeddings.sqlite"
+        cache = SqliteEmbeddingCache(path, print)
+        await cache.write(MODEL, "passage", {"good": unit(1), "long": unit(2)})
+        with sqlite3.connect(path) as other:
+            for key, vector in other.execute("SELECT key, vector FROM embedding").fetchall():
+                other.execute("UPDATE embedding SET vector = ? WHERE key = ?", (vector[:-8], key))
+        other.close()
+        assert np.array_equal((await cache.read(MODEL, "passage", ["good"]))["good"], unit(1))
+        with sqlite3.connect(path) as other:
+            long = (unit(2) * 2).tobytes()
+            other.execute("UPDATE embedding SET vector = ? WHERE rowid = 2", (long,))
+        other.close()
+        assert list(await cache.read(MODEL, "passage", ["good", "long"])) == ["good"]
+        assert await cache.check(repair=False) == (2, 1)
+        await cache.close()
+
     async def test_a_damaged_file_is_put_aside_and_said(self, tmp_path: Path) -> None:
         path = tmp_path / "embeddings.sqlite"
         path.write_bytes(b"this is no database, whatever its name says" * 100)
@@ -118,7 +166,7 @@ class TestSqliteCache(EmbeddingCacheContract):
 
     def test_one_that_can_not_be_opened_is_left_where_it_is(self, tmp_path: Path) -> None:
         (tmp_path / "embeddings.sqlite").mkdir()
-        with pytest.raises(StoreError, match="can't be opened"):
+        with pytest.raises(StoreError, match=r"can't be opened .*free some space"):
             SqliteEmbeddingCache(tmp_path / "embeddings.sqlite", print)
         assert (tmp_path / "embeddings.sqlite").is_dir()
 

@@ -1,5 +1,6 @@
 """What every vector index promises."""
 
+import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from fakes import MemoryIndexStore, WordEmbedder, record, word_terms
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import AnyOf, Between, Terms
 from surefind.ports import Begun, DenseProbe, IndexStore, TermProbe, VectorIndex
+from surefind.services.candidates import Place, Question, find
 from surefind.services.filtering import describe, failing, meets
 
 
@@ -100,6 +102,25 @@ class IndexContract:
             ids = await index.point_ids(answer.points)
             assert ids == sorted(ids)
         await index.close()
+
+    async def test_equal_content_is_ranked_alike_whatever_order_it_was_written_in(
+        self, store: IndexStore
+    ) -> None:
+        """Also where a leg ends in the middle of a tie: all passages have equally many words."""
+        chance = random.Random(5)
+        words = [f"word{number}" for number in range(30)]
+        content = entries([" ".join(chance.choices(words, k=10)) for _ in range(200)])
+        await build(store, ONE, content)
+        await build(store, TWO, chance.sample(content, len(content)))
+        indexes = [await store.open(ONE), await store.open(TWO)]
+        for count in range(12):
+            text = " ".join(chance.sample(words, 1 + count % 3))
+            question = Question(WordEmbedder(DIMENSIONS)._embed(text), word_terms(text))
+            pools = [await find(question, [Place("docs", index)], 50) for index in indexes]
+            one, other = ([(hit.point, hit.score) for hit in pool.candidates()] for pool in pools)
+            assert one == other, text
+        for index in indexes:
+            await index.close()
 
     async def test_vectors_come_in_the_order_asked_for(self, index: VectorIndex) -> None:
         wanted = [record(number).chunk.point_id for number in (3, 0)]

@@ -118,7 +118,9 @@ async def test_http_where_the_server_speaks_https(tmp_path: Path) -> None:
         await fails_with(StoreUnreachable, r"the connection broke .*check QDRANT_URL", opened)
 
 
-@pytest.mark.parametrize("url", ["localhost:6333", "ftp://host", "http://", "qdrant"])
+@pytest.mark.parametrize(
+    "url", ["localhost:6333", "ftp://host", "http://", "qdrant", "http://[::1"]
+)
 def test_an_address_that_is_none(url: str) -> None:
     with pytest.raises(InputError, match="QDRANT_URL: it must be an address"):
         QdrantServer(Place(url), Conduct(print))

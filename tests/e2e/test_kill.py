@@ -1,8 +1,6 @@
-"""`kill -9` at any moment of an ingest leaves the old generation serving."""
+"""What a killed ingest has done already is not done again; `tests/drill` holds what readers see."""
 
 import json
-import random
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,71 +8,10 @@ from typing import Any
 
 import pytest
 
-import surefind as library
 from commands import start, surefind, surefind_json
 from qdrant_engine import Collection
 from qdrant_http import serve
 from qdrant_service import SILENT
-
-KILLS = 20
-MOST_RUNS = 60
-
-
-def write_pages(folder: Path, version: int) -> None:
-    for number in range(6):
-        (folder / f"page{number}.md").write_text(
-            f"# Page {number}\n\nThis is version v{version} of page {number}.\n\n"
-            f"## Details\n\nThe details of page {number} are those of v{version}."
-        )
-
-
-def versions_seen(data: Path) -> set[str]:
-    with library.open(data_dir=data) as docs:
-        result = docs.search("which version are the details of the page", top_k=50)
-    assert len(result.hits) == result.chunks == 12
-    return {
-        word.strip(".")
-        for hit in result.hits
-        for word in hit.record.chunk.text.split()
-        if word[:1] == "v" and word[1:2].isdigit()
-    }
-
-
-@pytest.mark.timeout(300)
-def test_a_killed_ingest_never_shows_and_never_loses_anything(tmp_path: Path) -> None:
-    docs, data = tmp_path / "docs", tmp_path / "data"
-    docs.mkdir()
-    write_pages(docs, 0)
-    began = time.monotonic()
-    assert surefind("ingest", docs, "--data-dir", data, cwd=tmp_path).returncode == 0
-    fastest_s = time.monotonic() - began
-    chance = random.Random(20261115)
-    published, killed, version = 0, 0, 0
-    while killed < KILLS and version < MOST_RUNS:
-        version += 1
-        write_pages(docs, version)
-        began = time.monotonic()
-        process = start("ingest", docs, "--data-dir", data, cwd=tmp_path)
-        try:
-            process.wait(timeout=chance.uniform(0.2, 1.0) * fastest_s)
-            fastest_s = min(fastest_s, time.monotonic() - began)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            killed += 1
-        process.communicate(timeout=30)
-        seen = versions_seen(data)
-        assert len(seen) == 1, f"readers see a mixture: {seen}"
-        now = int(seen.pop().removeprefix("v"))
-        assert now in (published, version)
-        published = now
-    assert killed == KILLS
-    write_pages(docs, version + 1)
-    report = surefind_json("ingest", docs, "--data-dir", data, cwd=tmp_path)
-    assert report["chunks"] == report["index_points"] == 12
-    assert versions_seen(data) == {f"v{version + 1}"}
-    left = sorted(path.name for path in (data / "collections" / "docs").iterdir())
-    manifests = list((data / "collections" / "docs").glob("*/manifest.json"))
-    assert len(manifests) == len(left) - 1, f"unfinished generations were left behind: {left}"
 
 
 def test_what_was_embedded_before_a_kill_is_not_embedded_again(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from surefind.model import (
     DocumentRecord,
     GenerationRef,
     Manifest,
+    point_id,
 )
-from surefind.ports import StoreFacts
+from surefind.ports import ReadBytes, StoreFacts, Verified
 
 
 @dataclass
@@ -30,7 +31,7 @@ class MemoryCatalogStore:
 
     async def facts(self) -> StoreFacts:
         if self.away:
-            raise StoreError("the catalog is away")
+            raise StoreError("the catalog is unavailable")
         return StoreFacts("in memory", "exact")
 
     async def identity(self) -> str:
@@ -70,8 +71,11 @@ class MemoryCatalogStore:
 
     async def open(self, ref: GenerationRef) -> "MemoryCatalog":
         if self.away:
-            raise StoreError("the catalog is away")
+            raise StoreError("the catalog is unavailable")
         return MemoryCatalog(dict(self.documents[ref]), self)
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return None
 
     async def seal(self, manifest: Manifest) -> None:
         self.sealed[manifest.ref] = manifest
@@ -106,14 +110,22 @@ class MemoryCatalog:
         self._documents = documents
         self._store = store
 
+    async def check(self) -> None:
+        if self._store.away:
+            raise StoreError("the catalog is unavailable")
+
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         if self._store.away:
-            raise StoreError("the catalog is away")
+            raise StoreError("the catalog is unavailable")
         records = {record.chunk.point_id: record for record in self._records()}
         return {point: records[point] for point in point_ids if point in records}
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
         return next((r for r in self._records() if r.chunk.id == chunk_id), None)
+
+    async def named(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkRecord]:
+        found = await self.by_point([point_id(chunk_id) for chunk_id in chunk_ids])
+        return {record.chunk.id: record for record in found.values()}
 
     async def document(self, source_path: str) -> DocumentRecord | None:
         return next((d for d in await self.documents() if d.source_path == source_path), None)

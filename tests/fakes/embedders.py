@@ -10,7 +10,7 @@ from surefind.errors import EmbeddingError
 from surefind.model import (
     EmbedderFingerprint,
 )
-from surefind.ports import EmbeddedQuery, Matrix, Vector
+from surefind.ports import CacheCheck, EmbeddedQuery, Matrix, Vector
 
 WORDS = re.compile(r"\w+")
 
@@ -80,6 +80,9 @@ class MemoryCache:
     ) -> None:
         for passage, vector in vectors.items():
             self._vectors[fingerprint, input_type, passage] = vector
+
+    async def check(self, *, repair: bool) -> CacheCheck:
+        return CacheCheck(len(self._vectors), 0)
 
     async def close(self) -> None:
         pass

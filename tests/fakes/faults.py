@@ -12,9 +12,11 @@ from surefind.ports import (
     IndexStore,
     IndexWriter,
     Matrix,
+    ReadBytes,
     StoreFacts,
     TermProbe,
     VectorIndex,
+    Verified,
 )
 
 Probes = Sequence[DenseProbe | TermProbe]
@@ -65,6 +67,9 @@ class FaultyIndexStore:
     async def open(self, ref: GenerationRef) -> VectorIndex:
         self.opened.append(ref)
         return FaultyIndex(await self.inner.open(ref), self)
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return await self.inner.verify(ref, read)
 
     async def published(self, ref: GenerationRef) -> None:
         await self.inner.published(ref)

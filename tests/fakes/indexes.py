@@ -13,7 +13,16 @@ from surefind.model import (
     GenerationRef,
     Ranking,
 )
-from surefind.ports import Begun, DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
+from surefind.ports import (
+    Begun,
+    DenseProbe,
+    IndexEntry,
+    Matrix,
+    ReadBytes,
+    StoreFacts,
+    TermProbe,
+    Verified,
+)
 from surefind.services.filtering import failing
 
 
@@ -57,6 +66,9 @@ class MemoryIndexStore:
         if ref not in self.generations:
             raise StoreError(f"generation {ref} has no index")
         return MemoryIndex(dict(self.generations[ref]))
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return None
 
     async def drop(self, ref: GenerationRef) -> None:
         self.generations.pop(ref, None)

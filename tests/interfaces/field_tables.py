@@ -10,7 +10,7 @@ REQUIRED = object()
 
 _WRONG_KINDS: dict[type, tuple[object, ...]] = {
     str: (5, 1.5, True, None, [], {}),
-    int: ("5", "", 2.5, 5.0, True, None, [], {}, math.nan, math.inf),
+    int: ("5", "", 2.5, True, None, [], {}, math.nan, math.inf),
     float: ("0.5", "", True, None, [], {}, math.nan, math.inf, -math.inf),
     bool: ("true", "", 1, 0, None, [], {}),
 }

@@ -136,9 +136,9 @@ def test_a_lost_catalog_is_said_where_it_matters(home: Path) -> None:
     assert surefind_json("search", "vinegar", cwd=home)["status"] == "partial"
     counted = surefind("chunks", "count", cwd=home)
     assert (counted.returncode, counted.stdout) == (4, "6 chunks in the index (generation 1)\n")
-    assert "surefind: the catalog is away" in counted.stderr
+    assert "surefind: the catalog is unavailable" in counted.stderr
     done = surefind("chunks", "show", "x", cwd=home)
-    assert (done.returncode, "the catalog is away" in done.stderr) == (4, True)
+    assert (done.returncode, "the catalog is unavailable" in done.stderr) == (4, True)
 
 
 def test_settings_are_listed_and_secrets_are_not(home: Path) -> None:
@@ -156,6 +156,9 @@ def test_settings_are_listed_and_secrets_are_not(home: Path) -> None:
         (("ingest", "docs", "--collection", "../x"), 2, "no name for a collection"),
         (("ingest", "docs", "--base-url", "docs.example.com"), 2, "must begin with http"),
         (("search", " "), 2, "query: it is empty"),
+        (("search", "half \udcff"), 2, "query: it holds half of a character"),
+        (("search", "x", "--where", "version=\udcff"), 2, "where: version: it holds half"),
+        (("search", "x", "--why-not", "\udcff"), 2, "why_not: it holds half"),
         (("search", "x", "--top-k", "0"), 2, "top_k: it is 0"),
         (("search", "x", "--threshold", "2"), 2, "threshold: it is 2.0"),
         (("search", "x", "--collection", "none"), 2, "there is no collection 'none' yet"),
@@ -270,7 +273,7 @@ def test_a_second_ingest_and_a_second_server_are_told_who_is_there(home: Path) -
     first = start("ingest", "docs", cwd=home, command=[COMMAND])
     lock = home / ".surefind" / "ingest.holder"
     deadline = time.monotonic() + 60
-    while not lock.exists() and time.monotonic() < deadline:
+    while not (lock.exists() and lock.read_text()) and time.monotonic() < deadline:
         time.sleep(0.01)
     first.send_signal(signal.SIGSTOP)  # so that it is there for as long as it takes to ask
     second = surefind("ingest", "docs", cwd=home)
@@ -300,17 +303,41 @@ def test_the_version_is_printed(ingested: Path) -> None:
     assert re.fullmatch(r"surefind \d+\.\d+\.\d+\n", surefind("--version", cwd=ingested).stdout)
 
 
-def test_the_doctor_tells_what_is_wrong_and_puts_it_right_when_told_to(ingested: Path) -> None:
-    sound = surefind_json("doctor", cwd=ingested)
+def test_the_doctor_tells_what_is_wrong_and_puts_it_right_when_told_to(home: Path) -> None:
+    sound = surefind_json("doctor", cwd=home)
     assert sound["sound"] is True
     assert sound["generations"][0]["current"] is True
-    (ingested / ".surefind" / "collections" / "docs" / "0044" / "index").mkdir(parents=True)
-    asked = surefind("doctor", "--repair", cwd=ingested)
+    (home / ".surefind" / "collections" / "docs" / "0044" / "index").mkdir(parents=True)
+    asked = surefind("doctor", "--repair", cwd=home)
     assert (asked.returncode, "nothing was changed" in asked.stderr) == (0, True)
     assert "docs--0044" in asked.stdout
-    done = surefind("doctor", "--repair", "--yes", cwd=ingested)
+    done = surefind("doctor", "--repair", "--yes", cwd=home)
     assert (done.returncode, "done: drop" in done.stderr) == (0, True)
-    assert "0044" not in surefind("doctor", cwd=ingested).stdout
+    assert "0044" not in surefind("doctor", cwd=home).stdout
+
+
+def test_old_generations_are_pruned_when_wanted(home: Path) -> None:
+    assert surefind("generations", "prune", cwd=home).stdout == "nothing to remove\n"
+    (home / "docs" / "new.md").write_text("# New\n\nabout nothing else")
+    assert surefind_json("ingest", "docs", cwd=home)["generation"] == 2
+    done = surefind("generations", "prune", "--keep", "1", cwd=home)
+    assert (done.returncode, done.stdout) == (0, "removed 1: generation 1\n")
+    assert [one["generation"] for one in surefind_json("generations", "list", cwd=home)] == [2]
+    assert surefind_json("generations", "prune", "--keep", "1", cwd=home) == {"removed": []}
+
+
+def test_a_damaged_archive_is_refused_in_one_line(ingested: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "x.surefind"
+    surefind_json("export", archive, cwd=ingested)
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 16
+    archive.write_bytes(content)
+    os.mkfifo(tmp_path / "pipe")
+    for name, reason in (("x.surefind", "is damaged"), ("pipe", "no regular file")):
+        done = surefind("import", tmp_path / name, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert re.fullmatch(rf"surefind: error: .*{name} .*{reason}.*\n", done.stderr)
+    assert not (tmp_path / ".surefind").exists()
 
 
 def test_a_collection_goes_through_a_file(ingested: Path, tmp_path: Path) -> None:

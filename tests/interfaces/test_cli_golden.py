@@ -98,12 +98,9 @@ def test_a_new_file_of_any_form_is_made(folder: Path, name: str) -> None:
         done = golden("add", question, "--file", name, "--pick", "1")
         assert done.exit_code == 0, done.output
     checked = golden("lint", name, "--json")
-    assert json.loads(checked.stdout) == {
-        "schema": "surefind.lint/1",
-        "file": name,
-        "tests": 2,
-        "findings": [],
-    }
+    told = json.loads(checked.stdout)
+    assert (told["schema"], told["file"], told["tests"]) == ("surefind.lint/1", name, 2)
+    assert [one["problem"] for one in told["findings"]] == ["vacuous"]  # it has six passages
 
 
 def test_what_a_run_wrote_takes_one_more(folder: Path) -> None:
@@ -192,13 +189,16 @@ def test_lint_tells_what_is_wrong_and_exits_1(folder: Path) -> None:
     done = golden("lint")
     assert done.exit_code == 1
     assert done.stdout.splitlines() == [
+        "golden.yaml: warning: vacuous: top_k is 5, and the collection has 6 passages: nearly any "
+        "order passes; lower top_k",
         "golden.yaml:3: error: contradictory: b: it asks what a asks, and only one of them "
         "expects an answer",
         "golden.yaml:4: error: stale: c: nothing in the collection is chunk gone",
-        "3 tests, 2 errors, 0 warnings",
+        "3 tests, 2 errors, 1 warning",
     ]
     told = json.loads(golden("lint", "--json").stdout)
-    assert [one["problem"] for one in told["findings"]] == ["contradictory", "stale"]
+    assert [one["problem"] for one in told["findings"]] == ["vacuous", "contradictory", "stale"]
+    assert told["findings"][0]["test_id"] is None
 
 
 def test_lint_of_no_tests_is_exit_3_and_of_no_file_a_mistake(folder: Path) -> None:

@@ -142,3 +142,29 @@ def test_the_tests_of_a_run_can_be_run_again_whatever_their_form(work: Path, nam
     again = json.loads(validate(f"out/{name}", "--json").stdout)
     assert [test["test_id"] for test in again["tests"]] == ["power"]
     assert again["totals"]["passed"] == 1
+
+
+@pytest.mark.parametrize("name", ["tests.json", "tests.jsonl"])
+def test_the_tests_of_a_run_ask_in_the_same_way_again(work: Path, name: str) -> None:
+    """Without its filter, its number of results and its mode a test is another test."""
+    Path("filtered.yaml").write_text(
+        "top_k: 2\nmode: dense\ncollapse: off\ntests:\n"
+        "  - {test_id: power, query_text: Which voltage?, where: 'source_path^=docs/guide', "
+        "expected_results: [{source_path: docs/guide/install.md}]}\n"
+        "  - {test_id: lid, query_text: What is E42?, expected_results: [{text: lid is open}]}\n"
+    )
+    asked = validate("filtered.yaml", "--json", "--tests-out", name)
+    again = json.loads(validate(name, "--json").stdout)
+    before = json.loads(asked.stdout)
+    for key in ("top_k", "mode", "collapse"):
+        assert again["subject"][key] == before["subject"][key]
+    assert [test["where"] for test in again["tests"]] == [["source_path^=docs/guide"], []]
+    found = [[hit["chunk_id"] for hit in test["found"]] for test in before["tests"]]
+    assert [[hit["chunk_id"] for hit in test["found"]] for test in again["tests"]] == found
+
+
+@pytest.mark.parametrize("option", [*FILE_OPTIONS, "--trec-out"])
+def test_a_report_is_not_written_to_a_file_called_minus(work: Path, option: str) -> None:
+    done = validate("golden.yaml", option, "-")
+    assert "name a file; only --json prints to stdout" in str(done.exception)
+    assert not (work / "-").exists()

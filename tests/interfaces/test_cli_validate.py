@@ -1,6 +1,7 @@
 """`surefind validate` as a user runs it: reports, files and exit codes."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -10,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from commands import start, surefind, surefind_json
+from commands import COMMAND, start, surefind, surefind_json
 from surefind.evaluation.golden import read_golden_yaml
 from surefind.evaluation.metrics import Measure
 from unit.trec_oracle import trec_eval
@@ -123,6 +124,13 @@ def test_one_of_ten_queries_fails_the_run_goes_on_and_the_exit_code_is_1(home: P
     assert "1 query could not be answered" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["empty.txt", "empty.yaml", "empty.jsonl"])
+def test_an_empty_file_is_a_mistake_whatever_its_form(home: Path, name: str) -> None:
+    (home / name).write_text("")
+    done = surefind("validate", name, cwd=home)
+    assert (done.returncode, f"{name}: it is empty" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("name", "text"), [("none.txt", "# nothing\n"), ("none.yaml", "tests: []")]
 )
@@ -179,7 +187,18 @@ def test_a_baseline_is_saved_and_compared_with(home: Path, golden: Path) -> None
     assert [change["test_id"] for change in changed["comparison"]["worse"]] == ["power"]
     assert changed["comparison"]["verdict"] == "inconclusive"
     shown = surefind("validate", golden, "--baseline", "base.json", cwd=home).stdout
-    assert "against the baseline, by nDCG@3: 0 better, 1 worse, 2 the same" in shown
+    assert "compared with the baseline: inconclusive: 0 better, 1 worse, 2 the same" in shown
+    assert "at most 86.5% of queries like these got worse, with 95 % confidence" in shown
+
+
+def test_one_test_that_changed_does_not_make_a_baseline_unusable(home: Path, golden: Path) -> None:
+    validate(home, golden, "--save-baseline", "base.json")
+    more = "  - {test_id: new, query_text: What is E42?, expected_results: [{text: lid is open}]}\n"
+    edited = GOLDEN.replace("E42 mean", "E42 say").replace("category: factual", "category: easy", 1)
+    golden.write_text(edited + more)
+    comparison = validate(home, golden, "--baseline", "base.json")["comparison"]
+    assert (comparison["evidence"], comparison["same"]) == ("no_change", 2)
+    assert (comparison["added"], comparison["changed"]) == (["new"], ["lid"])
 
 
 def test_what_is_not_comparable_is_refused_before_anything_is_asked(
@@ -190,7 +209,7 @@ def test_what_is_not_comparable_is_refused_before_anything_is_asked(
     done = surefind("validate", golden, *beside, "--top-k", "4", cwd=home)
     assert (done.returncode, done.stdout) == (3, "")
     assert "the baseline looked at 3 results, this run at 4; use --top-k 3" in done.stderr
-    golden.write_text(GOLDEN.replace("E42", "E43"))
+    golden.write_text(GOLDEN.replace("test_id: ", "test_id: other-"))
     done = surefind("validate", golden, *beside, cwd=home)
     assert (done.returncode, done.stdout, "made with other tests" in done.stderr) == (3, "", True)
     golden.write_text(GOLDEN.replace("top_k: 3", "top_k: 3\nmeasures: [hit@2]"))
@@ -293,7 +312,9 @@ def test_a_store_that_is_away_is_exit_4(home: Path, golden: Path) -> None:
     assert done.returncode == 4, done.stdout + done.stderr
 
 
-def test_ctrl_c_keeps_what_was_measured(home: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_keeps_what_was_measured(home: Path, stop: signal.Signals) -> None:
+    """Ctrl-C, or a scheduler whose patience has ended."""
     (home / "many.txt").write_text("\n".join(f"question number {n}" for n in range(30_000)))
     files = ("--save-baseline", "base.json", "--html", "report.html")
     process = start("validate", "many.txt", "--json", *files, cwd=home)
@@ -301,7 +322,7 @@ def test_ctrl_c_keeps_what_was_measured(home: Path) -> None:
     for line in process.stderr:
         if "validated: " in line:
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(stop)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
     report = json.loads(out)
@@ -315,3 +336,37 @@ def test_ctrl_c_keeps_what_was_measured(home: Path) -> None:
     assert "the run ended early" in page
     [run] = surefind_json("validate", "--history", cwd=home)["runs"]
     assert (run["verdict"], run["interrupted"]) == ("inconclusive", "it was stopped")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_before_the_first_question_reports_and_saves_nothing(
+    home: Path, golden: Path, stop: signal.Signals
+) -> None:
+    """It is only recorded: the run waits for its baseline, and goes on when it has come."""
+    validate(home, golden, "--save-baseline", "base.json", "--no-history")
+    os.mkfifo(home / "slow.json")
+    files = ("--baseline", "slow.json", "--save-baseline", "new.json", "--html", "report.html")
+    process = start("validate", golden, *files, cwd=home, command=(COMMAND,))
+    with (home / "slow.json").open("wb") as slow:  # open once the run has opened it, too
+        process.send_signal(stop)
+        slow.write((home / "base.json").read_bytes())
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (128 + stop, "")
+    assert err == "surefind: stopped before all reports were written\n"
+    assert not (home / "new.json").exists()
+    assert not (home / "report.html").exists()
+    assert surefind_json("validate", "--history", cwd=home)["runs"] == []
+
+
+def test_a_stop_while_nobody_reads_the_report_ends_the_run(home: Path) -> None:
+    """The report does not fit into the pipe, so the run has to wait until it is stopped."""
+    (home / "many.txt").write_text("\n".join(f"question number {n}" for n in range(200)))
+    files = ("--json", "--save-baseline", "base.json")
+    process = start("validate", "many.txt", *files, cwd=home, command=(COMMAND,))
+    assert process.stdout is not None
+    assert process.stdout.read(1) == "{"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 143
+    _, err = process.communicate()
+    assert "stopped before all reports were written" in err
+    assert not (home / "base.json").exists()

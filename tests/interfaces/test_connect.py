@@ -1,5 +1,6 @@
 """`surefind connect` and what works on a connected collection, as a user meets it."""
 
+import hashlib
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import numpy as np
 import pytest
 from qdrant_client import models
 
@@ -41,6 +43,61 @@ async def stranger(bge: BgeSmallEmbedder, anyio_backend: str) -> AsyncIterator[t
         yield address, name
         await client.delete_collection(name)
         await client.close()
+
+
+@pytest.fixture(scope="module")
+async def two_models(
+    bge: BgeSmallEmbedder, stranger: tuple[Address, str], anyio_backend: str
+) -> AsyncIterator[str]:
+    """A collection in which another model made every second vector."""
+    address, _ = stranger
+    client, name = client_of(address), unique("mixed")
+    params = models.VectorParams(size=384, distance=models.Distance.COSINE)
+    await client.create_collection(name, vectors_config=params)
+    passages = book(24)
+    rows = await bge.embed_passages([one.text for one in passages])
+    points: list[Any] = [
+        models.PointStruct(
+            id=one.uuid,
+            vector=(np.roll(row, 7) if at % 2 else row).tolist(),
+            payload=dict(plain_payload(one) or {}),
+        )
+        for at, (one, row) in enumerate(zip(passages, rows, strict=True))
+    ]
+    await client.upsert(name, points, wait=True)
+    yield name
+    await client.delete_collection(name)
+    await client.close()
+
+
+@pytest.fixture(scope="module")
+async def in_html(
+    bge: BgeSmallEmbedder, stranger: tuple[Address, str], anyio_backend: str
+) -> AsyncIterator[str]:
+    """A collection whose texts are HTML, with the hashes of what is stored."""
+    address, _ = stranger
+    client, name = client_of(address), unique("html")
+    params = models.VectorParams(size=384, distance=models.Distance.COSINE)
+    await client.create_collection(name, vectors_config=params)
+    stored = [f"<div class='x'><p>{one.text}</p></div>" for one in PASSAGES]
+    rows = await bge.embed_passages(stored)
+    points: list[Any] = [
+        models.PointStruct(
+            id=one.uuid,
+            vector=row.tolist(),
+            payload={
+                "body": text,
+                "url": one.url,
+                "title": one.title,
+                "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            },
+        )
+        for one, row, text in zip(PASSAGES, rows, stored, strict=True)
+    ]
+    await client.upsert(name, points, wait=True)
+    yield name
+    await client.delete_collection(name)
+    await client.close()
 
 
 @pytest.fixture
@@ -141,6 +198,68 @@ def test_a_dry_run_shows_all_and_saves_nothing(
     assert shown["model"]["verdict"] == "same"
     assert shown["map"]["document"] is None
     assert (home / "surefind.toml").read_text() == before
+
+
+@pytest.mark.parametrize("option", ["--yes", "--dry-run"])
+def test_a_collection_of_two_models_is_not_saved_unawares(
+    home: Path, two_models: str, run: Any, option: str
+) -> None:
+    code, out, err = run("connect", "-c", two_models, option)
+    assert code == 1
+    assert "model: mixed: " in out
+    assert "not made from their text" in out
+    assert "  point " in out
+    assert "--allow-mixed" in err
+    assert "connected" not in (home / "surefind.toml").read_text()
+
+
+def test_a_mixed_collection_is_connected_on_demand_and_its_audit_fails(
+    home: Path, two_models: str, run: Any
+) -> None:
+    code, out, err = run("connect", "-c", two_models, "--as", "mixed", "--yes", "--allow-mixed")
+    assert code == 0, err
+    code, out, err = run("audit", "-c", "mixed", "--json")
+    report = json.loads(out)
+    assert code == 1, err
+    assert 9 <= report["vectors"]["strangers"] <= 12
+    assert report["vectors"]["compared"] == 24
+    assert report["vectors"]["examples"][0]["cosine"] < 0.5
+    code, out, err = run("audit", "-c", "mixed")
+    assert "problem" in out
+    assert ": cosine " in out
+    code, out, err = run("audit", "-c", "mixed", "--certainty", "0")
+    assert code == 0, err
+    assert "no problem found; the vectors were not embedded again" in out
+    code, out, err = run("audit", "-c", "mixed", "--certainty", "1")
+    assert code == 2
+    assert "--all" in err
+
+
+def test_html_is_shown_as_text_and_kept_as_stored(home: Path, in_html: str, run: Any) -> None:
+    code, _, err = run("connect", "-c", in_html, "--as", "html", "--yes")
+    assert code == 0, err
+    for command in (
+        ("search", "-c", "html", "what is a topic?"),
+        ("query", "-c", "html", "topics"),
+    ):
+        code, out, err = run(*command)
+        assert code == 0, err
+        assert "<p>" not in out
+        assert "See chapter" in " ".join(out.split())
+    code, out, err = run("search", "-c", "html", "--json", "what is a topic?")
+    assert json.loads(out)["hits"][0]["text"].startswith("<div class='x'><p>")
+    code, out, err = run("audit", "-c", "html", "--json")
+    assert "all 12 hashes are right" in out
+    assert json.loads(out)["vectors"]["same"] == 12
+
+
+def test_a_person_is_asked_whether_a_mixed_collection_will_do(home: Path, two_models: str) -> None:
+    ended, screen = at_a_terminal(
+        "connect", "-c", two_models, question=b"Save it all the same? [y/N]: ", keys=b"\n", cwd=home
+    )
+    assert ended == 1, screen
+    assert "nothing was saved" in screen
+    assert "connected" not in (home / "surefind.toml").read_text()
 
 
 def test_nobody_to_ask_is_a_mistake_of_the_caller(

@@ -14,7 +14,9 @@ from fakes import record
 from interfaces.test_http_failures import application, client_of
 from surefind.bootstrap import Application
 from surefind.contracts.implementation import (
+    FlawedSourcedChunk,
     MetadataPackage,
+    SearchQuery,
     SearchQueryResponse,
     SimilarityScore,
     SourcedChunk,
@@ -27,6 +29,7 @@ from surefind.services.embedding import CachedEmbedder
 __all__ = ["application"]  # a fixture of another module
 
 QUESTION = "which voltage does the socket need"
+CLEANING = "vinegar every month"
 ANSWER = {
     "query_id": str,
     "results": list,
@@ -83,11 +86,19 @@ def test_an_answer_has_exactly_the_published_fields(contracts: httpx2.Client) ->
     assert again["query_id"] != answer["query_id"]
 
 
+def test_the_querys_id_and_time_are_echoed(contracts: httpx2.Client) -> None:
+    body = {"query_text": QUESTION, "query_id": "mine", "created_at": "2026-01-02T03:04:05"}
+    answer = contracts.post("/api/v1/search", json=body).json()
+    assert (answer["query_id"], answer["created_at"]) == ("mine", "2026-01-02T03:04:05")
+    aware = contracts.post("/api/v1/search", json={**body, "created_at": "2026-01-02T03:04:05Z"})
+    assert aware.json()["created_at"] == "2026-01-02T03:04:05Z"
+
+
 def test_nothing_similar_enough_is_no_results(contracts: httpx2.Client) -> None:
     body = {"query_text": QUESTION, "similarity_threshold": 1, "top_k": 100}
     answer = contracts.post("/api/v1/search", json=body).json()
     assert (answer["results"], answer["total_results"], answer["status"]) == ([], 0, "no_results")
-    words = {"query_text": "vinegar every month", "similarity_threshold": 0, "mode": "lexical"}
+    words = {"query_text": CLEANING, "similarity_threshold": 0, "mode": "lexical"}
     found = contracts.post("/api/v1/search", json=words).json()
     assert found["results"][0]["similarity_score"] == 1.0
 
@@ -103,7 +114,7 @@ def test_a_lost_catalog_makes_it_partial(home: Path) -> None:
     with serving(cwd=home) as (address, _):
         answer = httpx2.post(f"{address}/api/v1/search", json={"query": QUESTION}, timeout=30)
         assert answer.json()["status"] == "partial"
-        assert httpx2.get(f"{address}/api/v1/health").status_code == 503
+        assert httpx2.get(f"{address}/api/v1/health").json()["status"] == "degraded"
 
 
 def test_before_the_first_ingest_every_contract_is_unavailable(home: Path) -> None:
@@ -111,7 +122,7 @@ def test_before_the_first_ingest_every_contract_is_unavailable(home: Path) -> No
         "/search": {"query": QUESTION},
         "/query": {"query_text": QUESTION},
         "/api/v1/search": {"query_text": QUESTION},
-        "/api/v1/validate": {"test_queries": [{"query_text": "x", "expected_chunks": ["a"]}]},
+        "/api/v1/validate": {"test_queries": [{"query_text": QUESTION, "expected_results": ["a"]}]},
     }
     with serving("--data-dir", "empty", cwd=home) as (address, _):
         for path, body in bodies.items():
@@ -145,7 +156,11 @@ def validate(client: httpx2.Client, tests: list[dict[str, Any]], **params: Any) 
 def test_a_test_that_finds_what_it_expects_passes(
     contracts: httpx2.Client, ids: dict[str, str]
 ) -> None:
-    test = {"query_text": QUESTION, "expected_chunks": [ids["Power"]], "min_similarity": 0.5}
+    test = {
+        "query_text": QUESTION,
+        "expected_results": [ids["Power"]],
+        "success_criteria": {"min_similarity_score": 0.5},
+    }
     report = validate(contracts, [test])
     assert list(report) == [
         "validation_id",
@@ -183,13 +198,48 @@ def test_a_test_that_finds_what_it_expects_passes(
     assert UUID(found["similarity"]["query_embedding_id"]).version == 5
 
 
+def test_a_test_in_its_published_shape_is_judged_by_its_own_criteria(
+    contracts: httpx2.Client, ids: dict[str, str]
+) -> None:
+    test = {
+        "test_id": "t-1",
+        "query_text": QUESTION,
+        "expected_results": [ids["Power"], ids["E42"]],
+        "success_criteria": {"min_accuracy": 0.5, "min_similarity_score": 0.4},
+        "test_category": "factual",
+        "executed_at": "2020-01-02T03:04:05Z",
+        "result_accuracy": 0.0,
+    }
+    strict = {**test, "test_id": "t-2", "success_criteria": {"min_accuracy": 0.51}}
+    usual = {**test, "test_id": "t-3", "success_criteria": {}}
+    report = validate(contracts, [test, strict, usual], top_k=1, accuracy_threshold=0.5)
+    first, second, third = report["detailed_results"]
+    assert {name: first[name] for name in list(test)[:5]} == dict(list(test.items())[:5])
+    assert (first["result_accuracy"], first["passed"]) == (0.5, True)
+    assert datetime.fromisoformat(first["executed_at"]) > datetime(2026, 1, 1, tzinfo=UTC)
+    assert (second["passed"], third["passed"]) == (False, True)
+    assert second["success_criteria"] == {"min_accuracy": 0.51, "min_similarity_score": 0.0}
+    assert third["success_criteria"] == {"min_accuracy": 0.5, "min_similarity_score": 0.0}
+    sent_back = [{name: detail[name] for name in test} for detail in report["detailed_results"]]
+    again = validate(contracts, sent_back, top_k=1)
+    assert [detail["passed"] for detail in again["detailed_results"]] == [True, False, True]
+
+
 def test_accuracy_is_found_of_expected_and_every_test_counts_the_same(
     contracts: httpx2.Client, ids: dict[str, str]
 ) -> None:
     tests = [
-        {"query_text": QUESTION, "expected_chunks": [ids["Power"], ids["E42"]]},
-        {"query_text": "vinegar", "expected_chunks": [ids["Cleaning"]], "test_id": "mine"},
-        {"query_text": "vinegar", "expected_chunks": [ids["E42"]], "test_category": "factual"},
+        {"query_text": QUESTION, "expected_results": [ids["Power"], ids["E42"]]},
+        {
+            "query_text": CLEANING,
+            "expected_results": [ids["Cleaning"]],
+            "test_id": "mine",
+        },
+        {
+            "query_text": CLEANING,
+            "expected_results": [ids["E42"]],
+            "test_category": "factual",
+        },
     ]
     report = validate(contracts, tests, top_k=1)
     half, whole, none = report["detailed_results"]
@@ -215,16 +265,19 @@ def test_what_is_not_similar_enough_does_not_count_as_found(
 def test_an_expectation_that_can_not_be_met_never_passes(
     contracts: httpx2.Client, ids: dict[str, str]
 ) -> None:
-    test = {"query_text": QUESTION, "expected_chunks": [ids["Power"], "no-such-chunk"]}
+    test = {"query_text": QUESTION, "expected_results": [ids["Power"], "no-such-chunk"]}
     [detail] = validate(contracts, [test], accuracy_threshold=0.0)["detailed_results"]
     assert (detail["passed"], detail["result_accuracy"]) == (False, 0.5)
     assert "no chunk 'no-such-chunk'" in detail["error"]
-    twice = {"query_text": QUESTION, "expected_chunks": [ids["Power"]] * 2}
+    twice = {"query_text": QUESTION, "expected_results": [ids["Power"]] * 2}
     assert validate(contracts, [twice])["detailed_results"][0]["expected_results"] == [ids["Power"]]
 
 
 def test_lexical_tests_have_no_similarity(contracts: httpx2.Client, ids: dict[str, str]) -> None:
-    test: dict[str, Any] = {"query_text": "vinegar", "expected_chunks": [ids["Cleaning"]]}
+    test: dict[str, Any] = {
+        "query_text": CLEANING,
+        "expected_results": [ids["Cleaning"]],
+    }
     tests = [test, {**test, "min_similarity": 0.5}]
     fine, wrong = validate(contracts, tests, mode="lexical")["detailed_results"]
     assert (fine["passed"], fine["found"][0]["similarity"]) == (True, None)
@@ -236,7 +289,7 @@ def test_a_hundred_long_tests_fit_into_one_call(
     contracts: httpx2.Client, ids: dict[str, str]
 ) -> None:
     tests = [
-        {"query_text": f"{number} " + "tea " * 120, "expected_chunks": list(ids.values())}
+        {"query_text": f"{number} " + "tea " * 120, "expected_results": list(ids.values())}
         for number in range(100)
     ]
     assert validate(contracts, tests, top_k=100)["passed_tests"] == 100
@@ -253,8 +306,8 @@ async def test_one_failing_query_stops_no_other(
         return await embed(embedder, query)
 
     monkeypatch.setattr(CachedEmbedder, "embed_query", sometimes)
-    failing = {"query_text": "fail", "expected_chunks": [ids["Power"]]}
-    fine = {"query_text": QUESTION, "expected_chunks": [ids["Power"]]}
+    failing = {"query_text": "fail, please", "expected_results": [ids["Power"]]}
+    fine = {"query_text": QUESTION, "expected_results": [ids["Power"]]}
     async with client_of(application) as client:
         mixed = await client.post("/api/v1/validate", json={"test_queries": [failing, fine]})
         alone = await client.post("/api/v1/validate", json={"test_queries": [failing] * 2})
@@ -274,8 +327,22 @@ def test_a_hit_without_an_address_is_partial() -> None:
     timings = Timings(1.0, 1.0, 1.0, 1.0, 4.0)
     for hits, status in (((whole,), "success"), ((whole, lacking), "partial"), ((), "no_results")):
         result = SearchResult(Query("x"), hits, Status.SUCCESS, 0.9, 1, 2, timings)
-        assert SearchQueryResponse.of(result).status == status
-    assert SourcedChunk.of(lacking).metadata.url == ""
+        request = SearchQuery(query_text=QUESTION)
+        assert SearchQueryResponse.of(result, request).status == status
+    assert isinstance(SourcedChunk.of(whole), SourcedChunk)
+    flawed = SourcedChunk.of(lacking)
+    assert isinstance(flawed, FlawedSourcedChunk)
+    assert (flawed.metadata.url, flawed.flaws) == ("", ["url is missing"])
+
+
+def test_its_total_is_the_number_of_results() -> None:
+    hit = Hit(1, 0.9, 0.9, None, None, record(0))
+    timings = Timings(1.0, 1.0, 1.0, 1.0, 4.0)
+    result = SearchResult(Query("x"), (hit,), Status.SUCCESS, 0.9, 1, 2, timings)
+    answer = SearchQueryResponse.of(result, SearchQuery(query_text=QUESTION))
+    assert answer.total_results == 1
+    with pytest.raises(ValueError, match="total_results must match the number of results"):
+        SearchQueryResponse(**{**dict(answer), "total_results": 2})
 
 
 @pytest.mark.parametrize(

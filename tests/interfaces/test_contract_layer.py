@@ -1,12 +1,13 @@
 """The retrieval layer's contract: two functions that need nothing opened by hand."""
 
+import json
 import math
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import surefind
 from fakes import record
 from homes import copy_home
 from interfaces.field_tables import Field, Values, bad_cases, named
-from surefind.contracts.layer import QueryEmbedding, RetrievalResult
+from surefind.contracts.layer import QueryEmbedding, RetrievalResult, results_of
 from surefind.model import Hit
 
 MODEL = "BAAI/bge-small-en-v1.5-int8"
@@ -70,7 +71,7 @@ def refused() -> Iterator[Any]:
 def test_what_breaks_a_rule_is_a_value_error_that_names_the_field(
     shape: type, values: Values, field: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"^{field}:"):
+    with pytest.raises(ValueError, match=f"^{field} "):
         shape(**values)
 
 
@@ -80,7 +81,7 @@ def test_names_order_and_defaults_are_the_published_ones() -> None:
     assert QueryEmbedding([0.5] * 1024, "x").model == "embed-english-v3.0"
     least = RetrievalResult("text", "https://example.com", 1.0, "id")
     assert (least.position, least.title) == (0, "")
-    with pytest.raises(ValueError, match=r"^title:"):
+    with pytest.raises(ValueError, match=r"^title "):
         replace(least, title=None)  # type: ignore[arg-type]
     assert surefind.RetrievalResult.__module__ != RetrievalResult.__module__
 
@@ -102,22 +103,22 @@ BAD_VECTORS = [
 
 @pytest.mark.parametrize("vector", BAD_VECTORS, ids=named)
 def test_a_vector_holds_finite_numbers(vector: Any, inside: Path) -> None:
-    with pytest.raises(ValueError, match=r"^vector:"):
+    with pytest.raises(ValueError, match=r"^vector "):
         QueryEmbedding(vector, "x", "any-model")
-    with pytest.raises(ValueError, match=r"^query_embedding:"):
+    with pytest.raises(ValueError, match=r"^query_embedding "):
         surefind.retrieve_content_chunks(vector)
 
 
 def test_a_vector_has_exactly_its_models_size(inside: Path) -> None:
     for size in (1023, 1025, 384):
-        with pytest.raises(ValueError, match=rf"^vector: it has {size} .* have 1024"):
+        with pytest.raises(ValueError, match=rf"^vector must have 1024 numbers.* got {size}$"):
             QueryEmbedding([0.1] * size, "x")
     for size in (383, 385, 1024):
-        with pytest.raises(ValueError, match=rf"^query_embedding: it has {size} .* have 384"):
+        with pytest.raises(ValueError, match=rf"^query_embedding must have 384 .* got {size}$"):
             surefind.retrieve_content_chunks([0.1] * size)
     with pytest.raises(ValueError, match=r"made with embed-english-v3\.0, the collection with"):
         surefind.retrieve_content_chunks(QueryEmbedding([0.1] * 1024, "x"))
-    with pytest.raises(ValueError, match=r"^query_embedding: it has 12 .* have 384"):
+    with pytest.raises(ValueError, match=r"^query_embedding must have 384 .* got 12$"):
         surefind.retrieve_content_chunks(QueryEmbedding([0.1] * 12, "x", MODEL))
 
 
@@ -154,13 +155,13 @@ def test_it_is_what_a_dense_search_finds_however_the_vector_is_given(inside: Pat
 
 @pytest.mark.parametrize("query", [*Field("query", str, low=1, high=1000).bad()], ids=named)
 def test_a_question_has_1_to_1000_characters(query: Any, inside: Path) -> None:
-    with pytest.raises(ValueError, match=r"^query:"):
+    with pytest.raises(ValueError, match=r"^query "):
         surefind.generate_query_embedding(query)
 
 
 @pytest.mark.parametrize("limit", [*Field("limit", int, low=1, high=1000).bad()], ids=named)
 def test_a_limit_is_a_number_from_1_to_1000(limit: Any, inside: Path) -> None:
-    with pytest.raises(ValueError, match=r"^limit:"):
+    with pytest.raises(ValueError, match=r"^limit "):
         surefind.retrieve_content_chunks([0.1] * 384, limit=limit)
 
 
@@ -231,7 +232,27 @@ def test_forked_workers_open_their_own(home: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
-def test_a_stored_chunk_without_an_address_is_the_stores_failure() -> None:
-    hit = Hit(1, 0.9, 0.9, None, None, replace(record(0), url=""))
-    with pytest.raises(surefind.StoreError, match="'chunk-0' lacks source_url"):
-        RetrievalResult.of(hit)
+def test_a_stored_chunk_that_breaks_a_rule_is_left_out_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    whole = Hit(1, 0.9, 0.9, None, None, record(0))
+    lost = replace(record(1), url="")
+    odd = replace(record(2), url="not a url")
+    empty = replace(record(3), chunk=replace(record(3).chunk, text=" \n"))
+    flawed = [whole._replace(record=one) for one in (lost, odd, empty)]
+    assert results_of([*flawed, whole]) == [RetrievalResult.of(whole)]
+    assert caplog.messages == [
+        "left out the stored chunk 'chunk-1': url is missing",
+        "left out the stored chunk 'chunk-2': url is not absolute: 'not a url'",
+        "left out the stored chunk 'chunk-3': text is missing",
+    ]
+    assert results_of([]) == []
+    with pytest.raises(surefind.StoreError, match=r"none of the 3 chunks .*`surefind audit`"):
+        results_of(flawed)
+
+
+def test_numpy_numbers_become_pythons() -> None:
+    values = {**A_RESULT, "position": np.int64(3), "relevance_score": np.float32(0.5)}
+    result = RetrievalResult(**values)
+    assert result == RetrievalResult(**A_RESULT)
+    assert json.loads(json.dumps(asdict(result))) == A_RESULT

@@ -18,6 +18,9 @@ from interfaces.field_tables import (
     named,
 )
 
+MADE = object()
+"""Where the default is made anew for every request."""
+
 TABLES: dict[str, tuple[Table, Values]] = {
     "/search": (
         (Field("query", str, low=1, high=500), Field("top_k", int, 5, low=1, high=20)),
@@ -37,21 +40,39 @@ TABLES: dict[str, tuple[Table, Values]] = {
             Field("query_text", str, low=10, high=500),
             Field("top_k", int, 5, low=1, high=100),
             Field("similarity_threshold", float, 0.5, low=0.0, high=1.0),
+            Field("query_id", str, MADE, low=1, high=200),
         ),
-        {"query_text": "which voltage", "top_k": 3, "similarity_threshold": 0.1},
+        {
+            "query_text": "which voltage",
+            "top_k": 3,
+            "similarity_threshold": 0.1,
+            "query_id": "mine",
+            "created_at": "2026-01-02T03:04:05Z",
+        },
     ),
 }
 TEST = (
-    Field("query_text", str, low=1, high=500),
+    Field("query_text", str, low=10, high=500),
     Field("min_similarity", float, 0.0, low=0.0, high=1.0),
-    Field("test_id", str, None, low=1, high=200),
+    Field("test_id", str, MADE, low=1, high=200),
 )
+CRITERIA = (Field("min_similarity_score", float, 0.0, low=0.0, high=1.0),)
 PARAMS = (
     Field("accuracy_threshold", float, 1.0, low=0.0, high=1.0),
     Field("top_k", int, 5, low=1, high=100),
 )
-A_TEST: Values = {"query_text": "which voltage", "expected_chunks": ["a"], "min_similarity": 0.1}
+A_TEST: Values = {"query_text": "which voltage", "expected_results": ["a"], "min_similarity": 0.1}
+PUBLISHED_TEST: Values = {
+    "test_id": "t-1",
+    "query_text": "which voltage",
+    "expected_results": ["a"],
+    "success_criteria": {"min_accuracy": 0.8, "min_similarity_score": 0.5},
+    "test_category": "factual",
+    "executed_at": "2026-01-02T03:04:05Z",
+    "result_accuracy": 0.5,
+}
 SOME_PARAMS: Values = {"accuracy_threshold": 0.5, "top_k": 3}
+PUBLISHED = "Query cannot be empty"
 NO_OBJECTS: tuple[object, ...] = ([], "text", 5, None, True)
 VALIDATE = "/api/v1/validate"
 SCHEMAS = {"/search": "SearchRequest", "/query": "QueryRequest", "/api/v1/search": "SearchQuery"}
@@ -73,21 +94,32 @@ def good_requests() -> Iterator[tuple[str, Values]]:
     for params in good_cases(PARAMS, SOME_PARAMS):
         yield VALIDATE, validating(params=params)
     yield VALIDATE, {"test_queries": [A_TEST] * 100}
-    yield VALIDATE, validating({**A_TEST, "expected_chunks": [f"chunk {n}" for n in range(100)]})
-    yield VALIDATE, validating({**A_TEST, "test_category": "factual"})
+    yield VALIDATE, validating({**A_TEST, "expected_results": [f"chunk {n}" for n in range(100)]})
+    yield VALIDATE, validating({"query_text": "which voltage", "expected_chunks": ["a"]})
+    yield VALIDATE, validating(PUBLISHED_TEST)
+    run_by_nobody = {"executed_at": None, "result_accuracy": None, "test_category": None}
+    yield VALIDATE, validating({**PUBLISHED_TEST, **run_by_nobody})
+    for criteria in good_cases(CRITERIA, {"min_accuracy": 0.8, "min_similarity_score": 0.5}):
+        yield VALIDATE, validating({**PUBLISHED_TEST, "success_criteria": criteria})
 
 
 def bad_requests() -> Iterator[tuple[str, Any, str]]:
     """(path, body, how the message begins)"""
     for path, (table, base) in TABLES.items():
         for values, field in bad_cases(table, base):
-            yield path, values, f"{field}:"
+            query = values.get("query")
+            blank = isinstance(query, str) and not query.strip()
+            yield path, values, PUBLISHED if blank else f"{field}:"
         for extra in ({"mode": "magic"}, {"mode": None}, {"unknown": 1}, {"collection": "docs"}):
             yield path, {**base, **extra}, f"{next(iter(extra))}:"
         yield from ((path, body, "body:") for body in NO_OBJECTS)
         yield path, {}, f"{table[0].name}:"
     both = {"query_text": "which voltage", "query": "which voltage"}
     yield "/api/v1/search", both, "query:"
+    no_moments: tuple[object, ...] = ("yesterday", "5", 5, 1.5, True, [], "2026-13-01T00:00:00Z")
+    for moment in no_moments:
+        asked = {**TABLES["/api/v1/search"][1], "created_at": moment}
+        yield "/api/v1/search", asked, "created_at:"
     lexical = {**TABLES["/api/v1/search"][1], "mode": "lexical"}
     yield "/api/v1/search", lexical, "similarity_threshold:"
     yield "/query", {**TABLES["/query"][1], "mode": "lexical"}, "threshold:"
@@ -100,10 +132,25 @@ def bad_validations() -> Iterator[tuple[str, Any, str]]:
     wrong: tuple[Any, ...] = ([], None, "a", {}, ["a"] * 101)
     wrong_ids: tuple[Any, ...] = ("", " ", 5, None, "x" * 201, "\ud800")
     for expected in (*wrong, *([chunk_id] for chunk_id in wrong_ids)):
-        test = {**A_TEST, "expected_chunks": expected}
-        yield VALIDATE, validating(test), "test_queries.0.expected_chunks"
-    without = {name: value for name, value in A_TEST.items() if name != "expected_chunks"}
-    yield VALIDATE, validating(without), "test_queries.0.expected_chunks:"
+        test = {**A_TEST, "expected_results": expected}
+        yield VALIDATE, validating(test), "test_queries.0.expected_results"
+    without = {name: value for name, value in A_TEST.items() if name != "expected_results"}
+    yield VALIDATE, validating(without), "test_queries.0.expected_results:"
+    for criteria, field in bad_cases(CRITERIA, {"min_accuracy": 0.8, "min_similarity_score": 0.5}):
+        told = f"test_queries.0.success_criteria.{field}:"
+        yield VALIDATE, validating({**PUBLISHED_TEST, "success_criteria": criteria}), told
+    wrong_fields: tuple[Values, ...] = (
+        {"success_criteria": {"min_accuracy": 1.1}},
+        {"success_criteria": {"unknown": 0.5}},
+        {"executed_at": "yesterday"},
+        {"result_accuracy": 1.1},
+        {"test_category": " "},
+    )
+    for change in wrong_fields:
+        begin = f"test_queries.0.{next(iter(change))}"
+        yield VALIDATE, validating({**PUBLISHED_TEST, **change}), begin
+    doubled = {**PUBLISHED_TEST, "min_similarity": 0.5}
+    yield VALIDATE, validating(doubled), "test_queries.0: give min_similarity or"
     yield VALIDATE, validating({**A_TEST, "unknown": 1}), "test_queries.0.unknown:"
     for params, field in bad_cases(PARAMS, SOME_PARAMS):
         yield VALIDATE, validating(params=params), f"validation_params.{field}:"
@@ -205,15 +252,17 @@ def test_openapi_has_the_bounds_and_defaults_of_the_table(
     schemas = contracts.get("/openapi.json").json()["components"]["schemas"]
     schema = schemas[SCHEMAS[path]]
     table, _ = TABLES[path]
-    assert set(schema["properties"]) == {*(field.name for field in table), "mode"}
-    assert schema["required"] == [field.name for field in table if field.default is REQUIRED]
+    untabled = {"mode", "query", "created_at"} if path == "/api/v1/search" else {"mode"}
+    assert set(schema["properties"]) == {*(field.name for field in table), *untabled}
+    required = schema["required"] or schema["oneOf"][0]["required"]
+    assert required == [field.name for field in table if field.default is REQUIRED]
     assert schema["additionalProperties"] is False
     for field in table:
         told = schema["properties"][field.name]
         names = ("minLength", "maxLength") if field.kind is str else ("minimum", "maximum")
         assert (told.get(names[0]), told.get(names[1])) == (field.low, field.high)
     for name, value in {**defaults(table), "mode": "dense"}.items():
-        assert schema["properties"][name]["default"] == value
+        assert schema["properties"][name].get("default", MADE) == value
 
 
 def test_openapi_shows_every_model_and_error_with_an_example(contracts: httpx2.Client) -> None:

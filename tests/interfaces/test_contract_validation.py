@@ -1,21 +1,27 @@
 """The validation contract: queries, results and reports as the library gives them."""
 
 import dataclasses
+import json
 import re
 import uuid
+import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from qdrant_client import QdrantClient, models
 
 import surefind
 from fakes import record
 from interfaces.field_tables import Field, Values, bad_cases, defaults, good_cases, named
-from surefind.contracts.aggregation import aggregate_results_to_report
+from qdrant_http import running
+from qdrant_service import unique
 from surefind.contracts.validation import RetrievalQuery, RetrievalResult, ValidationReport
-from surefind.model import Hit
+from surefind.model import Hit, Mode, Query
 
 BEGIN = datetime(2025, 12, 27, 14, 30, 0)  # noqa: DTZ001 - as the contract's own examples have it
 
@@ -132,7 +138,7 @@ def refused() -> Iterator[Any]:
 def test_what_breaks_a_rule_is_a_value_error_that_names_the_field(
     shape: type, values: Values, field: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"^{field}:") as caught:
+    with pytest.raises(ValueError, match=f"^{field} ") as caught:
         shape(**values)
     assert isinstance(caught.value, surefind.InputError)
 
@@ -162,28 +168,46 @@ def test_fields_stand_in_the_published_order() -> None:
     assert names[ValidationReport] == list(A_REPORT)
 
 
-def test_times_are_utc_whatever_they_were() -> None:
-    berlin = timezone(timedelta(hours=1))
-    query = RetrievalQuery("x", created_at=datetime(2026, 1, 1, 12, tzinfo=berlin))
-    assert query.created_at == datetime(2026, 1, 1, 11, tzinfo=UTC)
-    assert query.created_at.tzinfo is UTC
-    assert RetrievalQuery("x", created_at=BEGIN).created_at == BEGIN.replace(tzinfo=UTC)
-    with pytest.raises(ValueError, match=r"^created_at:"):
+def test_times_stay_as_they_were_given() -> None:
+    berlin = datetime(2026, 1, 1, 12, tzinfo=timezone(timedelta(hours=1)))
+    for given in (BEGIN, berlin):
+        assert RetrievalQuery("x", created_at=given).created_at == given
+        report = ValidationReport(**{**A_REPORT, "started_at": given, "completed_at": given})
+        assert (report.started_at, report.completed_at) == (given, given)
+    report = ValidationReport(**A_REPORT)
+    assert (report.started_at.tzinfo, report.completed_at.tzinfo) == (None, None)
+    with pytest.raises(ValueError, match=r"^created_at must be a datetime, got str"):
         RetrievalQuery("x", created_at="2025-12-27")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("aware", "naive"), [("started_at", "completed_at"), ("completed_at", "started_at")]
+)
+def test_a_naive_and_an_aware_time_are_an_error_that_says_so(aware: str, naive: str) -> None:
+    mixed = {aware: BEGIN.replace(tzinfo=UTC), naive: BEGIN}
+    message = f"^{aware} has a time zone and {naive} has none; use"
+    with pytest.raises(surefind.InputError, match=message):
+        ValidationReport(**{**A_REPORT, **mixed})
+    with pytest.raises(surefind.InputError, match=message):
+        aggregated(**mixed)
+    report = ValidationReport(**A_REPORT)
+    vars(report).update(mixed)
+    with pytest.raises(surefind.InputError, match=message):
+        report.to_summary()
 
 
 @pytest.mark.parametrize(
     "url", ["", "nonsense", "/docs/a", "http://", "https:// a.b/c", "http://[", "mailto:a@b.c"]
 )
 def test_what_is_no_url_is_no_source(url: str) -> None:
-    with pytest.raises(ValueError, match=r"^source_url:"):
+    with pytest.raises(ValueError, match=r"^source_url "):
         RetrievalResult(**{**A_RESULT, "source_url": url})
 
 
 def test_a_title_may_be_empty_but_is_text_and_metadata_is_a_dict() -> None:
     assert not RetrievalResult(**{**A_RESULT, "page_title": ""}).is_complete
     for name, value in (("page_title", None), ("metadata", [])):
-        with pytest.raises(ValueError, match=f"^{name}:"):
+        with pytest.raises(ValueError, match=f"^{name} "):
             RetrievalResult(**{**A_RESULT, name: value})
 
 
@@ -214,7 +238,7 @@ def test_the_summary_is_the_published_layout_to_the_letter() -> None:
     ],
 )
 def test_a_report_that_contradicts_itself_is_refused(change: Values, field: str) -> None:
-    with pytest.raises(ValueError, match=f"^{field}:"):
+    with pytest.raises(ValueError, match=f"^{field} "):
         ValidationReport(**{**A_REPORT, **change})
 
 
@@ -234,7 +258,7 @@ def aggregated(**change: Any) -> ValidationReport:
         "started_at": BEGIN,
         "completed_at": BEGIN + timedelta(seconds=6),
     }
-    return aggregate_results_to_report(**{**given, **change})
+    return surefind.aggregate_results_to_report(**{**given, **change})
 
 
 def test_failures_are_counted_by_query_and_the_rest_is_averaged() -> None:
@@ -293,6 +317,274 @@ def test_a_hit_without_an_address_lowers_the_completeness() -> None:
     assert aggregated(results=results).metadata_completeness == 0.5
 
 
+# --- the published functions ------------------------------------------------------------------
+
+POINT = {
+    "chunk_text": "To get started...",
+    "source_url": "https://docs.example.com/start",
+    "page_title": "Getting Started",
+    "section_heading": "Installation",
+    "breadcrumb": "Docs > Getting Started",
+    "chunk_index": 2,
+    "more": {"kept": [1, None]},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"query_text": ""}, "query_text cannot be empty"),
+        ({"query_text": " \t"}, "query_text cannot be empty"),
+        ({"top_k": -5}, "top_k must be positive, got -5"),
+        ({"top_k": 0}, "top_k must be positive, got 0"),
+        (
+            {"similarity_threshold": 1.5},
+            "similarity_threshold must be in [0.0, 1.0], got 1.5",
+        ),
+    ],
+)
+def test_errors_are_the_published_ones_word_for_word(change: Values, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        RetrievalQuery(**{**A_QUERY, **change})
+    query = RetrievalQuery("fine")
+    surefind.validate_retrieval_query(query)
+    vars(query).update(change)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        surefind.validate_retrieval_query(query)
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    query = RetrievalQuery("x", top_k=np.int64(3), similarity_threshold=np.float32(0.5))  # type: ignore[arg-type]
+    assert query.to_query("docs", Mode.DENSE) == Query("x", 3, 0.5, Mode.DENSE)
+    values = {"chunk_index": np.int32(2), "similarity_score": np.float32(0.5), "rank": np.uint8(1)}
+    result = RetrievalResult(**{**A_RESULT, **values})
+    told = json.loads(json.dumps(dataclasses.asdict(result)))
+    assert (told["chunk_index"], told["similarity_score"], told["rank"]) == (2, 0.5, 1)
+    report = ValidationReport(**{**A_REPORT, "avg_similarity_score": np.float64(0.73)})
+    assert report == ValidationReport(**A_REPORT)
+    with pytest.raises(ValueError, match=r"^top_k must be a whole number, got bool"):
+        RetrievalQuery("x", top_k=np.bool_(True))  # type: ignore[arg-type]
+
+
+def test_a_scored_point_becomes_a_result() -> None:
+    point = SimpleNamespace(id="uuid-1234", score=0.87, payload=POINT)
+    result = surefind.qdrant_result_to_retrieval_result(point, "q", 1)
+    assert result == RetrievalResult(
+        query_id="q",
+        chunk_text="To get started...",
+        source_url="https://docs.example.com/start",
+        page_title="Getting Started",
+        section_heading="Installation",
+        breadcrumb="Docs > Getting Started",
+        chunk_index=2,
+        similarity_score=0.87,
+        metadata=POINT,
+        rank=1,
+    )
+    assert result.metadata == POINT
+
+
+@pytest.mark.parametrize(
+    ("score", "published"), [(-0.04, 0.0), (1.0000001, 1.0), (np.float32(0.5), 0.5)]
+)
+def test_a_points_score_is_clamped_as_far_as_it_is_a_cosine(score: Any, published: float) -> None:
+    point = SimpleNamespace(score=score, payload=POINT)
+    found = surefind.qdrant_result_to_retrieval_result(point, "q", 1)
+    assert (found.similarity_score, type(found.similarity_score)) == (published, float)
+
+
+@pytest.mark.parametrize("score", [37.5, -2.0, float("nan"), None, "0.5"])
+def test_a_score_that_is_no_cosine_is_refused(score: Any) -> None:
+    with pytest.raises(surefind.InputError, match=r"^similarity_score must be"):
+        surefind.qdrant_result_to_retrieval_result(
+            SimpleNamespace(score=score, payload=POINT), "q", 1
+        )
+
+
+def test_a_chunk_index_that_is_stored_as_a_float_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+    point = SimpleNamespace(score=0.5, payload={**POINT, "chunk_index": 7.0})
+    result = surefind.qdrant_result_to_retrieval_result(point, "q", 1)
+    assert (result.chunk_index, type(result.chunk_index)) == (7, int)
+    assert not caplog.messages
+
+
+def test_what_a_point_lacks_is_logged_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    payloads: list[Any] = [POINT, {**POINT, "page_title": None}, {"chunk_index": "2"}, None]
+    results = [
+        surefind.qdrant_result_to_retrieval_result(SimpleNamespace(score=0.5, payload=p), "q", 1)
+        for p in payloads
+    ]
+    assert aggregated(results=results).metadata_completeness == 0.25
+    assert [result.page_title for result in results] == ["Getting Started", "", "", ""]
+    assert [result.chunk_index for result in results] == [2, 2, 0, 0]
+    assert [result.metadata for result in results] == [*payloads[:3], {}]
+    lacking = [f"Required field '{name}' missing from payload" for name in list(POINT)[:3]]
+    assert caplog.messages == [
+        lacking[2],
+        *lacking,
+        "chunk_index must be a whole number, got str in a payload; 0 is assumed",
+        *lacking,
+        "chunk_index must be a whole number, got None in a payload; 0 is assumed",
+    ]
+
+
+def test_metadata_is_extracted_safely(caplog: pytest.LogCaptureFixture) -> None:
+    extract = surefind.extract_metadata_safely
+    assert extract(POINT, "page_title") == "Getting Started"
+    assert extract({}, "breadcrumb") is None
+    assert extract({}, "chunk_text", "none") == "none"
+    assert caplog.messages == []
+    assert extract({"source_url": None}, "source_url", "unused") is None
+    assert caplog.messages == ["Required field 'source_url' missing from payload"]
+    assert caplog.records[0].levelname == "WARNING"
+
+
+def test_results_of_any_kind_are_aggregated_by_their_attributes() -> None:
+    whole = {"similarity_score": 0.5, "chunk_text": "x", "source_url": "u", "page_title": "t"}
+    results = [SimpleNamespace(**whole), SimpleNamespace(similarity_score=0.7, chunk_text="x")]
+    report = aggregated(results=results)
+    assert report.avg_similarity_score == pytest.approx(0.6)
+    assert (report.metadata_completeness, report.total_results_retrieved) == (0.5, 2)
+    with pytest.raises(surefind.InputError, match=r"^similarity_score must be a number, got None"):
+        aggregated(results=[object()])
+
+
+COMPLETE_FLOW = """\
+# Step 1: Create queries
+queries = [
+    RetrievalQuery(query_text="How do I get started?"),
+    RetrievalQuery(query_text="What is authentication?"),
+    RetrievalQuery(query_text="What is the weather?")  # Negative query
+]
+
+# Step 2: Execute queries and collect results
+all_results = []
+errors = []
+started_at = datetime.utcnow()
+
+for query in queries:
+    try:
+        # Embed query
+        query_vector = embed_query(query.query_text, cohere_client, model)
+
+        # Search Qdrant
+        search_results = client.search(
+            collection_name="documentation",
+            query_vector=query_vector,
+            limit=query.top_k
+        )
+
+        # Convert to RetrievalResult
+        for rank, scored_point in enumerate(search_results, start=1):
+            result = qdrant_result_to_retrieval_result(
+                scored_point, query.query_id, rank
+            )
+            all_results.append(result)
+
+    except Exception as e:
+        errors.append(f"Query '{query.query_text}' failed: {str(e)}")
+
+completed_at = datetime.utcnow()
+
+# Step 3: Generate validation report
+report = aggregate_results_to_report(
+    results=all_results,
+    queries=queries,
+    connection_stats=connection_stats,
+    errors=errors,
+    started_at=started_at,
+    completed_at=completed_at
+)
+
+# Step 4: Display report
+print(report.to_summary())
+"""
+"""The published code, to the letter; only its imports and its clients are set up by the test."""
+
+FLOW_SUMMARY = """\
+CONNECTION STATUS
+============================================================
+Status: connected
+Collection: documentation
+Vector Count: 312
+Vector Dimensions: 384
+Distance Metric: COSINE
+
+QUERY METRICS
+============================================================
+Total Queries: 3
+Successful: 2
+Failed: 1
+Success Rate: 66.7%
+
+RETRIEVAL QUALITY
+============================================================
+Total Results Retrieved: 10
+"""
+
+
+class OldClient:
+    """qdrant-client with `search`, which newer versions lack; the collection has its own name."""
+
+    def __init__(self, inner: QdrantClient, collection: str) -> None:
+        self._inner = inner
+        self._collection = collection
+
+    def search(
+        self, collection_name: str, query_vector: list[float], limit: int
+    ) -> list[models.ScoredPoint]:
+        assert collection_name == "documentation"
+        return self._inner.query_points(self._collection, query_vector, limit=limit).points
+
+
+def test_the_published_flow_runs_to_the_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    def embed_query(text: str, _client: None, _model: str) -> list[float]:
+        if "weather" in text:
+            raise RuntimeError("Cohere API timeout")
+        return [1.0, float(len(text)), *[0.0] * 382]
+
+    with running() as address, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # utcnow() is deprecated; a key goes unencrypted
+        inner = QdrantClient(url=address.url, api_key=address.key, check_compatibility=False)
+        params = models.VectorParams(size=384, distance=models.Distance.COSINE)
+        name = unique("documentation")
+        inner.create_collection(name, vectors_config=params)
+        points = [
+            models.PointStruct(id=n, vector=[1.0, n, *[0.0] * 382], payload=POINT)
+            for n in range(1, 9)
+        ]
+        inner.upsert(name, points, wait=True)
+        stats = {
+            "status": "connected",
+            "collection_name": "documentation",
+            "vector_count": 312,
+            "vector_dim": 384,
+            "distance": "COSINE",
+        }
+        names: dict[str, Any] = {
+            "RetrievalQuery": surefind.RetrievalQuery,
+            "qdrant_result_to_retrieval_result": surefind.qdrant_result_to_retrieval_result,
+            "aggregate_results_to_report": surefind.aggregate_results_to_report,
+            "datetime": datetime,
+            "embed_query": embed_query,
+            "client": OldClient(inner, name),
+            "cohere_client": None,
+            "model": "embed-english-v3.0",
+            "connection_stats": stats,
+        }
+        exec(COMPLETE_FLOW, names)
+        inner.delete_collection(name)
+        inner.close()
+    printed = capsys.readouterr().out
+    assert FLOW_SUMMARY in printed
+    assert "\nQuery 'What is the weather?' failed: Cohere API timeout\n" in printed
+    report = names["report"]
+    assert (report.started_at, report.completed_at) == (names["started_at"], names["completed_at"])
+    assert report.started_at.tzinfo is None
+    assert [result.rank for result in names["all_results"]] == [1, 2, 3, 4, 5] * 2
+    assert all(result.metadata == POINT for result in names["all_results"])
+
+
 # --- asked for real ---------------------------------------------------------------------------
 
 METADATA = {
@@ -320,7 +612,7 @@ def test_retrieve_answers_a_query_with_results(home: Path) -> None:
         lexical = docs.retrieve(RetrievalQuery("vinegar"), mode="lexical")
         hybrid = docs.retrieve(query, mode="hybrid")
         query.top_k = 0
-        with pytest.raises(ValueError, match=r"^top_k:"):
+        with pytest.raises(ValueError, match=r"^top_k must be positive, got 0"):
             docs.retrieve(query)
     assert [r.rank for r in results] == [1, 2, 3]
     assert [r.chunk_text for r in results] == [hit.record.chunk.text for hit in same.hits]

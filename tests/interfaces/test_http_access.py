@@ -1,6 +1,7 @@
 """Keys: what a server asks for, and of whom."""
 
 import base64
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +91,48 @@ def test_anything_else_is_no_key(
     basic = base64.b64encode(f"me:{key}".encode()).decode()
     sent = {name: value.format(key=key, basic=basic) for name, value in headers.items()}
     refused(client.post("/search", json=QUESTION, headers=sent))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"X-API-Key: {key} ",
+        b"X-API-Key: {key}\t",
+        b"X-API-Key: {key}\xa0",
+        b"X-API-Key: {key}\xc2\xa0",
+        b"X-API-Key: {key}\x00",
+        b'X-API-Key: "{key}"',
+        b"X-API-Key: {split}",
+        b"X-API-Key: {encoded}",
+        b"X-API-Key: {key}\r\nX-API-Key: {key}",
+        b"X-API-Key: {key}\r\nX-API-Key: x",
+        b"Authorization: Bearer {key} ",
+        b"Authorization: Bearer {key}\xa0",
+        b"Authorization: Bearer {key}\x85",
+        b"Authorization: Bearer {split}",
+        b"Authorization: Bearer {key} x",
+        b"Authorization: Bearer\t{key}",
+    ],
+)
+def test_a_key_counts_only_as_it_was_made(
+    guarded: tuple[httpx2.Client, str], header: bytes
+) -> None:
+    """Byte for byte over a socket: a client would tidy its headers up."""
+    client, key = guarded
+    split, encoded = f"{key[:20]} {key[20:]}", key.replace("_", "%5F")
+    for name, value in (("key", key), ("split", split), ("encoded", encoded)):
+        header = header.replace(f"{{{name}}}".encode(), value.encode())
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
+        raw.settimeout(30)
+        raw.sendall(
+            b"GET /documents HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%b\r\n\r\n"
+            % header
+        )
+        answer = raw.makefile("rb").read()
+    status = int(answer.split()[1])
+    assert status in {400, 401}, answer
+    if b" \r\n" in header + b"\r\n":
+        assert b"has a blank in it or after it" in answer
 
 
 def test_two_authorizations_and_a_key_in_the_address_are_none(

@@ -1,6 +1,7 @@
 """What one client may take from the others, and what other sites' pages may do."""
 
 import asyncio
+import itertools
 import json
 import socket
 from collections.abc import Iterator
@@ -227,6 +228,55 @@ def test_only_the_pages_of_known_sites_may_call(
     answer = client.get("/health", headers={"Origin": origin})
     assert answer.headers.get("access-control-allow-origin") == (origin if allowed else None)
     assert "access-control-allow-credentials" not in answer.headers
+
+
+# --- more than a server can answer --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def narrow(ingested: Path) -> Iterator[str]:
+    """A server that answers one at a time, while one waits."""
+    one = {"SUREFIND_MAX_CONCURRENCY": "1", "SUREFIND_MAX_QUEUE": "1"}
+    with serving(cwd=ingested, **one) as (address, _):
+        yield address
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"mode": "lexical"},
+        {"mode": "lexical", "query": "always the same, so its answer is remembered"},
+        {"mode": "dense", "query": "its vector is remembered, the answer is not"},
+        {"mode": "hybrid"},
+        None,
+    ],
+    ids=["lexical", "answers", "vectors", "hybrid", "documents"],
+)
+async def test_a_crowd_is_answered_or_refused_at_once_whatever_it_asks(
+    narrow: str, asked: dict[str, str] | None
+) -> None:
+    limits = httpx2.Limits(max_connections=60)
+    numbers = itertools.count(1)
+
+    async def ask(client: httpx2.AsyncClient) -> httpx2.Response:
+        if asked is None:
+            return await client.get("/documents")
+        number = next(numbers)
+        threshold = number * 1e-9 if asked["mode"] == "dense" else 0
+        body = {"query": f"vinegar {number}", "threshold": threshold, **asked}
+        return await client.post("/retrieve", json=body)
+
+    statuses = set()
+    async with httpx2.AsyncClient(base_url=narrow, timeout=60, limits=limits) as client:
+        for _ in range(20):
+            answers = await asyncio.gather(*(ask(client) for _ in range(60)))
+            statuses |= {answer.status_code for answer in answers}
+            for refused in (one for one in answers if one.status_code == 503):
+                assert int(refused.headers["retry-after"]) >= 1
+            if len(statuses) > 1:
+                break
+        assert statuses == {200, 503}
+        assert (await client.get("/metrics")).status_code == 200
 
 
 # --- inside one process, where a search can be held ---------------------------------------------

@@ -1,6 +1,9 @@
 """The library, as a script, a notebook and an async program use it."""
 
 import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,134 @@ async def test_mistakes_are_value_errors(home: Path) -> None:
                 await nothing.search("tea")
 
 
+@pytest.mark.parametrize("bad", ["half \ud800", "a\0b", "x" * 5000])
+def test_a_string_that_no_store_can_take_is_refused_by_its_name(home: Path, bad: str) -> None:
+    with surefind.open(data_dir=home / ".surefind") as docs:
+        calls: list[tuple[str, Callable[[], object]]] = [
+            ("query", lambda: docs.search(bad)),
+            ("query", lambda: docs.search_many(["tea", bad])),
+            ("query", lambda: docs.why_not(bad, "docs/index.md")),
+            ("query", lambda: docs.generate_query_embedding(bad)),
+            ("why_not", lambda: docs.why_not("tea", bad)),
+            ("chunk_id", lambda: docs.chunk(bad)),
+            ("chunk_id", lambda: docs.neighbours(bad)),
+            ("chunk_id", lambda: docs.section(bad)),
+            ("source_path", lambda: docs.document(bad)),
+            ("collections", lambda: docs.search("tea", collections=[bad])),
+            ("where", lambda: docs.search("tea", where={bad: "x"})),
+            ("where: version", lambda: docs.search("tea", where={"version": bad})),
+            ("where: version", lambda: docs.search("tea", where={"version": ["x", bad]})),
+            ("where: url", lambda: docs.search("tea", where={"url": {"under": bad}})),
+            ("where: tokens", lambda: docs.search("tea", where={"tokens": {"gte": bad}})),
+            ("where: version", lambda: docs.search("tea", where=[f"version={bad}"])),
+            ("where: version", lambda: docs.why_not("tea", "none", where=[f"version={bad}"])),
+            ("exist|read", lambda: docs.ingest(bad)),
+        ]
+        for name, call in calls:
+            with pytest.raises(surefind.InputError, match=name):
+                call()
+
+
 def test_the_public_names_are_sorted_and_exist() -> None:
     assert surefind.__all__ == sorted(surefind.__all__)
     assert all(hasattr(surefind, name) for name in surefind.__all__)
+
+
+# --- a process forked from one that has an installation open ------------------------------------
+
+IN_A_CHILD = '''
+import asyncio, multiprocessing, os, sys
+import surefind
+
+def end():
+    sys.stdout.flush()
+    os._exit(0)
+
+def fork(use, leave=sys.exit):
+    """A worker of a server leaves by `sys.exit`, which frees whatever is open."""
+    sys.stdout.flush()
+    if (child := os.fork()) == 0:
+        try:
+            print(use())
+        except surefind.InputError as error:
+            assert "surefind.open()" in str(error), error
+            print("refused")
+        leave()
+    assert os.waitpid(child, 0)[1] == 0
+
+'''
+SYNC_FORKS = """
+def title(docs):
+    return docs.search("vinegar", top_k=1, mode=sys.argv[1]).hits[0].record.title
+
+def own():
+    with surefind.open() as docs:
+        return title(docs)
+
+def inherited():
+    return title(docs)
+
+with surefind.open() as docs:
+    print(title(docs))
+    fork(lambda: title(docs))
+    fork(own)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        try:
+            pool.apply(inherited)
+        except surefind.InputError:
+            print("refused")
+    print(title(docs))
+    if (child := os.fork()) == 0:
+        print("leaves")
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    print("ends")
+"""
+ASYNC_FORKS = """
+async def title(docs):
+    return (await docs.search("vinegar", top_k=1, mode=sys.argv[1])).hits[0].record.title
+
+async def own():
+    async with surefind.aopen() as docs:
+        return await title(docs)
+
+async def parent():
+    async with surefind.aopen() as docs:
+        print(await title(docs))
+        fork(lambda: asyncio.run(title(docs)), end)
+        fork(lambda: asyncio.run(own()), end)
+        print(await title(docs))
+        # The child's asyncio undoes what it shares with this loop, so nothing may follow.
+        fork(lambda: "leaves")
+        end()
+
+asyncio.run(parent())
+"""
+
+
+def in_children(script: str, mode: str, home: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", IN_A_CHILD + script, mode],
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_forked_process_is_refused_or_opens_its_own_and_the_parent_goes_on(
+    home: Path, mode: str
+) -> None:
+    said = in_children(SYNC_FORKS, mode, home)
+    assert said == ["Cleaning", "refused", "Cleaning", "refused", "Cleaning", "leaves", "ends"]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_the_same_holds_for_async_programs(home: Path, mode: str) -> None:
+    assert in_children(ASYNC_FORKS, mode, home) == [
+        *("Cleaning", "refused", "Cleaning", "Cleaning", "leaves")
+    ]

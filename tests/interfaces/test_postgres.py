@@ -93,11 +93,11 @@ async def test_a_server_answers_from_payloads_while_it_is_away(
         assert (status, partial["status"]) == (200, "partial")
         health = await client.get("/health")
         assert (health.status_code, health.json()) == (
-            503,
+            200,
             {"status": "degraded", "qdrant": True, "postgres": False},
         )
         line.away = False
-        while (await client.get("/health")).status_code != 200:  # noqa: ASYNC110 - it alone knows
+        while (await client.get("/health")).json()["status"] != "ok":  # noqa: ASYNC110 - it alone knows
             await asyncio.sleep(0.05)
         _, back = await asked("/api/v1/search", query_text="the lid is open, E42")
         assert back["status"] == "success"

@@ -11,6 +11,7 @@ from surefind.errors import EmbeddingError, RerankingError, StoreError
 from surefind.model import GenerationRef
 from surefind.ports import DenseProbe, Vector
 from surefind.services.breaker import (
+    KNOWN_S,
     Breaker,
     BreakingEmbedder,
     BreakingIndexStore,
@@ -219,3 +220,17 @@ async def test_a_reranker_that_keeps_failing_is_left_alone(breaker: Breaker, clo
     assert reranker.name == "failing"
     await reranker.close()
     assert failing.closed
+
+
+def test_one_failure_is_known_until_a_success_or_for_a_minute(
+    breaker: Breaker, clock: Clock
+) -> None:
+    """For ever would keep a node out of rotation that nobody asks any more."""
+    seen = [breaker.failing]
+    for error in (StoreError("down"), None, StoreError("down")):
+        breaker.leave(error, StoreError, probing=breaker.enter(StoreError))
+        seen.append(breaker.failing)
+    for passed_s in (KNOWN_S - 1, 1):
+        clock.now += passed_s
+        seen.append(breaker.failing)
+    assert seen == [False, True, False, True, True, False]

@@ -1,58 +1,67 @@
-"""Whole reports compared over and over: how often chance is called a regression, and truth not."""
+"""Changes of known size are planted and compared: what is said, and whether what is stated holds.
 
-from dataclasses import replace
+`make bench-verdicts` prints the table of many more.
+"""
 
-import numpy as np
+import functools
+import math
 
-from surefind.evaluation.comparison import compare_reports
-from surefind.evaluation.report import Report
-from surefind.evaluation.statistics import LEVEL, Verdict
-from unit.validation_reports import outcome, report
+import pytest
 
-QUERIES = 24
-RANKS = np.array([1.0, 0.63, 0.5, 0.43, 0.0])
-"""What a single relevant passage is worth by nDCG at ranks 1 to 4, and where it is not found."""
+from planted_changes import CHANGES, Count, count
+from surefind.evaluation.statistics import LEVEL, Evidence
 
-
-def drawn(chance: np.random.Generator, base: np.ndarray, lost: float = 0.0) -> Report:
-    """A third of the queries end at another rank by chance, and a share of all is lost."""
-    moved = chance.random(QUERIES) < 1 / 3
-    values = np.where(moved, chance.choice(RANKS, QUERIES), base)
-    values = np.where(chance.random(QUERIES) < lost, 0.0, values)
-    tests = []
-    for number, value in enumerate(values.tolist()):
-        one = outcome(f"t{number}", value)
-        # The two measures agree mostly, as measures of one order do.
-        tests.append(replace(one, measures={"nDCG@5": value, "MRR": value**1.5}))
-    return report(*tests)
+NULL = ["nothing changed", "null: 2 % move", "null: 10 % move", "null: 40 % move"]
+RUNS = 60
 
 
-def verdicts(seed: int, runs: int, lost: float = 0.0) -> list[Verdict]:
-    chance = np.random.default_rng(seed)
-    told = []
-    for _ in range(runs):
-        base = chance.choice(RANKS, QUERIES)
-        before, after = drawn(chance, base), drawn(chance, base, lost)
-        told.append(compare_reports(before, after).verdict)
-    return told
+@functools.cache
+def counted(name: str, queries: int) -> Count:
+    return count(CHANGES[name], queries, RUNS, seed=1)
 
 
-def test_under_the_null_a_regression_is_called_no_oftener_than_the_level_says() -> None:
-    """A failure is one side of the test, over two measures that are corrected for: at most 5 %."""
-    told = verdicts(1, runs=60)
-    assert told.count(Verdict.FAIL) / 60 <= LEVEL + 2 * np.sqrt(LEVEL * (1 - LEVEL) / 60)
+@pytest.mark.parametrize("name", NULL)
+@pytest.mark.parametrize("queries", [30, 100])
+def test_chance_is_called_a_regression_no_oftener_than_the_level_says(
+    name: str, queries: int
+) -> None:
+    """Two measures are corrected for, and only one direction is a regression."""
+    most = LEVEL + 2 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
+    assert counted(name, queries).share(Evidence.WORSE) <= most
 
 
-def test_a_real_loss_is_mostly_called_one_and_never_a_pass_in_silence() -> None:
-    told = verdicts(2, runs=30, lost=0.6)
-    assert told.count(Verdict.FAIL) >= 20
-    assert told.count(Verdict.PASS) == 0
+@pytest.mark.parametrize(
+    ("name", "queries"),
+    [*((name, 30) for name in CHANGES), ("null: 40 % move", 100), ("rare losses: 2 %", 100)],
+)
+def test_what_a_comparison_states_holds_as_often_as_it_says(name: str, queries: int) -> None:
+    """Also where one query in two hundred is lost entirely, and no sample shows it."""
+    told = counted(name, queries)
+    least = 0.95 - 2 * math.sqrt(0.95 * 0.05 / RUNS)
+    assert told.worse_coverage >= least
+    assert told.mean_coverage >= least
 
 
-def test_every_change_shows_what_it_could_have_detected() -> None:
-    chance = np.random.default_rng(3)
-    base = chance.choice(RANKS, QUERIES)
-    comparison = compare_reports(drawn(chance, base), drawn(chance, base))
-    for change in comparison.changes:
-        assert 0 < change.difference.detectable < 1
-        assert change.p >= change.difference.p
+def test_a_pure_improvement_always_passes() -> None:
+    passed = (Evidence.NO_CHANGE, Evidence.NO_HARM, Evidence.BETTER)
+    for name, queries in (("improvement: 5 % found", 30), ("improvement: 40 % found", 100)):
+        assert counted(name, queries).share(*passed) == 1.0
+    assert counted("improvement: 40 % found", 100).share(Evidence.BETTER) >= 0.9
+
+
+def test_a_real_regression_is_mostly_called_one_and_never_passes() -> None:
+    for name, queries in (("regression: 30 % lost", 30), ("regression: 15 % lost", 100)):
+        told = counted(name, queries)
+        assert told.share(Evidence.WORSE) >= 0.7
+        assert told.share(Evidence.WORSE, Evidence.MIXED) == 1.0
+
+
+def test_mixed_evidence_is_inconclusive() -> None:
+    """Neither praise nor blame where some are found and some are lost."""
+    told = counted("mixed: 10 % found, 5 % lost", 100)
+    assert told.share(Evidence.MIXED) >= 0.8
+
+
+def test_a_loss_that_shows_is_never_a_pass_in_a_hundred_queries() -> None:
+    told = counted("rare losses: 2 %", 100)
+    assert told.share(Evidence.NOT_WORSE, Evidence.BETTER) == 0.0

@@ -43,6 +43,13 @@ def made(name: str = "handbook", **changes: object) -> Connection:
     return Connection(**{**given, **changes})  # type: ignore[arg-type]
 
 
+def test_the_table_that_is_joined_is_kept() -> None:
+    connection = made("book", documents_table="public.documents")
+    table = tomllib.loads(connection_toml(connection))["connected"]["book"]
+    assert table["documents_table"] == "public.documents"
+    assert read_connection("book", table) == connection
+
+
 @pytest.mark.parametrize("name", ["handbook", "Their Handbook", 'odd "name"', "häß.lich", "a\\b"])
 def test_what_is_written_is_read_again(name: str) -> None:
     connection = made(name)

@@ -1,13 +1,16 @@
 """What the doctor sees on both sides, and puts right."""
 
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fakes import MemoryCatalogStore, MemoryIndexStore, WordEmbedder
+from surefind.adapters.catalog_rows import written_manifest
 from surefind.adapters.layout import DataFolder
 from surefind.errors import EmbeddingError, StoreError
 from surefind.model import GenerationRef
@@ -67,6 +70,15 @@ async def test_nothing_ingested_yet_is_no_problem(tmp_path: Path) -> None:
     assert (seen.sound, seen.sides) == (True, ())
 
 
+async def remove_checksums(home: Installation, ref: GenerationRef) -> None:
+    """As an earlier surefind has left it: no lists of checksums, and none in the manifest."""
+    manifest = await home.catalogs.manifest(ref)
+    path = DataFolder(home.root).generation(ref) / "manifest.json"
+    path.write_text(written_manifest(replace(manifest, checksums=())))
+    for checksums in DataFolder(home.root).generation(ref).glob("*.checksums"):
+        checksums.unlink()
+
+
 async def test_a_missing_index_is_built_anew_and_the_broken_generation_goes(
     home: Installation,
 ) -> None:
@@ -95,9 +107,15 @@ async def test_an_index_that_lost_points_is_built_anew(home: Installation) -> No
     await writer.finish()
     shutil.rmtree(index_folder(home, ONE))
     index_folder(home, GenerationRef("docs", 9)).rename(index_folder(home, ONE))
+    await remove_checksums(home, ONE)
     seen = await doctor(home).examine()
     [problem] = told(seen, Gravity.PROBLEM)
-    assert "the index holds 4 points for the 5 chunks" in problem
+    assert f"the index does not hold {record.chunk.id}" in problem
+    quick = await doctor(home).examine(quick=True)
+    assert told(quick, Gravity.PROBLEM) == [
+        "the index holds 4 points for the 5 chunks of generation 1"
+    ]
+    assert quick.repairs[0] == seen.repairs[0] == Repair(Remedy.REBUILD, ONE)
     await doctor(home).repair(seen.repairs[0], quiet)
     assert (await doctor(home).examine()).sound
 
@@ -178,7 +196,7 @@ async def test_what_is_away_is_told_and_the_rest_is_looked_at(home: Installation
     )
     seen = await away.examine()
     assert (seen.away, seen.sides) == (True, ())
-    assert any("the catalog is away" in one.message for one in seen.findings)
+    assert any("the catalog is unavailable" in one.message for one in seen.findings)
 
 
 async def test_a_catalog_that_lost_chunks_is_no_thing_to_repair(home: Installation) -> None:
@@ -186,8 +204,8 @@ async def test_a_catalog_that_lost_chunks_is_no_thing_to_repair(home: Installati
     await home.catalogs.seal(replace(manifest, chunks=6))
     seen = await doctor(home).examine()
     assert told(seen, Gravity.PROBLEM) == [
-        "the catalog holds 5 of the 6 chunks of generation 1; roll back, or ingest again with "
-        "--rebuild"
+        "the catalog of docs--0001 has 3 pages and 5 chunks, its manifest says 3 and 6; "
+        "`surefind ingest` builds it again from the sources"
     ]
     assert not seen.repairs
     (DataFolder(home.root).generation(ONE) / "manifest.json").write_text("{")
@@ -206,3 +224,132 @@ async def test_clocks_that_are_apart_are_told(
     warnings = told(await looked.examine(), Gravity.WARNING)
     assert "it is nearly full" in warnings
     assert any(f"{abs(ahead_s):.0f} s {word} this machine's" in one for one in warnings)
+
+
+@pytest.mark.parametrize("content", ["junk", None])
+async def test_a_pointer_that_is_damaged_or_lost_is_written_again(
+    home: Installation, content: str | None
+) -> None:
+    pointer = home.root / "collections" / "docs" / "CURRENT"
+    pointer.unlink()
+    if content is not None:
+        pointer.write_text(content)
+    seen = await doctor(home).examine()
+    assert not seen.sound
+    assert seen.repairs == [Repair(Remedy.PUBLISH, ONE)]
+    await doctor(home).repair(seen.repairs[0], quiet)
+    assert (await doctor(home).examine()).sound
+    assert (await home.search("installer")).hits
+
+
+async def test_a_store_of_an_earlier_surefind_is_compared_by_its_contents(
+    home: Installation,
+) -> None:
+    folder = DataFolder(home.root).generation(ONE)
+    await remove_checksums(home, ONE)
+    seen = await doctor(home).examine()
+    assert any("texts and vectors of 5 passages read" in one.message for one in seen.findings)
+    catalog = folder / "catalog.sqlite"
+    catalog.write_bytes(catalog.read_bytes().replace(b"run the installer", b"ruN the installer"))
+    [problem] = told(await doctor(home).examine(), Gravity.PROBLEM)
+    assert "its text does not match its hash" in problem
+    found = (await home.search("installer")).hits[0].record.chunk.text
+    assert "run the installer" in found, "the index stands in for it"
+
+
+LOSE_CHUNK = "DELETE FROM chunk WHERE chunk_id = (SELECT max(chunk_id) FROM chunk)"
+
+
+@pytest.mark.parametrize(
+    "statement", [LOSE_CHUNK, "DELETE FROM document WHERE source_path = 'docs/index.md'"]
+)
+@pytest.mark.parametrize("quick", [True, False])
+async def test_a_catalog_without_checksums_that_lost_rows_is_healed_by_an_ingest(
+    home: Installation, statement: str, *, quick: bool
+) -> None:
+    before = await home.texts()
+    await home.readers.close()
+    await remove_checksums(home, ONE)
+    alter_catalog(home, statement)
+    seen = await doctor(home).examine(quick=quick)
+    [problem] = told(seen, Gravity.PROBLEM)
+    assert "its manifest says 3 and 5; `surefind ingest` builds it again" in problem
+    assert not seen.repairs
+    assert (await home.ingest(PAGES)).published
+    after = await doctor(home).examine()
+    assert (after.sound, await home.texts()) == (True, before)
+
+
+async def test_an_earlier_generation_that_lost_rows_is_not_whole(home: Installation) -> None:
+    await home.ingest({**PAGES, "new.md": "# New"})
+    await remove_checksums(home, ONE)
+    alter_catalog(home, LOSE_CHUNK)
+    seen = await doctor(home).examine()
+    assert (seen.sound, seen.repairs) == (True, [Repair(Remedy.DROP, ONE)])
+
+
+def alter_catalog(home: Installation, statement: str) -> None:
+    path = DataFolder(home.root).generation(ONE) / "catalog.sqlite"
+    with closing(sqlite3.connect(path)) as catalog, catalog:
+        assert catalog.execute(statement).rowcount == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "repaired"), [("catalog.sqlite", False), ("manifest.json", False), ("index", True)]
+)
+async def test_the_message_names_the_command_that_heals_the_damage(
+    home: Installation, file: str, *, repaired: bool
+) -> None:
+    await home.readers.close()
+    path = DataFolder(home.root).generation(ONE) / file
+    if path.is_dir():
+        [path] = path.rglob("chunk_0.mmap")
+    path.write_bytes(b"junk" + path.read_bytes()[4:])
+    seen = await doctor(home).examine()
+    [problem] = told(seen, Gravity.PROBLEM)
+    assert "`surefind ingest` builds it again from the sources" in problem
+    assert ("doctor --repair" in problem, "can't be made" in problem) == (repaired, False)
+    assert bool(seen.repairs) == repaired
+
+
+async def test_a_damaged_generation_is_never_returned_to(home: Installation) -> None:
+    await home.ingest({**PAGES, "new.md": "# New"})
+    [vectors] = DataFolder(home.root).generation(ONE).rglob("chunk_0.mmap")
+    with vectors.open("r+b") as stream:
+        stream.write(b"\xff")
+    with pytest.raises(StoreError, match="is damaged"):
+        await home.generations.rollback()
+    assert await home.generations.current() == 2
+
+
+@pytest.mark.parametrize("name", ["index.checksums", "catalog.checksums"])
+async def test_a_lost_list_of_checksums_is_damage(home: Installation, name: str) -> None:
+    before = await home.texts()
+    await home.readers.close()
+    path = DataFolder(home.root).generation(ONE) / name
+    path.unlink()
+    open_it = home.index.open if name == "index.checksums" else home.catalogs.open
+    with pytest.raises(StoreError, match=r"it is missing.*`surefind ingest` builds it again"):
+        await open_it(ONE)
+    [problem] = told(await doctor(home).examine(), Gravity.PROBLEM)
+    assert str(path) in problem
+    await home.ingest(PAGES)
+    assert (await doctor(home).examine()).sound
+    assert await home.texts() == before
+
+
+async def test_sealing_again_does_not_forget_a_list_of_checksums_that_was_lost(
+    home: Installation,
+) -> None:
+    (DataFolder(home.root).generation(ONE) / "index.checksums").unlink()
+    await home.catalogs.seal(replace(await home.catalogs.manifest(ONE), checksums=()))
+    assert "index.checksums" in (await home.catalogs.manifest(ONE)).checksums
+    assert not (await doctor(home).examine()).sound
+
+
+async def test_a_lost_manifest_of_what_readers_see_is_reported(home: Installation) -> None:
+    (DataFolder(home.root).generation(ONE) / "manifest.json").unlink()
+    problems = told(await doctor(home).examine(), Gravity.PROBLEM)
+    assert any("the manifest of generation 1, which readers see, is missing" in p for p in problems)
+    await home.ingest(PAGES)
+    assert (await doctor(home).examine()).sound

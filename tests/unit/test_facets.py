@@ -87,5 +87,5 @@ async def test_it_is_counted_once_and_anew_for_the_next_generation(home: Install
 async def test_without_the_catalog_nobody_knows(home: Installation) -> None:
     [catalog] = home.root.glob("collections/docs/*/catalog.sqlite")
     catalog.unlink()
-    with pytest.raises(StoreError, match="filter"):
+    with pytest.raises(StoreError, match="catalog is unavailable"):
         await Facets(home.reader).read()

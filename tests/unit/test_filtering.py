@@ -217,3 +217,10 @@ def test_attributes_are_what_a_search_can_filter_by() -> None:
 def test_unknown_kinds_of_a_field_are_listed_in_the_message() -> None:
     with pytest.raises(InputError, match="number or text"):
         checked((AnyOf("mixed", (True,)),), [Field("mixed", (Kind.NUMBER, Kind.TEXT))])
+
+
+def test_an_error_repeats_only_the_beginning_of_a_long_filter() -> None:
+    fields: tuple[Field, ...] = ()
+    with pytest.raises(InputError) as refused:
+        checked([AnyOf("x" * 100_000, ("y",))], fields)
+    assert len(str(refused.value)) < 1000

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from surefind.model import Ranking
 from surefind.services.fusion import (
     DENSE_WEIGHT,
+    LONGEST_TIE,
     Candidate,
     Found,
     Pool,
@@ -16,6 +17,7 @@ from surefind.services.fusion import (
     depth_for,
     fuse,
     lexical_pool,
+    look_end,
 )
 
 LEXICAL_WEIGHT = 1 - DENSE_WEIGHT
@@ -141,22 +143,50 @@ def test_legs_are_asked_in_doubling_depths(wanted: int, depth: int) -> None:
     assert depth_for(wanted) == depth
 
 
-@given(st.integers(0, 2**32))
-def test_a_deeper_look_only_appends(seed: int) -> None:
-    """The order of the first ones does not depend on how many more were asked for."""
+@pytest.mark.parametrize(
+    ("scores", "depth", "end"),
+    [
+        ([5, 4, 3, 2, 1], 10, 5),
+        ([5, 4, 3, 2, 1], 5, 5),
+        ([5, 4, 3, 2, 1], 3, 3),
+        ([5, 4, 3, 3, 1], 3, 2),  # the tie is left out
+        ([5, 3, 3, 3, 1], 3, 4),  # too few would be left: all of it is taken
+        ([3, 3, 3, 3], 3, 4),
+        ([5] + [3] * LONGEST_TIE + [1], 3, LONGEST_TIE + 1),
+        ([5] + [3] * (LONGEST_TIE + 1) + [1], 3, 1),  # so long a tie tells nothing
+        ([5, 5, 3, 3, 1, 1, 1], 5, 4),
+    ],
+)
+def test_a_look_ends_where_no_tie_is_cut(scores: list[float], depth: int, end: int) -> None:
+    assert look_end(scores, depth) == end
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0, 3, 12, 60]))
+def test_a_deeper_look_only_appends(seed: int, values: int) -> None:
+    """The order of the first ones does not depend on how many more were asked for.
+
+    With few different values, most looks end within a tie.
+    """
     chance = random.Random(seed)
     cosines = [chance.uniform(-1, 1) for _ in range(400)]
     weights = [chance.uniform(0.01, 50) for _ in range(400)]
+    if values:
+        cosines = [round(cosine * values) / values for cosine in cosines]
+        weights = [1 + chance.randrange(values) for _ in range(400)]
     dense, lexical = legs(dict(enumerate(cosines))), legs(dict(enumerate(weights)))
 
     def at(depth: int) -> list[tuple[int, float]]:
-        top = [Ranking(r.points[:depth], r.scores[:depth]) for r in (dense, lexical)]
+        ends = [look_end(leg.scores, depth) for leg in (dense, lexical)]
+        top = [
+            Ranking(leg.points[:end], leg.scores[:end])
+            for leg, end in zip((dense, lexical), ends, strict=True)
+        ]
         known = [set(ranking.points) for ranking in top]
         others = [
             legs({point: whole[point] for point in known[1 - leg] - known[leg]})
             for leg, whole in enumerate((cosines, weights))
         ]
-        pool = fuse([Found("docs", *top, *others)])
+        pool = fuse([Found("docs", top[0], top[1], others[0], others[1])])
         return [(c.point, c.score) for c in pool.candidates()]
 
     few, more, most = at(50), at(100), at(400)

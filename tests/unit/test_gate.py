@@ -8,10 +8,10 @@ import pytest
 
 from fakes import MemoryCatalogStore, MemoryIndex, MemoryIndexStore, WordEmbedder
 from surefind.errors import InputError, StoreError
-from surefind.evaluation.expectations import BySource
+from surefind.evaluation.expectations import ByChunk, BySource, ByText
 from surefind.evaluation.gates import Gate as Rule
 from surefind.evaluation.gates import Severity
-from surefind.evaluation.golden import GoldenSet, GoldenTest
+from surefind.evaluation.golden import GoldenSet, GoldenTest, SuccessCriteria
 from surefind.evaluation.metrics import Measure
 from surefind.model import GenerationRef, Ranking
 from surefind.ports import DenseProbe, TermProbe, Vector
@@ -86,7 +86,7 @@ async def test_a_significant_regression_is_held_back_though_the_rules_hold(
     told = await home.ingest(MUDDLED, gate=LENIENT)
     assert told.gate is not None
     assert told.gate.held
-    assert told.gate.reasons == ("MRR: worse against generation 1",)
+    assert told.gate.reasons == ("MRR: significantly worse than generation 1",)
     assert told.gate.compared_with == 1
 
 
@@ -103,6 +103,89 @@ async def test_what_can_not_be_decided_passes_unless_strictness_is_asked_for(
     told = await home.ingest(changed, gate=LENIENT)
     assert told.gate is not None
     assert (told.gate.verdict, told.published, await seen(home)) == ("inconclusive", True, 3)
+
+
+async def test_a_pure_improvement_is_published_though_it_is_too_small_to_be_significant(
+    home: Installation,
+) -> None:
+    """One page is found by its word now, and nothing else changed."""
+    await home.ingest({**PAGES, "cats.md": MUDDLED["cats.md"]})
+    told = await home.ingest(PAGES, gate=Gate(golden(), strict=True))
+    assert told.gate is not None
+    assert (told.published, told.gate.verdict, told.gate.reasons) == (True, "pass", ())
+    assert told.gate.comparison[:2] == (
+        "compared with generation 1: no evidence of harm: 1 better, 0 worse, 7 the same",
+        "at most 31.2% of queries like these got worse, with 95 % confidence",
+    )
+
+
+@pytest.mark.parametrize("gate", [STRICT, LENIENT], ids=["tests decide", "rules decide"])
+async def test_an_answer_that_the_ingest_removes_is_lost_and_held_back(
+    home: Installation, gate: Gate
+) -> None:
+    """The label is not stale: the generation before had what the test expects."""
+    await home.ingest(PAGES)
+    left = {name: text for name, text in PAGES.items() if name != "cats.md"}
+    told = await home.ingest(left, gate=gate)
+    assert told.gate is not None
+    assert (told.published, told.gate.verdict, await seen(home)) == (False, "fail", 1)
+    assert told.gate.reasons[0] == (
+        "1 test lost its answer: the generation before had what it expects; change the tests if "
+        "that is meant"
+    )
+    assert len(told.gate.reasons) == 1
+    [failed] = told.gate.failed
+    assert (failed.test_id, failed.outcome, failed.cause) == ("cats", "failed", "lost_answer")
+    assert failed.message == ("docs/cats.md: it was in generation 1, and this ingest removed it")
+    assert "compared with generation 1: inconclusive: 0 better, 1 worse" in told.gate.comparison[0]
+
+
+async def test_words_that_were_edited_away_are_a_lost_answer_too(home: Installation) -> None:
+    quoted = GoldenTest("cats", "all about cats", expected=(ByText("all about cats"),))
+    gate = Gate(GoldenSet("golden.yaml", (quoted,), (Measure.parse("MRR"),), top_k=3))
+    await home.ingest(PAGES)
+    told = await home.ingest({**PAGES, "cats.md": "# Cats\n\nnothing about them"}, gate=gate)
+    assert told.gate is not None
+    assert [one.cause for one in told.gate.failed] == ["lost_answer"]
+
+
+async def test_a_page_that_was_renamed_is_a_stale_label_and_no_lost_answer(
+    home: Installation,
+) -> None:
+    await home.ingest(PAGES)
+    renamed = {name.replace("cats", "felines"): text for name, text in PAGES.items()}
+    told = await home.ingest(renamed, gate=STRICT)
+    assert told.gate is not None
+    assert (told.published, told.gate.verdict) == (True, "inconclusive")
+    assert [(one.outcome, one.cause) for one in told.gate.failed] == [("stale", "stale_label")]
+
+
+async def test_a_passage_that_was_cut_otherwise_is_no_lost_answer(home: Installation) -> None:
+    """The test names a chunk by its id, and that chunk is part of another one now."""
+    before = {"a.md": "# A\n\nfirst words here\n\n## B\n\nsecond words here"}
+    after = {"a.md": "# A\n\nfirst words here\n\nsecond words here"}
+    await home.ingest(before)
+    [chunk] = [one.record for one in (await home.search("second words")).hits][:1]
+    named = GoldenTest("b", "second words", expected=(ByChunk(chunk.chunk.id),))
+    gate = Gate(GoldenSet("golden.yaml", (named,), (Measure.parse("MRR"),), top_k=3))
+    told = await home.ingest({**after, "b.md": "# C\n\nmore"}, gate=gate)
+    assert told.gate is not None
+    assert [one.cause for one in told.gate.failed] == ["stale_label"]
+
+
+async def test_a_test_that_is_met_without_the_lost_answer_is_stale(home: Installation) -> None:
+    either = GoldenTest(
+        "either",
+        "all about dogs",
+        expected=(BySource("docs/dogs.md"), BySource("docs/cats.md")),
+        criteria=SuccessCriteria(min_accuracy=0.5),
+    )
+    gate = Gate(GoldenSet("golden.yaml", (either,), (Measure.parse("MRR"),), top_k=3))
+    await home.ingest(PAGES)
+    left = {name: text for name, text in PAGES.items() if name != "cats.md"}
+    told = await home.ingest(left, gate=gate)
+    assert told.gate is not None
+    assert [(one.outcome, one.cause) for one in told.gate.failed] == [("stale", "stale_label")]
 
 
 async def test_of_those_held_back_only_the_last_is_kept_and_a_published_one_ends_it(

@@ -280,6 +280,19 @@ def test_anything_at_all_is_read_or_refused(content: bytes | str) -> None:
             assert str(error).startswith("x")  # noqa: PT017 - most contents are refused
 
 
+def test_a_test_is_the_same_in_another_category_and_not_with_another_filter() -> None:
+    one = GoldenTest("a", "What?", expected=(ByChunk("x"), ByChunk("y")), category="factual")
+    assert replace(one, category="other", line=9).digest == one.digest
+    assert replace(one, expected=one.expected[::-1]).digest == one.digest
+    others = (
+        replace(one, query_text="Who?"),
+        replace(one, expected=one.expected[:1]),
+        replace(one, where=("version=2",)),
+        replace(one, criteria=SuccessCriteria(0.5)),
+    )
+    assert len({one.digest, *(other.digest for other in others)}) == 5
+
+
 def test_a_plain_text_has_one_question_a_line() -> None:
     golden = read_questions("q.txt", "\ufeffWhat?\r\n\n# a remark\n  How? \n".encode())
     assert [(test.test_id, test.query_text) for test in golden.tests] == [
@@ -287,7 +300,9 @@ def test_a_plain_text_has_one_question_a_line() -> None:
         ("line-4", "How?"),
     ]
     assert {test.kind for test in golden.tests} == {TestKind.QUERY}
-    assert read_questions("q.txt", b"").tests == ()
+    assert read_questions("q.txt", b"# nothing yet").tests == ()
+    with pytest.raises(InputError, match=r"q\.txt: it is empty; write one question a line"):
+        read_questions("q.txt", b" \n\n")
 
 
 # --- whether a chunk is meant -----------------------------------------------------------------

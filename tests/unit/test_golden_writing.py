@@ -158,6 +158,11 @@ def test_json_lines_take_one_more_line() -> None:
     assert read_golden_lines("g.jsonl", with_test("g.jsonl", b"", TEST)).tests == (TEST,)
 
 
+def test_a_category_that_is_not_text_is_refused() -> None:
+    with pytest.raises(InputError, match="test_category: it holds half of a character"):
+        with_test("g.yaml", BY_HAND.encode(), replace(TEST, category="a\udcff"))
+
+
 def test_what_does_not_fit_is_refused_with_the_reason() -> None:
     with pytest.raises(InputError, match=r"g\.yaml, line 1: "):
         with_test("g.yaml", b"questions: []", TEST)

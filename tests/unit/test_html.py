@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.text.html import html_to_markdown
+from surefind.text.html import html_to_markdown, readable
 from surefind.text.markdown import outline
 
 
@@ -179,3 +179,20 @@ def test_ten_thousand_elements_inside_each_other(tag: str) -> None:
 def test_five_megabytes_are_read_in_seconds() -> None:
     page = "<p>word <b>x</b> and <a href='/a'>more</a> <code>y</code></p>" * 80_000
     assert html_to_markdown(page).text.count("word") == 80_000
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("<p>Plug the <b>cable</b> in.</p>", "Plug the cable in."),
+        ("<div><h2>Power</h2><ul><li>one</li></ul></div>\n", "## Power\n\n- one"),
+        ('<p class="x">a &amp; b</p><script>alert(1)</script><p>c</p>', "a & b\n\nc"),
+        ("a < b and c > d", "a < b and c > d"),
+        ("Write `<p>` and `</p>`", "Write `<p>` and `</p>`"),
+        ("<Tabs>\n\n# Markdown\n\n</Tabs>", "<Tabs>\n\n# Markdown\n\n</Tabs>"),
+        ("<p></p>", "<p></p>"),
+        ("", ""),
+    ],
+)
+def test_a_passage_that_was_stored_as_html_is_shown_as_text(stored: str, shown: str) -> None:
+    assert readable(stored) == shown

@@ -169,7 +169,7 @@ def test_the_baseline_is_shown_with_intervals_and_verdicts() -> None:
     page = html_page(compared())
     words = text_of(page)
     assert "nDCG@5 1.0000 0.6250 -0.3750" in words
-    assert "By nDCG@5: 0 better, 30 worse, 10 the same." in words
+    assert "worse: 0 better, 30 worse, 10 the same" in words
     assert "Got worse: 30" in words
     assert "And 10 more, in the table below." in words
     assert page.count('class="whisker fail"') == 2

@@ -8,7 +8,7 @@ from contract.index_contents import TEXTS, build, entries
 from fakes import MemoryCatalogStore, MemoryIndexStore, PageSource, WordEmbedder
 from surefind.adapters.payload import to_payload
 from surefind.adapters.sqlite import SqliteCatalogStore
-from surefind.errors import EmbeddingError, StoreError
+from surefind.errors import EmbeddingError, GuardStopped, StoreError
 from surefind.model import (
     GenerationRef,
     Place,
@@ -127,14 +127,29 @@ async def test_chunks_that_share_a_number_are_never_published(
 
 
 @pytest.mark.parametrize("file", ["catalog.sqlite", "manifest.json"])
-async def test_a_damaged_generation_is_rebuilt_when_asked(home: Installation, file: str) -> None:
+@pytest.mark.parametrize("rebuild", [True, False])
+async def test_a_damaged_generation_is_built_again(
+    home: Installation, file: str, *, rebuild: bool
+) -> None:
     await home.ingest(PAGES)
     (home.root / "collections" / "docs" / "0001" / file).write_bytes(b"junk" * 500)
-    with pytest.raises(StoreError, match="or --rebuild makes it anew"):
-        await home.ingest(PAGES)
-    report = await home.ingest(PAGES, rebuild=True)
+    report = await home.ingest(PAGES, rebuild=rebuild)
     assert (report.generation, report.added, report.embedded) == (2, 3, 0)
     assert len(await home.texts()) == 3
+
+
+@pytest.mark.parametrize("rebuild", [True, False])
+async def test_what_a_damaged_catalog_had_is_not_lost_with_too_few_sources(
+    home: Installation, *, rebuild: bool
+) -> None:
+    pages = {f"{number}.md": f"# Page {number}" for number in range(5)}
+    await home.ingest(pages)
+    (home.root / "collections" / "docs" / "0001" / "catalog.sqlite").write_bytes(b"junk")
+    some = {"0.md": pages["0.md"]}
+    with pytest.raises(GuardStopped, match=r"had 5 pages; these sources have 1"):
+        await home.ingest(some, rebuild=rebuild)
+    report = await home.ingest(some, rebuild=rebuild, allow_shrink=True)
+    assert report.documents == 1
 
 
 async def test_an_index_with_another_text_than_the_catalog_is_never_published(
@@ -146,7 +161,7 @@ async def test_an_index_with_another_text_than_the_catalog_is_never_published(
         "surefind.adapters.qdrant_edge.to_payload",
         lambda record: {**to_payload(record), "text": "something else"},
     )
-    with pytest.raises(StoreError, match="the index does not hold"):
+    with pytest.raises(StoreError, match="its text does not match its hash"):
         await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
     assert await home.texts() == before
 
@@ -192,10 +207,8 @@ async def test_what_readers_see_is_never_dropped(
     monkeypatch.undo()
     assert (await home.texts())["docs/index.md"] == ["# Home\n\nnew"]
     (home.root / "collections" / "docs" / "0002" / "manifest.json").unlink()
-    with pytest.raises(StoreError, match="--rebuild"):
-        await home.ingest(PAGES)
+    assert (await home.ingest(PAGES)).generation == 3
     assert (home.root / "collections" / "docs" / "0002" / "catalog.sqlite").exists()
-    assert (await home.ingest(PAGES, rebuild=True)).generation == 3
 
 
 async def test_a_page_that_surefind_stumbles_over_is_named_and_the_rest_goes_on(

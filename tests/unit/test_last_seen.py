@@ -37,7 +37,7 @@ class Remote(MemoryCatalogStore):
 
     def _require_here(self) -> None:
         if self.away:
-            raise StoreError("the catalog is away")
+            raise StoreError("the catalog is unavailable")
 
 
 @pytest.fixture
@@ -114,5 +114,5 @@ async def test_what_was_never_seen_is_not_made_up(
     remote.away = True
     catalogs = LastSeenCatalogs(remote, folder, home)
     for question in (catalogs.token("docs"), catalogs.current("docs"), catalogs.manifest(ONE)):
-        with pytest.raises(StoreError, match="away"):
+        with pytest.raises(StoreError, match="unavailable"):
             await question

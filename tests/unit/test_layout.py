@@ -2,14 +2,23 @@
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from surefind.adapters.layout import DataFolder, copy_tree, storing
+from surefind.adapters.engine_errors import engine
+from surefind.adapters.layout import (
+    DataFolder,
+    copy_tree,
+    replacing,
+    storing,
+    write_atomically,
+)
 from surefind.adapters.payload import from_payload, to_payload
 from surefind.bootstrap import Application
-from surefind.errors import StoreBusy, StoreError
+from surefind.errors import StoreBusy, StoreError, StoreFull
 from surefind.settings import load
 
 
@@ -28,6 +37,17 @@ def test_every_refusal_says_what_to_do(number: int, advice: str) -> None:
         raise OSError(number, os.strerror(number))
 
 
+def test_an_engine_without_room_says_what_to_do() -> None:
+    with (
+        pytest.raises(StoreFull, match="index: the disk is full: free some"),
+        engine(Path("index")),
+    ):
+        raise RuntimeError("IO Error: failed to create directory: No space left on device")
+    advice = "index failed: broken; check that the disk has room"
+    with pytest.raises(StoreError, match=advice), engine(Path("index")):
+        raise RuntimeError("broken")
+
+
 def test_a_folder_that_may_only_be_read_is_said_before_anything_is_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,7 +64,7 @@ def test_a_lock_that_can_not_be_made_is_a_store_error(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path / "data")
     folder.prepare()
     (tmp_path / "data" / "ingest.lock").mkdir()
-    with pytest.raises(StoreError, match="can't be locked"), folder.held("ingest"):
+    with pytest.raises(StoreError, match="Is a directory; check"), folder.held("ingest"):
         pytest.fail("it was locked")
 
 
@@ -54,6 +74,53 @@ def test_a_holder_that_has_not_said_who_it_is_yet_is_starting(tmp_path: Path) ->
         (tmp_path / "data" / "ingest.holder").unlink()
         with pytest.raises(StoreBusy, match=r"\(starting\)"), other.held("ingest"):
             pytest.fail("two at once")
+
+
+def test_a_killed_writer_leaves_the_old_file_and_the_next_one_removes_its_part(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "CURRENT"
+    write_atomically(path, "1\n")
+    killed = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from surefind.adapters.layout import replacing\n"
+        "with replacing(Path(sys.argv[1])) as stream:\n"
+        "    stream.write(b'2'); stream.flush(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed, path], check=False).returncode == -9
+    others = [tmp_path / ".CURRENT.swp", tmp_path / f".OTHER.{'0' * 32}.part"]
+    for other in others:
+        other.touch()
+    assert path.read_text() == "1\n"
+    assert len(list(tmp_path.iterdir())) == 4
+    write_atomically(path, "3\n")
+    assert path.read_text() == "3\n"
+    assert sorted(tmp_path.iterdir()) == sorted([path, *others])
+
+
+def test_two_that_write_the_same_file_leave_one_whole_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with replacing(path) as first:
+        first.write(b"first")
+        write_atomically(path, "second")
+        assert path.read_text() == "second"
+    assert path.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_can_not_be_written_whole_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def fill_the_disk() -> None:
+        with replacing(path) as stream:
+            stream.write(b"new")
+            raise OSError(errno.ENOSPC, "no more room")
+
+    with pytest.raises(OSError, match="no more room"):
+        fill_the_disk()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_copy_keeps_bytes_and_holes(tmp_path: Path) -> None:

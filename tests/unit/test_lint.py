@@ -226,6 +226,8 @@ async def test_two_passages_of_one_name_are_one_expectation(home: Installation) 
             "the page is there, and has no such heading; did you mean 'Long'?",
         ),
         (ByAddress("/cats#cats", "Food"), "the page is there, and the heading is not that of"),
+        (BySource("docs/hats-and-cats.md"), ""),
+        (BySource("docs/cats.md", "Feeding"), "the page is there, and has no such heading; see"),
         (BySource("something/else.rst"), ""),
         (ByText("words that stand nowhere"), ""),
     ],
@@ -235,7 +237,8 @@ async def test_what_is_nearly_meant_is_named(
 ) -> None:
     async with home.reader.lease() as generation:
         one = GoldenSet("g", (golden("x", "What?", expected),))
-        [found] = await lint_set(one, generation, home.catalogs)
+        findings = await lint_set(one, generation, home.catalogs)
+    [found] = [finding for finding in findings if finding.problem is not Problem.VACUOUS]
     assert found.problem is Problem.STALE
     said, _, hint = found.message.partition("; ")
     assert said == f"nothing in the collection is {expected}"
@@ -256,11 +259,13 @@ def test_not_every_name_that_is_misspelt_is_looked_for(monkeypatch: pytest.Monke
 async def test_equal_texts_are_one_hit(home: Installation) -> None:
     long, twin = BySource("docs/long.md"), BySource("docs/twin.md")
     apart = BySource("docs/cats.md")
+    serious = set(Problem) - {Problem.VACUOUS}
     async with home.reader.lease() as generation:
         for expected, problems in (((long, twin), []), ((long, apart), ["unreachable"])):
             one = GoldenSet("g", (golden("x", "What?", *expected),), top_k=1)
             found = await lint_set(one, generation, home.catalogs)
-            assert [finding.problem.value for finding in found] == problems
+            told = [finding.problem.value for finding in found if finding.problem in serious]
+            assert told == problems
 
 
 async def test_a_set_is_held_against_the_collection_and_its_past(home: Installation) -> None:
@@ -277,12 +282,45 @@ async def test_a_set_is_held_against_the_collection_and_its_past(home: Installat
         )
         found = await lint_set(GoldenSet("g", tests), generation, home.catalogs)
     assert [(one.test_id, one.problem.value) for one in found] == [
+        ("", "vacuous"),
         ("gone", "other_generation"),
         ("long", "unanswerable"),
         ("never", "stale"),
         ("where", "unanswerable"),
     ]
-    assert "was last in generation 1" in found[0].message
+    assert "was last in generation 1" in found[1].message
+
+
+async def test_what_passes_whatever_the_search_does_is_vacuous(home: Installation) -> None:
+    many = {f"more/{n}.md": f"# Page {n}\n\nabout the number {n}" for n in range(20)}
+    await home.ingest({**PAGES, **many}, base_url="https://x.org/")
+    nowhere, one_page = ("source_path^=docs/nowhere",), ("source_path=docs/cats.md",)
+    tests = (
+        GoldenTest("none", "Who sings?", TestKind.NEGATIVE, where=nowhere),
+        GoldenTest("sound", "Who sings here?", TestKind.NEGATIVE, where=one_page),
+        golden("few", "What do cats eat?", ByText("eat fish"), where=one_page),
+        golden("broad", "What is this about?", ByText("about the number")),
+        golden("good", "Where do cats sleep?", ByText("in the sunshine")),
+    )
+
+    async def findings(top_k: int) -> list[tuple[str, str]]:
+        async with home.reader.lease() as generation:
+            found = await lint_set(GoldenSet("g", tests, top_k=top_k), generation, home.catalogs)
+        assert {one.severity for one in found} == {Severity.WARNING}
+        return [(one.test_id, one.message) for one in found]
+
+    [broad, few, none] = await findings(3)
+    assert broad == (
+        "broad",
+        "20 of the 26 passages are the text 'about the number': nearly any answer passes",
+    )
+    assert few == ("few", "its where leaves 2 passages, and top_k is 3: nearly all pass")
+    assert none == ("none", "its where leaves no passage, so it passes whatever the search does")
+    [whole, *_] = await findings(20)
+    assert whole == (
+        "",
+        "top_k is 20, and the collection has 26 passages: nearly any order passes; lower top_k",
+    )
 
 
 def test_paths_are_not_made_of_the_readers_own_addresses(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 """A generation as a file, and into other stores."""
 
 import asyncio
-import json
-import zipfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 
 from surefind.adapters.archive import Archive, write_archive
 from surefind.adapters.qdrant_edge import Bm25Analyzer
-from surefind.errors import FormatTooNew, InputError, StoreError, UnknownCollection
+from surefind.errors import StoreError, UnknownCollection
 from surefind.model import GenerationRef, Manifest, Mode
 from surefind.ports import MovedPage
 from surefind.services.building import Progress, both_stores
@@ -144,108 +142,6 @@ async def test_pages_that_are_missing_or_broken_are_not_published(
             await destination(there).receive("docs", opened.manifest, pages, quiet)
         assert await there.catalogs.current("docs") is None
     await there.close()
-
-
-def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
-    with zipfile.ZipFile(path) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    change(files)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return path
-
-
-def other_byte(files: dict[str, bytes]) -> None:
-    content = files["pages/000000.f32"]
-    files["pages/000000.f32"] = bytes([content[0] ^ 1]) + content[1:]
-
-
-def longer(files: dict[str, bytes]) -> None:
-    files["manifest.json"] += b" " * 100
-
-
-def without_contents(files: dict[str, bytes]) -> None:
-    del files["contents.json"]
-
-
-def without_vectors(files: dict[str, bytes]) -> None:
-    del files["pages/000000.f32"]
-
-
-def without_manifest(files: dict[str, bytes]) -> None:
-    contents = json.loads(files["contents.json"])
-    del contents["files"]["manifest.json"]
-    files["contents.json"] = json.dumps(contents).encode()
-
-
-def strange_contents(files: dict[str, bytes]) -> None:
-    files["contents.json"] = b'{"format": 1, "files": [1, 2]}'
-
-
-def no_json(files: dict[str, bytes]) -> None:
-    files["contents.json"] = b"{"
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (other_byte, "pages/000000.f32 is not what was exported"),
-        (longer, "manifest.json is not what was exported"),
-        (without_contents, "cut short"),
-        (without_vectors, "cut short"),
-        (without_manifest, "no manifest"),
-        (strange_contents, "no archive of surefind"),
-        (no_json, "no archive of surefind"),
-    ],
-)
-async def test_a_damaged_archive_is_refused_before_anything_is_written(
-    archive: Path, change: Callable[[dict[str, bytes]], None], reason: str
-) -> None:
-    with pytest.raises(InputError, match=reason):
-        Archive(rewritten(archive, change))
-
-
-async def test_a_newer_archive_asks_for_a_newer_surefind(archive: Path) -> None:
-    def newer(files: dict[str, bytes]) -> None:
-        files["contents.json"] = files["contents.json"].replace(b'"format": 1', b'"format": 2')
-
-    with pytest.raises(FormatTooNew, match="upgrade"):
-        Archive(rewritten(archive, newer))
-
-
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no archive at all", None])
-def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes | None) -> None:
-    path = tmp_path / "x.surefind"
-    if content is None:
-        path.mkdir()
-    else:
-        path.write_bytes(content)
-    with pytest.raises(InputError, match=r"x\.surefind"):
-        Archive(path)
-    with pytest.raises(InputError, match="there is no file"):
-        Archive(tmp_path / "nowhere")
-
-
-async def test_every_byte_that_is_cut_off_is_noticed(archive: Path) -> None:
-    whole = archive.read_bytes()
-    for length in range(0, len(whole), max(1, len(whole) // 60)):
-        archive.write_bytes(whole[:length])
-        with pytest.raises(InputError):
-            Archive(archive)
-
-
-async def test_other_vectors_than_chunks_are_refused(tmp_path: Path) -> None:
-    home = Installation(tmp_path / "here")
-    await home.ingest(PAGES)
-    manifest = await home.catalogs.manifest(ONE)
-    wider = replace(manifest, embedder=replace(manifest.embedder, dimensions=33))
-    path = tmp_path / "wrong.surefind"
-    async with both_stores(ONE, home.index, home.catalogs) as (index, catalog):
-        await write_archive(path, wider, pages_of(catalog, kept_in(index)), lambda _: None)
-    with pytest.raises(InputError, match="other vectors than chunks"):
-        _ = [page async for page in Archive(path).pages()]
-    await home.close()
 
 
 async def test_an_export_that_fails_leaves_what_was_there(tmp_path: Path, archive: Path) -> None:

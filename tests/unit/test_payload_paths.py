@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefind.mapping.inference import infer
 from surefind.mapping.moments import moment
 from surefind.mapping.paths import MAX_ITEMS, is_missing, is_plain, leaves, parts_of, read
-from surefind.mapping.records import NEVER, record_of
+from surefind.mapping.records import record_of
 from surefind.model import (
     Connection,
     Distance,
@@ -166,14 +166,48 @@ def test_what_a_payload_lacks_or_has_as_nonsense_is_said() -> None:
     mapped = connection(text="text", position="nr", created_at="when", url="url")
     record = record_of(POINT, {"text": {"no": 1}, "nr": "x", "when": "soon", "url": 5}, mapped)
     assert record.chunk.text == ""
-    assert record.created_at == NEVER
+    assert record.assumed == ("position", "created_at")
+    assert (record.chunk.position, record.created_at.year) == (0, 1970)
     assert record.flaws == (
         "text is missing",
         "url can't be read: '5'",
         "position can't be read: 'x'",
         "created_at can't be read: 'soon'",
     )
-    assert record_of(POINT, None, mapped).flaws == ("it has no payload",)
+    nothing = record_of(POINT, None, mapped)
+    assert nothing.flaws == ("it has no payload",)
+    assert nothing.assumed == ("source_path", "position", "created_at")
+    assert nothing.payload == {}
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "http://[", "http://a b", 5],
+)
+def test_an_address_that_no_reader_may_follow_is_a_flaw_and_not_shown(address: object) -> None:
+    record = record_of(POINT, {"text": "x", "url": address}, connection(text="text", url="url"))
+    assert (record.url, record.link) == ("", "")
+    assert record.flaws == (f"url can't be read: {str(address)!r}",)
+
+
+@pytest.mark.parametrize("address", ["https://e.org/a", "/docs/a", "docs/a.md", "../a?b=c"])
+def test_whole_and_relative_addresses_are_shown(address: str) -> None:
+    record = record_of(POINT, {"text": "x", "url": address}, connection(text="text", url="url"))
+    assert (record.url, record.flaws) == (address, ())
+
+
+def test_the_payload_is_kept_as_it_is_stored() -> None:
+    payload = {"text": "x", "more": {"deep": [1, None]}}
+    assert record_of(POINT, payload, connection(text="text")).payload == payload
+
+
+def test_a_url_that_a_browser_would_run_is_not_passed_on() -> None:
+    mapped = connection(text="text", url="url")
+    record = record_of(POINT, {"text": "x", "url": "java\nscript:alert(1)#a"}, mapped)
+    assert record.link == ""
+    assert record.flaws == ("url can't be read: 'java\\nscript:alert(1)#a'",)
+    for url in ("https://e.org/a", "/a", "s3://bucket/a.pdf"):
+        assert record_of(POINT, {"text": "x", "url": url}, mapped).link == url
 
 
 @given(PAYLOADS)

@@ -17,8 +17,8 @@ from surefind.evaluation.gates import Severity
 from surefind.evaluation.golden import GoldenSet, TestKind
 from surefind.evaluation.metrics import Measure
 from surefind.evaluation.past_runs import remembered
-from surefind.evaluation.report import Found, Integrity, Outcome, Report, Sought
-from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.report import Found, Integrity, Outcome, Report, Sought, TestOutcome
+from surefind.evaluation.statistics import Evidence, Verdict, minimum_detectable_effect
 from surefind.evaluation.summary import means_of, summarise, with_comparison
 from surefind.interfaces.reports.html import html_page
 from surefind.interfaces.reports.json_report import (
@@ -163,6 +163,11 @@ def test_a_gate_that_nothing_can_be_measured_by_is_inconclusive() -> None:
 # --- baselines --------------------------------------------------------------------------------
 
 
+def many_others() -> tuple[TestOutcome, ...]:
+    """Of the same names as those of `many`, and not the same tests."""
+    return tuple(replace(outcome(f"t{number}"), digest="other") for number in range(2))
+
+
 def many(values: list[float]) -> Report:
     return report(*(outcome(f"t{number}", value) for number, value in enumerate(values)))
 
@@ -176,7 +181,7 @@ def test_a_run_that_got_worse_is_told_from_its_baseline() -> None:
     assert comparison.worse[0].test_id == "t0"
     told = with_comparison(after, comparison)
     assert told.verdict is Verdict.FAIL
-    assert told.reasons == ("nDCG@5, MRR: worse against the baseline of run run-1",)
+    assert told.reasons == ("nDCG@5, MRR: significantly worse than the baseline (run run-1)",)
     back = with_comparison(before, compare_reports(after, before))
     assert (back.verdict, back.reasons) == (Verdict.PASS, ())
 
@@ -185,13 +190,119 @@ def test_too_few_queries_to_say_are_inconclusive() -> None:
     after = many([0.5, 1.0, 1.0])
     told = with_comparison(after, compare_reports(many([1.0] * 3), after))
     assert told.verdict is Verdict.INCONCLUSIVE
-    assert told.reasons == ("nDCG@5: too few queries to say against the baseline of run run-1",)
+    assert told.reasons == (
+        "compared with the baseline (run run-1), by nDCG@5: 0 better, 1 worse, which may be chance",
+    )
 
 
 def test_the_same_run_again_passes() -> None:
     before = many([0.0, 0.3, 1.0])
     comparison = compare_reports(before, before)
     assert (comparison.verdict, comparison.same) == (Verdict.PASS, 3)
+
+
+def test_a_pure_improvement_is_no_evidence_of_harm_and_passes() -> None:
+    """29 as before, one better: too few to call it better, and nothing speaks of harm."""
+    before, after = many([0.5] + [1.0] * 29), many([1.0] * 30)
+    told = with_comparison(after, compare_reports(before, after))
+    assert (told.verdict, told.reasons) == (Verdict.PASS, ())
+    comparison = told.comparison
+    assert comparison is not None
+    assert comparison.evidence is Evidence.NO_HARM
+    assert comparison.worse_at_most == pytest.approx(0.095, abs=0.001)
+    lines = (
+        "no evidence of harm: 1 better, 0 worse, 29 the same",
+        "at most 9.5% of queries like these got worse, with 95 % confidence",
+    )
+    for text in (terminal(told), markdown(told), html_page(told), junit(told)):
+        assert all(line in text for line in lines), text
+
+
+def test_what_is_detectable_accounts_for_the_number_of_measures() -> None:
+    [ndcg, mrr] = compare_reports(many([1.0] * 30), many([1.0] * 30)).changes
+    both = minimum_detectable_effect([0.0] * 30, measures=2)
+    assert (ndcg.difference.detectable, mrr.difference.detectable) == (both, both)
+    assert both > minimum_detectable_effect([0.0] * 30)
+
+
+def test_what_was_lost_entirely_is_counted_in_every_report() -> None:
+    after = many([0.0, 0.5] + [1.0] * 28)
+    told = with_comparison(after, compare_reports(many([1.0] * 30), after))
+    assert told.comparison is not None
+    assert told.comparison.evidence is Evidence.MIXED
+    assert told.comparison.lost_entirely == 1
+    for text in (terminal(told), markdown(told), html_page(told), junit(told)):
+        assert "1 of the worse found something before and finds nothing now" in text
+        assert "at most 19.5% of queries like these got worse" in text
+
+
+def test_tests_that_both_runs_share_are_compared() -> None:
+    """A category was renamed, one test is new, one asks something else, one was removed."""
+    before = report(outcome("a", 0.5), outcome("b", category="old"), outcome("c"), outcome("d"))
+    changed = replace(outcome("c", 0.0, Outcome.FAILED), digest="another question")
+    after = report(outcome("a"), outcome("b", category="new"), changed, outcome("e", 0.0))
+    comparison = compare_reports(before, after)
+    assert (comparison.compared, len(comparison.better), comparison.same) == (2, 1, 1)
+    assert [comparison.added, comparison.changed, comparison.vanished] == [("e",), ("c",), ("d",)]
+    assert comparison.changes[0].difference.queries == 2
+    assert comparison.evidence is Evidence.NO_HARM
+    for text in (terminal(told := with_comparison(after, comparison)), markdown(told)):
+        assert "not compared, not in the baseline: 1 test (e)" in text
+        assert "not compared, changed since the baseline: 1 test (c)" in text
+        assert "not compared, only in the baseline: 1 test (d)" in text
+
+
+def test_tests_that_became_stale_are_counted_and_no_pass() -> None:
+    before = report(outcome("a", 0.5), outcome("b"), outcome("c", None, Outcome.STALE))
+    gone = outcome("b", None, Outcome.STALE)
+    after = report(outcome("a"), gone, outcome("c", None, Outcome.STALE))
+    told = with_comparison(after, compare_reports(before, after))
+    assert told.comparison is not None
+    assert [one.test_id for one in told.comparison.became_stale] == ["b"]
+    assert (told.comparison.evidence, told.verdict) == (Evidence.MIXED, Verdict.INCONCLUSIVE)
+    assert told.reasons[-1] == "compared with the baseline (run run-1): 1 test became stale"
+    assert "became stale, what they expect was there before: 1 test (b)" in terminal(told)
+
+
+def test_a_negative_that_is_answered_now_is_no_pass_though_no_measure_shows_it() -> None:
+    opera = outcome("opera", None, kind=TestKind.NEGATIVE)
+    answered = replace(opera, outcome=Outcome.FAILED)
+    comparison = compare_reports(
+        report(outcome("a", 0.5), opera), report(outcome("a", 1.0), answered)
+    )
+    assert comparison.evidence is Evidence.MIXED
+    back = compare_reports(report(outcome("a"), answered), report(outcome("a"), opera))
+    assert back.evidence is Evidence.NO_HARM
+
+
+@pytest.mark.parametrize(
+    ("measures", "reason"),
+    [
+        ({"nDCG@5": 1.0}, "test 't0' has no MRR"),
+        ({"nDCG@5": 1.0, "MRR": 7.0}, "MRR of test 't0' is 7, it must be from 0 to 1"),
+    ],
+)
+def test_a_baseline_that_was_edited_by_hand_is_refused(
+    measures: dict[str, float], reason: str
+) -> None:
+    values = report_json(many([1.0, 0.5]))
+    values["tests"][0]["measures"] = measures
+    with pytest.raises(InputError, match=reason):
+        read_report("base.json", json.dumps(values).encode())
+
+
+def test_a_baseline_of_an_older_surefind_is_still_read() -> None:
+    """It has no digests of single tests, and a comparison without what is new."""
+    told = with_comparison(many([1.0]), compare_reports(many([1.0]), many([1.0])))
+    values = report_json(told)
+    for test in values["tests"]:
+        del test["digest"], test["where"]
+    for name in ("evidence", "worse_at_most", "became_stale", "added", "changed", "vanished"):
+        del values["comparison"][name]
+    for change in values["comparison"]["changes"]:
+        del change["evidence"]
+    before = read_report("base.json", json.dumps(values).encode())
+    assert compare_reports(before, many([1.0])).evidence is Evidence.NO_CHANGE
 
 
 def test_an_outcome_weighs_more_than_a_measure() -> None:
@@ -207,13 +318,13 @@ def test_what_was_not_run_is_neither_better_nor_worse() -> None:
     after = report(outcome("t0"), outcome("t1", None, Outcome.NOT_RUN))
     after = replace(after, interrupted="stopped")
     comparison = compare_reports(before, after)
-    assert (comparison.same, comparison.changes[0].difference.queries) == (2, 1)
+    assert (comparison.same, comparison.changes[0].difference.queries) == (1, 1)
 
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"golden_digest": "other"}, "made with other tests"),
+        ({"golden_digest": "other", "tests": many_others()}, "made with other tests"),
         ({"subject": replace(RUN.subject, top_k=9)}, "looked at 9 results, this run at 5"),
         ({"interrupted": "the store died"}, "the baseline's run ended early: the store died"),
     ],
@@ -227,7 +338,11 @@ def test_what_is_not_comparable_is_refused(changed: dict[str, object], reason: s
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"golden_digest": "other"}, "made with other tests"),
+        ({"golden_digest": "other", "tests": many_others()}, "made with other tests"),
+        (
+            {"golden_digest": "other", "tests": (replace(outcome("t0"), digest=""),)},
+            "saved by an older surefind, and the tests changed since",
+        ),
         ({"subject": replace(RUN.subject, top_k=9)}, "use --top-k 9, or save a new baseline"),
         ({"interrupted": "the store died"}, "the baseline's run ended early: the store died"),
         ({"means": means_of((), MEASURES)}, "in the baseline no test has a judged answer"),
@@ -263,7 +378,7 @@ def test_a_comparison_that_can_not_be_made_is_no_pass_and_hides_no_failure() -> 
     assert (unjudged.verdict, told.verdict) == (Verdict.PASS, Verdict.INCONCLUSIVE)
     assert told.reasons == (
         "not compared with the baseline: no test has a judged answer, so there is nothing to "
-        "compare by",
+        "compare",
     )
     failed = beside_baseline(before, report(outcome("t0", None, Outcome.FAILED)))
     assert failed.verdict is Verdict.FAIL
@@ -331,7 +446,7 @@ def test_the_schema_knows_every_field() -> None:
         (b"\xff", "b.json: it is no JSON"),
         (b"[" * 100_000, "b.json: it is no JSON"),
         (b"[]", "b.json: it is no report; `surefind validate --save-baseline` makes one"),
-        (b'{"schema": "surefind.validation/1"}', "b.json: it is no whole report: run_id: "),
+        (b'{"schema": "surefind.validation/1"}', "b.json: not a complete report: run_id: "),
     ],
 )
 def test_what_is_no_report_is_refused(content: bytes, message: str) -> None:
@@ -361,9 +476,9 @@ def test_markdown_tells_all_and_lets_nothing_be_markup() -> None:
 
 def test_markdown_shows_the_baseline_and_shortens_long_lists() -> None:
     told = markdown(compared())
-    assert "### Against the baseline: ❌ failed" in told
+    assert "### Against the baseline: ❌ worse" in told
     assert "| nDCG@5 | 1.0000 | 0.6250 | -0.3750 |" in told
-    assert "By nDCG@5: 0 better, 30 worse, 10 the same." in told
+    assert "- compared with the baseline: worse: 0 better, 30 worse, 10 the same" in told
     assert "- worse: t0, What about t0? (passed → passed, nDCG@5 1.000 → 0.500)" in told
     assert "- and 10 more worse" in told
     bad = [outcome(f"t{number}", 0.0, Outcome.FAILED, message="x" * 500) for number in range(30)]

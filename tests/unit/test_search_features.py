@@ -320,7 +320,7 @@ async def test_a_collection_too_small_to_judge_by_has_no_confidence(tmp_path: Pa
 
 async def test_surroundings_need_the_catalog(home: Installation) -> None:
     await home.lose_catalog()
-    with pytest.raises(StoreError, match="leave out expand"):
+    with pytest.raises(StoreError, match="the catalog is unavailable"):
         await home.search("cats", expand=Expand.SECTION)
 
 

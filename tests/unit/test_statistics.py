@@ -1,5 +1,6 @@
 """The statistics, by known cases and by simulation: chance is called chance as often as told."""
 
+import math
 from itertools import product
 
 import numpy as np
@@ -10,16 +11,20 @@ from hypothesis import strategies as st
 from surefind.errors import InputError
 from surefind.evaluation import statistics
 from surefind.evaluation.statistics import (
+    LEVEL,
     Difference,
+    Evidence,
     Verdict,
     bootstrap_interval,
     compare,
+    difference_interval,
+    evidence,
     fewest_queries,
     holm,
     minimum_detectable_effect,
     percentile,
     permutation_test,
-    verdict,
+    share_at_most,
 )
 
 SIMULATIONS = 400
@@ -75,14 +80,24 @@ def test_under_the_null_one_in_twenty_is_significant(queries: int) -> None:
     assert 0.01 <= false / SIMULATIONS <= 0.075
 
 
-def test_a_true_difference_of_the_detectable_size_is_mostly_found() -> None:
+@pytest.mark.parametrize(("queries", "measures"), [(24, 1), (30, 6), (60, 6)])
+@pytest.mark.parametrize("moved", [0.0, 0.15, 0.5], ids=["still", "few move", "many move"])
+def test_a_loss_of_the_detectable_size_is_mostly_found(
+    queries: int, measures: int, moved: float
+) -> None:
+    """Also where nearly nothing changes by chance, and after the correction for six measures."""
     chance = np.random.default_rng(2)
-    found = 0
-    for _ in range(SIMULATIONS):
-        noise = chance.normal(0, 0.2, 50)
-        effect = minimum_detectable_effect(list(noise))
-        found += permutation_test(list(noise + effect), resamples=2000) < 0.05
-    assert 0.7 <= found / SIMULATIONS <= 0.9
+    steps = np.array([-0.5, -0.37, -0.13, 0.13, 0.37, 0.5])
+    runs, found = 200, 0
+    for _ in range(runs):
+        noise = np.where(chance.random(queries) < moved, chance.choice(steps, queries), 0.0)
+        effect = minimum_detectable_effect(list(noise), measures=measures)
+        changed = np.abs(noise[noise != 0])
+        step = changed.mean() if len(changed) else 1.0
+        lost = chance.random(queries) < effect / step
+        p = permutation_test(list(noise - step * lost), resamples=1500)
+        found += p < LEVEL / measures
+    assert 0.6 <= found / runs <= 0.95
 
 
 @pytest.mark.parametrize("queries", [10, 60])
@@ -127,6 +142,59 @@ def test_many_values_take_bounded_draws(monkeypatch: pytest.MonkeyPatch) -> None
     assert 0.49 < low < high < 0.51
 
 
+@pytest.mark.parametrize("queries", [12, 30, 100])
+@pytest.mark.parametrize("lost", [0.005, 0.02, 0.1])
+def test_the_interval_holds_where_a_few_queries_are_lost_entirely(
+    queries: int, lost: float
+) -> None:
+    """Most samples of thirty have none of the queries that one change in a hundred loses."""
+    chance = np.random.default_rng(queries)
+    held = 0
+    for _ in range(SIMULATIONS):
+        losses = -(chance.random(queries) < lost).astype(float)
+        low, high = difference_interval(list(losses), resamples=2000)
+        held += low <= -lost <= high
+    assert held / SIMULATIONS >= 0.94
+
+
+@pytest.mark.parametrize("queries", [12, 60, 300])
+def test_the_interval_of_ordinary_differences_holds_too(queries: int) -> None:
+    chance = np.random.default_rng(queries)
+    steps = np.array([-0.5, 0.0, 0.0, 0.0, 0.1, 0.5, 1.0])
+    held = 0
+    for _ in range(SIMULATIONS):
+        low, high = difference_interval(list(chance.choice(steps, queries)), resamples=2000)
+        held += low <= steps.mean() <= high
+    assert held / SIMULATIONS >= 0.94
+
+
+def test_for_losses_alone_the_interval_is_that_of_clopper_and_pearson() -> None:
+    low, _ = difference_interval([-1.0] * 3 + [0.0] * 27)
+    assert low == pytest.approx(-share_at_most(3, 30, 0.975), abs=0.005)
+    assert difference_interval([]) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "bound"),
+    [(0, 30, 0.0950), (1, 30, 0.1486), (10, 20, 0.6980), (5, 5, 1.0), (0, 0, 1.0), (0, 5000, 6e-4)],
+)
+def test_the_share_at_most_by_the_book(count: int, total: int, bound: float) -> None:
+    assert share_at_most(count, total) == pytest.approx(bound, rel=0.002)
+
+
+@pytest.mark.parametrize("total", [5, 30, 100])
+def test_the_share_at_most_holds_for_every_true_share(total: int) -> None:
+    """Not by drawing: the probability of every count that gives a bound below the truth."""
+    bounds = [share_at_most(count, total) for count in range(total + 1)]
+    for share in np.linspace(0.003, 0.997, 150):
+        held = sum(
+            math.comb(total, count) * share**count * (1 - share) ** (total - count)
+            for count, bound in enumerate(bounds)
+            if bound >= share - 1e-6
+        )
+        assert held >= 0.95 - 1e-6
+
+
 def test_holm_by_the_book() -> None:
     corrected = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
     assert corrected == pytest.approx({"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02})
@@ -152,11 +220,18 @@ def test_holm_keeps_the_rate_of_any_false_alarm() -> None:
     assert alarms / 2000 == pytest.approx(0.05, abs=0.015)
 
 
-def test_the_detectable_effect_shrinks_with_more_queries() -> None:
+def test_the_detectable_effect_shrinks_with_more_queries_and_grows_with_more_measures() -> None:
     differences = [-0.1, 0.1] * 10
     few, many = (minimum_detectable_effect(differences * times) for times in (1, 4))
-    assert few == pytest.approx(2 * many, rel=0.03)
+    assert few == pytest.approx(2 * many, rel=0.1)
+    assert minimum_detectable_effect(differences, measures=6) > few
     assert minimum_detectable_effect([0.5]) == 1.0
+
+
+def test_where_nothing_changed_the_detectable_effect_is_not_nothing() -> None:
+    """Eight of thirty have to be lost, or no p can be small enough for six measures."""
+    assert minimum_detectable_effect([0.0] * 5) == 1.0
+    assert minimum_detectable_effect([0.0] * 30, measures=6) == pytest.approx(0.32, abs=0.01)
 
 
 def test_percentiles() -> None:
@@ -168,8 +243,8 @@ def test_percentiles() -> None:
 # --- verdicts ---------------------------------------------------------------------------------
 
 
-def judged(before: list[float], after: list[float]) -> Verdict:
-    return verdict(compare(before, after))
+def judged(before: list[float], after: list[float]) -> Evidence:
+    return evidence(compare(before, after))
 
 
 def test_a_comparison_counts_what_became_better_and_worse() -> None:
@@ -180,27 +255,46 @@ def test_a_comparison_counts_what_became_better_and_worse() -> None:
         compare([0.0, 1.0], [0.0])
 
 
+def test_what_rounding_leaves_is_no_change() -> None:
+    assert judged([0.3, 0.5], [0.1 + 0.2, 0.5]) is Evidence.NO_CHANGE
+
+
 def test_equal_runs_pass_and_no_queries_say_nothing() -> None:
-    assert judged([0.5], [0.5]) is Verdict.PASS
-    assert judged([], []) is Verdict.INCONCLUSIVE
+    assert judged([0.5], [0.5]) is Evidence.NO_CHANGE
+    assert judged([], []) is Evidence.MIXED
+
+
+@pytest.mark.parametrize("better", [1, 5])
+def test_where_nothing_got_worse_there_is_no_evidence_of_harm(better: int) -> None:
+    told = judged([0.0] * 30, [1.0] * better + [0.0] * (30 - better))
+    assert told is Evidence.NO_HARM
+    assert (told.verdict, str(told)) == (Verdict.PASS, "no evidence of harm")
 
 
 @pytest.mark.parametrize("worse", [1, 3, 5])
 def test_too_few_changes_are_inconclusive(worse: int) -> None:
-    assert judged([1.0] * 10, [0.0] * worse + [1.0] * (10 - worse)) is Verdict.INCONCLUSIVE
+    told = judged([1.0] * 10, [0.0] * worse + [1.0] * (10 - worse))
+    assert (told, told.verdict) == (Evidence.MIXED, Verdict.INCONCLUSIVE)
 
 
 def test_what_surely_got_worse_fails_and_what_surely_got_better_passes() -> None:
-    assert judged([1.0] * 20, [0.5] * 12 + [1.0] * 8) is Verdict.FAIL
-    assert judged([0.5] * 20, [1.0] * 12 + [0.5] * 8) is Verdict.PASS
+    worse = judged([1.0] * 20, [0.5] * 12 + [1.0] * 8)
+    better = judged([0.5] * 20, [1.0] * 12 + [0.5] * 8)
+    assert (worse, worse.verdict) == (Evidence.WORSE, Verdict.FAIL)
+    assert (better, better.verdict) == (Evidence.BETTER, Verdict.PASS)
 
 
-def test_many_small_changes_that_even_out_pass() -> None:
-    after = [0.5 + 0.01 * (-1) ** number for number in range(100)]
-    assert judged([0.5] * 100, after) is Verdict.PASS
+@pytest.mark.parametrize(("queries", "told"), [(100, Evidence.MIXED), (500, Evidence.NOT_WORSE)])
+def test_small_changes_that_even_out_pass_once_rare_losses_are_ruled_out(
+    queries: int, told: Evidence
+) -> None:
+    """A hundred queries do not show whether one in fifty is lost entirely."""
+    after = [0.5 + 0.01 * (-1) ** number for number in range(queries)]
+    assert judged([0.5] * queries, after) is told
+    assert told.verdict is (Verdict.PASS if queries == 500 else Verdict.INCONCLUSIVE)
 
 
 def test_the_corrected_p_decides_where_there_is_one() -> None:
     difference = Difference(20, 0.9, 0.8, -0.1, -0.2, -0.01, 0.03, 0.1, 2, 12)
-    assert verdict(difference) is Verdict.FAIL
-    assert verdict(difference, p=0.09) is Verdict.INCONCLUSIVE
+    assert evidence(difference) is Evidence.WORSE
+    assert evidence(difference, p=0.09) is Evidence.MIXED

@@ -1,5 +1,6 @@
 """Thresholds that golden tests teach: how they are chosen, how often they err, who goes by them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,10 @@ def test_an_interval_of_nothing_says_nothing() -> None:
 # --- kept with the generation -----------------------------------------------------------------
 
 ANIMALS = ("cats", "dogs", "parrots", "horses", "whales", "beavers", "spiders", "llamas")
+STRANGE = (
+    *("zinc", "yolk", "vortex", "quartz", "onyx", "jazz", "fjord", "waltz"),
+    *("sphinx", "nymph", "gypsum", "crypt"),
+)
 PAGES = {f"{name}.md": f"# {name.title()}\n\nall about {name} here" for name in ANIMALS}
 GOLDEN = GoldenSet(
     "golden.yaml",
@@ -139,10 +144,7 @@ GOLDEN = GoldenSet(
             GoldenTest(name, f"all about {name} here", expected=(BySource(f"docs/{name}.md"),))
             for name in ANIMALS
         ),
-        *(
-            GoldenTest(word, f"{word} xylophone {word}", TestKind.NEGATIVE)
-            for word in ("zinc", "yolk", "vortex", "quartz", "onyx", "jazz", "fjord", "waltz")
-        ),
+        *(GoldenTest(word, f"{word} xylophone {word}", TestKind.NEGATIVE) for word in STRANGE),
     ),
 )
 
@@ -186,6 +188,19 @@ async def test_a_folder_that_is_copied_takes_it_along(home: Installation, tmp_pa
     copy = Installation(tmp_path / "copy")
     assert (await copy.generations.one()).threshold == threshold
     await copy.close()
+
+
+async def test_a_few_negatives_teach_nothing_unless_that_is_asked_for(home: Installation) -> None:
+    await home.ingest(PAGES)
+    report = await validated(home)
+    told = report.separation
+    assert told is not None
+    few = replace(report, separation=replace(told, negatives=11))
+    with pytest.raises(NotComparable, match=r"too few negatives \(11\): .* at least 12 .* --force"):
+        await learn_threshold(few, home.catalogs)
+    assert (await home.generations.one()).threshold is None
+    threshold = await learn_threshold(few, home.catalogs, force=True)
+    assert (await home.generations.one()).threshold == threshold
 
 
 async def test_what_is_not_taught_is_not_stored(home: Installation) -> None:

@@ -1,6 +1,7 @@
 """The turnstile: so many at once, so many waiting, in the order of their coming."""
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -61,3 +62,53 @@ async def test_without_a_queue_only_the_places_count() -> None:
         with pytest.raises(Overloaded):
             async with turnstile.passed():
                 raise AssertionError
+
+
+async def test_who_never_waits_inside_is_refused_like_everybody_else() -> None:
+    turnstile, passed = Turnstile(2, 3), list[int]()
+
+    async def visit(number: int) -> None:
+        async with turnstile.passed():
+            passed.append(number)
+
+    visits = [visit(number) for number in range(7)]
+    came = await asyncio.gather(*visits, return_exceptions=True)
+    assert passed == [0, 1, 2, 3, 4]
+    assert [isinstance(one, Overloaded) for one in came] == [False] * 5 + [True] * 2
+
+
+async def test_between_two_that_never_wait_the_loop_takes_in_others() -> None:
+    turnstile, order = Turnstile(3, 3), list[str]()
+
+    async def visit(name: str) -> None:
+        async with turnstile.passed():
+            order.append(name)
+
+    async def probe() -> None:
+        while len(order) < 5:
+            await asyncio.sleep(0)
+            order.append("probe")
+
+    await asyncio.gather(visit("a"), visit("b"), visit("c"), probe())
+    assert order[: order.index("c")].count("probe") >= 2
+
+
+async def test_who_is_refused_is_told_when_the_queue_will_be_empty() -> None:
+    clock = itertools.count(step=10.0)  # each search takes ten seconds
+    turnstile = Turnstile(1, 2, lambda: next(clock))
+    for _ in range(100):
+        async with turnstile.passed():
+            pass
+    gate = asyncio.Event()
+
+    async def visit() -> None:
+        async with turnstile.passed():
+            await gate.wait()
+
+    visits = [asyncio.create_task(visit()) for _ in range(3)]
+    await settle()
+    with pytest.raises(Overloaded) as refusal:
+        await visit()
+    gate.set()
+    await asyncio.gather(*visits)
+    assert refusal.value.retry_after_s == 20

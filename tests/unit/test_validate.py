@@ -17,6 +17,7 @@ from surefind.evaluation.expectations import (
 from surefind.evaluation.gates import Gate, Severity
 from surefind.evaluation.golden import (
     GoldenSet,
+    read_golden_yaml,
     read_questions,
 )
 from surefind.evaluation.metrics import Measure
@@ -160,6 +161,18 @@ async def test_plain_questions_are_asked_and_counted(home: Installation) -> None
     assert published.collection_stats["vector_count"] == 15
 
 
+async def test_the_published_report_has_the_published_stats(home: Installation) -> None:
+    stats = validation_report_of(await validate(home)).collection_stats
+    assert {name: type(value) for name, value in stats.items()} == {
+        "collection_name": str,
+        "vector_count": int,
+        "vector_dim": int,
+        "distance": str,
+        "indexed": bool,
+        "collection_exists": bool,
+    }
+
+
 async def test_no_queries_give_a_report(home: Installation) -> None:
     told = await validate(home)
     assert told.verdict is Verdict.INCONCLUSIVE
@@ -190,8 +203,11 @@ async def test_measures_and_gates_must_fit_the_number_of_results(home: Installat
     )
     told = await validator.run(golden)
     assert list(told.means.values) == ["MRR", "R@3"]
-    with pytest.raises(InputError, match="R@3 looks at 3 results, and only 2 are asked for"):
+    with pytest.raises(InputError, match="R@3 needs 3 results, and top_k is 2; set top_k to 3"):
         await validator.run(golden, ValidateOptions(top_k=2))
+    written = b"top_k: 2\nmeasures: [MRR]\nwarn_if:\n  - R@3 < 0.5\ntests: []"
+    with pytest.raises(InputError, match=r"^golden\.yaml, line 4: R@3 needs 3 results"):
+        await validator.run(read_golden_yaml("golden.yaml", written))
     with pytest.raises(InputError, match="top_k: it is 0"):
         await validator.run(golden, ValidateOptions(top_k=0))
     with pytest.raises(InputError, match="concurrency: it is 65, it must be from 1 to 64"):

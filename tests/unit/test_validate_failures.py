@@ -8,24 +8,23 @@ from pathlib import Path
 import pytest
 
 from fakes import ForgetfulIndexStore, MemoryCatalogStore, MemoryIndexStore
+from surefind.adapters.checksums import Checksums
 from surefind.contracts.validation_run import validation_report_of
-from surefind.errors import StoreError
-from surefind.evaluation.expectations import (
-    BySource,
-)
-from surefind.evaluation.golden import (
-    GoldenTest,
-    TestKind,
-)
+from surefind.errors import StoreChanged, StoreError
+from surefind.evaluation.expectations import BySource, ByText
+from surefind.evaluation.gates import Gate, Severity
+from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
+from surefind.evaluation.metrics import Measure
 from surefind.evaluation.report import Outcome
 from surefind.evaluation.statistics import Verdict
 from surefind.model import Query, SearchResult
 from surefind.services.candidates import Question
 from surefind.services.reading import OpenGeneration, Readers
 from surefind.services.search import Searcher
+from surefind.services.validate import ValidateOptions, Validator
 from surefind.services.why_not import Cause, Explainer
 from unit.installation import Installation
-from unit.validating import FISH, FOOD, PAGES, outcome_of, validate, wants
+from unit.validating import FISH, FOOD, PAGES, outcome_of, refuses, validate, wants
 
 
 @pytest.fixture
@@ -175,11 +174,11 @@ async def test_a_tampered_chunk_is_named(home: Installation, tmp_path: Path) -> 
         )
         assert changed.rowcount == 1
     database.close()
+    Checksums(path, path.with_suffix(".checksums")).write()  # a file that no reader refuses
     again = Installation(tmp_path / "data")
-    told = await validate(again, wants(FISH, BySource("docs/cats.md")))
+    with pytest.raises(StoreChanged, match=rf"{found.chunk_id} is damaged .*surefind ingest"):
+        await validate(again, wants(FISH, BySource("docs/cats.md")))
     await again.close()
-    assert told.integrity.tampered == (found.chunk_id,)
-    assert told.verdict is Verdict.FAIL
 
 
 async def test_what_the_approximate_index_lost_is_told_from_what_was_outranked(
@@ -200,10 +199,37 @@ async def test_without_a_catalog_nobody_knows_what_is_expected(tmp_path: Path) -
     home.readers = Readers(home.index, home.catalogs)
     await home.ingest(PAGES)
     catalogs.away = True
-    with pytest.raises(StoreError, match="catalog is away, and only it knows what the tests"):
+    with pytest.raises(StoreError, match="catalog is unavailable, and this needs it"):
         await validate(home, wants(FISH, FOOD))
     plain = await validate(home, GoldenTest("q", FISH, TestKind.QUERY))
     assert plain.verdict is Verdict.PASS
+
+
+async def test_a_hit_without_a_row_in_the_catalog_fails_its_test(tmp_path: Path) -> None:
+    """The index's own payload stands in for the row, so a search alone does not show it."""
+    home = Installation(tmp_path / "memory")
+    catalogs = MemoryCatalogStore()
+    home.index, home.catalogs = MemoryIndexStore(), catalogs
+    home.readers = Readers(home.index, home.catalogs)
+    await home.ingest(PAGES)
+    [pages] = catalogs.documents.values()
+    pages["docs/dogs.md"] = (pages["docs/dogs.md"][0], [])
+    dogs = "dogs run in the rain"
+    tests = (
+        wants(FISH, ByText(FISH)),
+        GoldenTest("dogs", dogs, TestKind.QUERY),
+        refuses(dogs, similarity=0.1),
+    )
+    gates = (Gate.parse(Severity.FAIL, "pass_rate < 0.1"),)
+    golden = GoldenSet("golden", tests, (Measure.parse("MRR"),), gates, top_k=1)
+    report = await Validator(home.readers, home.searcher, "test").run(golden)
+    assert [test.outcome.value for test in report.tests] == ["passed", "failed", "failed"]
+    assert {test.cause for test in report.tests[1:]} == {"catalog_row_missing"}
+    assert "is in the index and has no row in the catalog" in report.tests[1].message
+    [missing] = report.integrity.uncatalogued
+    assert report.verdict is Verdict.FAIL
+    assert f"the catalog has no row for 1 chunk of the hits: {missing}" in report.reasons
+    await home.close()
 
 
 async def test_a_chunk_that_has_left_meanwhile_is_absent(home: Installation) -> None:
@@ -234,6 +260,47 @@ async def test_a_second_stop_is_final(home: Installation) -> None:
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run
+
+
+@pytest.mark.parametrize("answered", [1, 2, 3])
+async def test_a_stop_whose_cancellation_got_lost_ends_the_run(
+    home: Installation, answered: int
+) -> None:
+    """Also one that comes with the last answer: the run is no baseline then."""
+    done: list[int] = []
+    golden = GoldenSet("a.yaml", (*(wants(f"{FISH} {number}", FOOD) for number in range(3)),))
+    options = ValidateOptions(concurrency=1, stop_requested=lambda: len(done) >= answered)
+    validator = Validator(home.readers, home.searcher, "test")
+    told = await validator.run(golden, options, lambda count, _total: done.append(count))
+    assert (told.totals.passed, told.totals.not_run) == (answered, 3 - answered)
+    assert (told.interrupted, told.verdict) == ("it was stopped", Verdict.INCONCLUSIVE)
+
+
+async def test_a_stop_while_the_index_is_measured_is_not_lost(home: Installation) -> None:
+    """The tests are done by then, and only the meter is left to ask the index."""
+    asked: list[int] = []
+
+    def stopped() -> bool:
+        asked.append(1)
+        return len(asked) > 2  # before the first question, and after it
+
+    golden = GoldenSet("a.yaml", (wants(FISH, FOOD),))
+    options = ValidateOptions(index_recall=True, stop_requested=stopped)
+    told = await Validator(home.readers, home.searcher, "test").run(golden, options)
+    assert (told.totals.passed, told.interrupted) == (1, "it was stopped")
+
+
+async def test_a_stop_before_the_first_question_has_no_report(home: Installation) -> None:
+    golden = GoldenSet("a.yaml", (wants(FISH, FOOD),))
+    asked: list[int] = []
+    validator = Validator(home.readers, home.searcher, "test")
+    with pytest.raises(asyncio.CancelledError):
+        await validator.run(
+            golden,
+            ValidateOptions(stop_requested=lambda: True),
+            lambda count, _total: asked.append(count),
+        )
+    assert asked == []
 
 
 async def test_the_published_report_names_the_first_fifty_errors(home: Installation) -> None:

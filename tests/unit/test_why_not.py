@@ -140,5 +140,5 @@ async def test_it_needs_a_name_and_a_catalog(home: Installation) -> None:
     with pytest.raises(InputError, match="why_not"):
         await why_not(home, "cats", "  ")
     await home.lose_catalog()
-    with pytest.raises(StoreError, match="catalog is away"):
+    with pytest.raises(StoreError, match="catalog is unavailable"):
         await why_not(home, "cats", "docs/cats.md")

@@ -53,6 +53,7 @@ def outcome(
         measures={} if value is None else {"nDCG@5": value, "MRR": value},
         latency_ms=latency_ms,
         executed_at=BEGIN,
+        digest=f"digest of {test_id}",
     )
 
 

@@ -33,6 +33,7 @@ def call(address: str, arguments: list[str]) -> int:
 if __name__ == "__main__":
     code = call(sys.argv[1], sys.argv[2:])
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        if -code != signal.SIGKILL:  # nobody can be deaf to that
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     sys.exit(code)

@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn
@@ -73,6 +74,9 @@ class Parent:
     def _fork(self) -> Call | None:
         connection, _ = self._listener.accept()
         call = _received(connection)
+        if call is None:
+            connection.close()
+            return None
         process = os.fork()
         if process == 0:
             self._forget(connection)
@@ -81,7 +85,8 @@ class Parent:
             os.close(stream)
         self._running[process] = connection
         self._events.register(connection, selectors.EVENT_READ, data=process)
-        connection.sendall(b"%d\n" % process)
+        with suppress(ConnectionError):  # the caller was killed; its end is read below
+            connection.sendall(b"%d\n" % process)
         return None
 
     def _report(self) -> None:
@@ -92,7 +97,8 @@ class Parent:
             with self._running.pop(process) as connection:
                 if connection in self._events.get_map():
                     self._events.unregister(connection)
-                    connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+                    with suppress(ConnectionError):
+                        connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
     def _forget(self, connection: socket.socket) -> None:
         """A forked process has nothing of its parent's."""
@@ -107,13 +113,20 @@ def _noted(number: int, frame: FrameType | None) -> None:
     """The wake-up is what is wanted of the signal."""
 
 
-def _received(connection: socket.socket) -> Call:
+def _received(connection: socket.socket) -> Call | None:
+    """None where the caller was killed before it had said all."""
     parts: list[bytes] = []
     streams: list[int] = []
     while not parts or not parts[-1].endswith(b"\n"):
-        part, descriptors, *_ = socket.recv_fds(connection, 65_536, 3)
+        part = b""
+        with suppress(ConnectionError):
+            part, descriptors, *_ = socket.recv_fds(connection, 65_536, 3)
+            streams += descriptors
+        if not part:
+            for stream in streams:
+                os.close(stream)
+            return None
         parts.append(part)
-        streams += descriptors
     arguments, folder, environment = json.loads(b"".join(parts))
     return Call(arguments, folder, environment, streams)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from surefind.errors import StoreError
+from surefind.adapters.checksums import check_text, damaged, has_checksum, with_checksum
 from surefind.model import Attribute, Chunk, ChunkRecord, Document, DocumentRecord, Manifest
 
 MANIFESTS: TypeAdapter[Manifest] = TypeAdapter(Manifest)
@@ -28,25 +28,30 @@ def record_of(
     attributes: Mapping[str, Any],
     created_at: datetime,
 ) -> ChunkRecord:
-    """By place, not by name: every hit of every search passes here."""
+    """By place, not by name: every hit of every search passes here.
+
+    StoreChanged where the text is not the one that was stored.
+    """
     (chunk_id, source_path, position, text, start, end, context, anchor, tokens, *rest) = row
     (content_hash, has_code, content_type, url, slug, title, version, locale, terms, *_) = rest
+    chunk = Chunk(
+        chunk_id,
+        source_path,
+        position,
+        text,
+        start,
+        end,
+        heading_path,
+        context,
+        anchor,
+        tokens,
+        content_hash,
+        bool(has_code),
+        content_type,
+    )
+    check_text(chunk, "the catalog")
     return ChunkRecord(
-        Chunk(
-            chunk_id,
-            source_path,
-            position,
-            text,
-            start,
-            end,
-            heading_path,
-            context,
-            anchor,
-            tokens,
-            content_hash,
-            bool(has_code),
-            content_type,
-        ),
+        chunk,
         url,
         slug,
         title,
@@ -104,11 +109,15 @@ def attributes_of(stored: Mapping[str, Any]) -> Mapping[str, Attribute]:
     }
 
 
+def written_manifest(manifest: Manifest, indent: int | None = None) -> str:
+    return with_checksum(MANIFESTS.dump_json(manifest, indent=indent).decode())
+
+
 def manifest_of(stored: str | bytes, where: object) -> Manifest:
+    """StoreChanged where it is damaged."""
+    content = stored.encode() if isinstance(stored, str) else stored
+    has_checksum(content, where)
     try:
-        return MANIFESTS.validate_json(stored)
+        return MANIFESTS.validate_json(content)
     except ValidationError as error:
-        raise StoreError(
-            f"the manifest {where} is damaged; `surefind generations rollback --to N` leads to "
-            "another generation"
-        ) from error
+        raise damaged(where, "it is no manifest") from error

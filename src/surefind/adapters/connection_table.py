@@ -28,6 +28,7 @@ _KEYS = frozenset(
     {
         "collection",
         "dimensions",
+        "documents_table",
         "distance",
         "embedder",
         "fields",
@@ -74,6 +75,7 @@ def read_connection(name: str, table: object) -> Connection:
         fields=_fields(name, table.get("fields", {})),
         url=_text(name, table, "url", ""),
         embedder=_embedder(name, table.get("embedder")),
+        documents_table=_text(name, table, "documents_table", ""),
     )
 
 
@@ -160,6 +162,8 @@ def connection_toml(connection: Connection) -> str:
     ]
     if connection.lexical:
         lines.append(f"lexical = {_value(connection.lexical)}")
+    if connection.documents_table:
+        lines.append(f"documents_table = {_value(connection.documents_table)}")
     if mapping.has(Role.POSITION):
         lines.append(f"position_kind = {_value(mapping.position_kind.value)}")
         lines.append(f"first_position = {mapping.first_position}")

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Literal
 
-from surefind.errors import StoreError
+from surefind.adapters.layout import FULL
+from surefind.errors import StoreError, StoreFull
 
 
 class engine:  # noqa: N801 - a class, since every search enters it; it reads as a function
@@ -19,6 +20,14 @@ class engine:  # noqa: N801 - a class, since every search enters it; it reads as
     def __exit__(
         self, _kind: object, error: BaseException | None, _traceback: object
     ) -> Literal[False]:
-        if isinstance(error, Exception) and not isinstance(error, StoreError | OSError):
-            raise StoreError(f"the vector index at {self._where} failed: {error}") from error
+        if error is None or isinstance(error, StoreError | OSError):
+            return False
+        if "No space left on device" in str(error):
+            raise StoreFull(f"the vector index at {self._where}: {FULL}") from error
+        # A damaged file may make the engine panic, which is no Exception to Python.
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise StoreError(
+                f"the vector index at {self._where} failed: {error}; check that the disk has room, "
+                "then run `surefind doctor`, which reads the index and says what can be done"
+            ) from error
         return False

@@ -96,6 +96,8 @@ def _checked(given: str | PathLike[str]) -> Path:
         exists, readable, folder = path.exists(), os.access(path, os.R_OK), path.is_dir()
     except OSError as error:
         raise InputError(f"{os.fspath(given)[:200]} can't be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{given!r} can't be read: no path holds a NUL character") from error
     if not exists:
         raise InputError(f"{path} does not exist; name a folder of documentation, or a page")
     if not readable:

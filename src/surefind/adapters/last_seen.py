@@ -11,11 +11,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from surefind.adapters.catalog_rows import MANIFESTS, manifest_of
+from surefind.adapters.catalog_rows import manifest_of, written_manifest
 from surefind.adapters.layout import DataFolder, write_atomically
 from surefind.errors import StoreError
 from surefind.model import GenerationRef, Manifest
-from surefind.ports import Catalog, PublishedCatalogs
+from surefind.ports import Catalog, PublishedCatalogs, ReadBytes, Verified
 
 _log = logging.getLogger(__name__)
 _FILE = "last-seen.json"
@@ -95,6 +95,9 @@ class LastSeenCatalogs:
     async def open(self, ref: GenerationRef) -> Catalog:
         return await self._catalogs.open(ref)
 
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return await self._catalogs.verify(ref, read)
+
     @property
     def _away(self) -> bool:
         return time.monotonic() < self._away_until
@@ -111,7 +114,7 @@ class LastSeenCatalogs:
         with suppress(OSError):
             if self._home.is_dir():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(path, MANIFESTS.dump_json(manifest).decode())
+                write_atomically(path, written_manifest(manifest))
 
     def _path(self, collection: str) -> Path:
         return self._folder.collection(collection) / _FILE

@@ -14,6 +14,7 @@ A generation without a manifest is one that a run did not finish.
 """
 
 import errno
+import fcntl
 import json
 import os
 import re
@@ -22,15 +23,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from surefind.errors import FormatTooNew, InputError, StoreBusy, StoreError
+from surefind.errors import FormatTooNew, InputError, StoreBusy, StoreError, StoreFull
 from surefind.model import GenerationRef
+from surefind.model.strings import COLLECTION_NAME
 
 FORMAT = 1
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+MANIFEST = "manifest.json"
+FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
+FULL = "the disk is full: free some space and run it again; nothing was published"
+_FORMAT_WRITTEN = json.dumps({"format": FORMAT}) + "\n"
+_NAME = re.compile(COLLECTION_NAME)
 
 
 def check_name(collection: str) -> None:
@@ -61,13 +68,27 @@ class DataFolder:
             found = int(json.loads(path.read_text())["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(
-                f"{path} can't be read ({error}); restore it, or start with another data folder"
+                f"{path} can't be read ({error}); `surefind doctor --repair` writes it again"
             ) from error
         if found > FORMAT:
             raise FormatTooNew(
                 f"the data folder {self.root} was written by a newer surefind (format {found}, "
-                f"this one knows {FORMAT}); upgrade surefind, or use another --data-dir"
+                f"this one knows {FORMAT}); upgrade surefind, or use another --data-dir. Where no "
+                f"newer one ever wrote there, {path.name} is damaged: remove it"
             )
+
+    def mend_format(self) -> list[str]:
+        """What was done. The folder of a newer surefind is left alone."""
+        try:
+            self.check_format()
+        except StoreError:
+            path = self.root / "format.json"
+            with storing(path):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                write_atomically(path, _FORMAT_WRITTEN)
+            return [f"write {path} again"]
+        return []
 
     @property
     def read_only(self) -> bool:
@@ -85,7 +106,7 @@ class DataFolder:
             self.root.mkdir(parents=True, exist_ok=True)
             path = self.root / "format.json"
             if not path.exists():
-                write_atomically(path, json.dumps({"format": FORMAT}) + "\n")
+                write_atomically(path, _FORMAT_WRITTEN)
 
     def identity(self) -> str:
         """Made at random when it is first asked for; it goes where the folder goes."""
@@ -121,15 +142,14 @@ class DataFolder:
         self.prepare()
         path, holder = self.root / f"{purpose}.lock", self.root / f"{purpose}.holder"
         lock = FileLock(path, timeout=0, thread_local=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise StoreBusy(
-                f"another `surefind {purpose}` ({_read(holder)}) is using {self.root}; "
-                "wait for it, stop it, or use another --data-dir"
-            ) from error
-        except OSError as error:
-            raise StoreError(f"{path} can't be locked: {error.strerror}") from error
+        with storing(path):
+            try:
+                lock.acquire()
+            except Timeout as error:
+                raise StoreBusy(
+                    f"another `surefind {purpose}` ({_read(holder)}) is using {self.root}; "
+                    "wait for it, stop it, or use another --data-dir"
+                ) from error
         try:
             with suppress(OSError):  # it only informs: a full disk must not stop a server
                 holder.write_text(f"process {os.getpid()}, since {datetime.now(UTC):%H:%M:%S} UTC")
@@ -152,49 +172,77 @@ def storing(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            advice = "the disk is full: free some space and run it again; nothing was published"
-        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        if error.errno in FULL_ERRORS:
+            raise StoreFull(f"{where}: {FULL}") from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             advice = "it can't be written: give yourself the right to, or use another --data-dir"
         else:
-            advice = error.strerror or str(error)
+            reason = error.strerror or str(error)
+            advice = f"{reason}; check the disk and this path, or use another --data-dir"
         raise StoreError(f"{where}: {advice}") from error
 
 
-def require_free(root: Path, free_bytes: int, needed_bytes: int) -> None:
-    """Asked before what writes through memory maps, which a full disk would kill."""
-    if free_bytes < needed_bytes:
-        raise StoreError(
-            f"{root}: the disk has {free_bytes // 2**20} MB free and this needs about "
-            f"{needed_bytes // 2**20} MB; free some space and run it again. Nothing was changed"
-        )
-
-
 def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
-    """Readers see the old file or the new one, also after a power cut."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.unlink(missing_ok=True)  # a killed process' file may have another mode
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    scratch.replace(path)
+    with replacing(path, mode) as stream:
+        stream.write(text.encode())
     sync_folder(path.parent)
 
 
-def _write_once(path: Path, text: str) -> None:
-    """Of several that write it at the same moment, the first one wins, for all of them."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.once")
-    write_atomically(scratch, text)
-    try:
-        os.link(scratch, path)
-    except FileExistsError:
-        pass
-    except OSError:  # no links here
+@contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """What is written becomes the file when all of it is on the disk.
+
+    Readers see the old file or the new one, also after a power cut.
+    """
+    with _scratch(path, mode) as (scratch, stream):
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
         scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+
+
+def _write_once(path: Path, text: str) -> None:
+    """If several processes write it at the same moment, the first one wins, for all of them."""
+    with _scratch(path, 0o666) as (scratch, stream):
+        stream.write(text.encode())
+        stream.flush()
+        os.fsync(stream.fileno())
+        try:
+            os.link(scratch, path)
+        except FileExistsError:
+            pass
+        except OSError:  # no links here
+            scratch.replace(path)
+    sync_folder(path.parent)
+
+
+@contextmanager
+def _scratch(path: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
+    """A locked file beside it; the lock ends with its writer, so that others know it is dead."""
+    _sweep_scratches(path)
+    while True:
+        scratch = path.with_name(f".{path.name}.{uuid4().hex}.part")
+        handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, "wb") as stream:
+            with suppress(OSError):  # no locks here: then nothing is swept here either
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if not os.fstat(handle).st_nlink:  # swept between making and locking it
+                continue
+            try:
+                yield scratch, stream
+            finally:
+                scratch.unlink(missing_ok=True)
+            return
+
+
+def _sweep_scratches(path: Path) -> None:
+    """Remove what writers of the file left that were killed."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}\.part")
+    for left in path.parent.glob(".*.part"):
+        if name.fullmatch(left.name):
+            with suppress(OSError), left.open("rb") as stream:  # locked: its writer lives
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink()
 
 
 def sync_folder(folder: Path) -> None:

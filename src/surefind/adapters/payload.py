@@ -6,6 +6,7 @@ The names are those that the published contracts and other readers of the collec
 from collections.abc import Mapping
 from datetime import datetime
 
+from surefind.adapters.checksums import check_text
 from surefind.errors import StoreChanged
 from surefind.model import FIELDS, Attribute, Chunk, ChunkRecord, Kind
 from surefind.text.urls import steps
@@ -109,7 +110,7 @@ def to_payload(record: ChunkRecord) -> dict[str, object]:
 
 def from_payload(payload: Mapping[str, object]) -> ChunkRecord:
     try:
-        return ChunkRecord(
+        record = ChunkRecord(
             chunk=Chunk(
                 id=str(payload[CHUNK_ID]),
                 source_path=str(payload["source_path"]),
@@ -135,6 +136,8 @@ def from_payload(payload: Mapping[str, object]) -> ChunkRecord:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreChanged(f"a point's payload is not one that surefind wrote: {error}") from error
+    check_text(record.chunk, "the vector index")
+    return record
 
 
 def _flags(record: ChunkRecord) -> dict[str, list[str]]:

@@ -28,7 +28,7 @@ from surefind.adapters.postgres_queue import Connection
 from surefind.adapters.postgres_writing import WritersPlace
 from surefind.errors import StoreError, UnknownGeneration
 from surefind.model import GenerationRef, Manifest
-from surefind.ports import StoreFacts
+from surefind.ports import ReadBytes, StoreFacts
 
 _POINTER_AGE_S = 1.0
 """A search looks at the pointer; within that time it goes by what was seen last."""
@@ -130,7 +130,7 @@ class PostgresCatalogStore:
         _, stored = await self._generation(ref)
         if stored is None:
             raise UnknownGeneration(_MISSING.format(collection=ref.collection, number=ref.number))
-        return manifest_of(stored, f"of {ref}")
+        return manifest_of(stored, f"the manifest of {ref}")
 
     async def manifests(self, collection: str) -> list[Manifest]:
         check_name(collection)
@@ -141,7 +141,10 @@ class PostgresCatalogStore:
             " WHERE collection = %s AND manifest IS NOT NULL ORDER BY number",
             [collection],
         )
-        return [manifest_of(stored, f"of {collection}--{number:04d}") for number, stored in rows]
+        return [
+            manifest_of(stored, f"the manifest of {collection}--{number:04d}")
+            for number, stored in rows
+        ]
 
     async def complete(self, collection: str) -> list[GenerationRef]:
         return await self._refs(collection, sealed=True)
@@ -175,6 +178,9 @@ class PostgresCatalogStore:
     async def open(self, ref: GenerationRef) -> PostgresCatalog:
         generation_id, _ = await self._generation(ref)
         return PostgresCatalog(self._database, ref, generation_id)
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> None:
+        """The server keeps what it was given: nothing here could tell."""
 
     async def seal(self, manifest: Manifest) -> None:
         async with self._database.transaction() as connection:

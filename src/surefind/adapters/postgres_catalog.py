@@ -18,7 +18,7 @@ from surefind.adapters.catalog_rows import (
 from surefind.adapters.postgres_connection import Database
 from surefind.adapters.postgres_queue import Connection
 from surefind.errors import StoreError, UnknownDocument
-from surefind.model import ChunkRecord, Document, DocumentRecord, GenerationRef
+from surefind.model import ChunkRecord, Document, DocumentRecord, GenerationRef, point_id
 
 PAGE_ROWS = 1000
 _FLUSHED_CHUNKS = 1000
@@ -76,6 +76,9 @@ class PostgresCatalog:
         self._ref = ref
         self._id = generation_id
 
+    async def check(self) -> None:
+        await self.chunk("")  # one indexed lookup; counting all rows would be slow
+
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         if not point_ids:
             return {}
@@ -86,6 +89,10 @@ class PostgresCatalog:
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
         rows = await self._found(f"{_RECORD} AND c.chunk_id = %s", chunk_id)
         return _record(rows[0]) if rows else None
+
+    async def named(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkRecord]:
+        found = await self.by_point([point_id(chunk_id) for chunk_id in chunk_ids])
+        return {record.chunk.id: record for record in found.values()}
 
     async def document(self, source_path: str) -> DocumentRecord | None:
         rows = await self._found(f"{_DOCUMENT} AND d.source_path = %s", source_path)

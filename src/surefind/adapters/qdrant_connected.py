@@ -12,6 +12,7 @@ from uuid import UUID
 import numpy as np
 from qdrant_client import AsyncQdrantClient, models
 
+from surefind.adapters.qdrant_points import reproducible
 from surefind.adapters.qdrant_server_calls import QdrantServer
 from surefind.errors import StoreChanged, StoreError, UnknownCollection
 from surefind.mapping.paths import parts_of
@@ -85,7 +86,9 @@ class QdrantForeignCollection:
                 timeout=self._server.timeout_s,
             )
         )
-        return [(_uuid(point.id), point.score) for point in answer.points]
+        scores = [point.score for point in answer.points]
+        points = [_uuid(point.id) for point in answer.points]
+        return list(zip(points, scores if dense else reproducible(scores), strict=True))
 
     async def points(self, ids: Sequence[UUID], wanted: Wanted) -> list[ForeignPoint]:
         found: list[ForeignPoint] = []

@@ -2,15 +2,16 @@
 
 The engine allows one process per shard, so nobody opens a generation itself: each reader opens a
 view of it (see views.py) with a write-ahead log of its own. Any number of readers share the bytes
-and none can be locked out. It is safe because a shard that is never updated writes to none of its
-old files. The generation itself keeps its log: it carries the count of operations, and the engine
-takes an update with a lower count than a point's last one for an old one, and drops it without a
-word.
+and none can be locked out. It is safe because a shard that is never updated, and was opened once
+(see `_settle`), writes to none of its old files. The generation itself keeps its log: it carries
+the count of operations, and the engine ignores an update with a lower count than a point's last
+one without a word.
 
 Every call holds the GIL, so searches run where they are called: a thread would only add its own
 cost. A search takes about a millisecond, one with a filter some more (see `_way`).
 """
 
+import asyncio
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -23,8 +24,10 @@ import numpy as np
 import qdrant_edge as edge
 
 from surefind.adapters import point_numbers
+from surefind.adapters.checksums import CHECKED_ON_OPEN_BYTES, HEAL_INDEX, Checksums
+from surefind.adapters.disk_usage import require_free
 from surefind.adapters.engine_errors import engine
-from surefind.adapters.layout import DataFolder, copy_tree, require_free, storing
+from surefind.adapters.layout import DataFolder, copy_tree, link_tree, storing
 from surefind.adapters.payload import (
     CHUNK_ID,
     from_payload,
@@ -40,14 +43,25 @@ from surefind.adapters.qdrant_points import (
     check_vector,
     finds_nothing,
     ranked,
+    reproducible,
 )
-from surefind.adapters.views import FreeBytes, View, free_bytes
-from surefind.errors import StoreError
+from surefind.adapters.views import FreeBytes, View, free_bytes, sweep
+from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, Condition, GenerationRef, Kind, Ranking, Terms
-from surefind.ports import Begun, DenseProbe, IndexEntry, Matrix, StoreFacts, TermProbe
+from surefind.ports import (
+    Begun,
+    DenseProbe,
+    IndexEntry,
+    Matrix,
+    ReadBytes,
+    StoreFacts,
+    TermProbe,
+    Verified,
+)
 
-_FOLDER = "index"
+_FOLDER, _CHECKSUMS, _SETTLING = "index", "index.checksums", "index.settling"
 _LOG = "wal"
+_VIEWS = "views"
 _BASE_BYTES = 64 * 2**20
 _POINT_BYTES = 8 * 2**10
 _WORTH_INDEXES = 2000
@@ -70,8 +84,10 @@ class EdgeIndexStore:
         folder: DataFolder,
         free: FreeBytes = free_bytes,
         worth_indexes: int = _WORTH_INDEXES,
+        checked_on_open_bytes: int = CHECKED_ON_OPEN_BYTES,
     ) -> None:
-        """An index of so many points gets indexes of its payload."""
+        """An index of `worth_indexes` points gets indexes of its payload."""
+        self._checked_on_open_bytes = checked_on_open_bytes
         self._folder = folder
         self._worth_indexes = worth_indexes
         self._free_bytes = free
@@ -93,7 +109,8 @@ class EdgeIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         needed = _BASE_BYTES + points * (dimensions * 4 * 3 + _POINT_BYTES)
         self._folder.prepare()
-        require_free(self._folder.root, self._free_bytes(self._folder.root), needed)
+        sweep(self._folder.root / _VIEWS)  # of removed generations they may hold the last link
+        require_free(self._folder, self._free_bytes(self._folder.root), needed)
 
     async def begun(self, ref: GenerationRef) -> Begun | None:  # noqa: ARG002
         """Writing to this disk takes no time: what was begun is begun anew."""
@@ -110,6 +127,7 @@ class EdgeIndexStore:
         with storing(path), engine(path):
             # A catalog that was made anew counts from one again: what lies here is nobody's.
             shutil.rmtree(path, ignore_errors=True)
+            _checksums(path).drop()
             if copy_of is not None:
                 copy_tree(self._path(copy_of), path)
                 shard = _load(path, self._path(copy_of))
@@ -119,14 +137,10 @@ class EdgeIndexStore:
             return EdgeIndexWriter(path, shard, dimensions, self._worth_indexes)
 
     async def open(self, ref: GenerationRef) -> "EdgeIndex":
-        source = self._path(ref)
-        if not source.is_dir():
-            raise StoreError(
-                f"generation {ref} has no index at {source}: it was built elsewhere, or removed; "
-                "`surefind ingest` builds one here, `surefind generations rollback` leads to "
-                "another generation"
-            )
-        view = View(source, self._folder.root / "views", without=_LOG, free=self._free_bytes)
+        source = self._existing(ref)
+        with storing(source):
+            _checksums(source).verify(self._checked_on_open_bytes)
+        view = View(source, self._folder.root / _VIEWS, without=_LOG, free=self._free_bytes)
         try:
             with engine(source):
                 return EdgeIndex(source, _load(view.path, source), view)
@@ -134,14 +148,31 @@ class EdgeIndexStore:
             view.close()
             raise
 
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        source = self._existing(ref)
+        with storing(source):
+            return await asyncio.to_thread(_checksums(source).verify, None, read)
+
     async def drop(self, ref: GenerationRef) -> None:
         with storing(self._path(ref)):
-            shutil.rmtree(self._path(ref), ignore_errors=True)
+            for folder in (self._path(ref), self._path(ref).with_name(_SETTLING)):
+                shutil.rmtree(folder, ignore_errors=True)
+            _checksums(self._path(ref)).drop()
 
     async def published(self, ref: GenerationRef) -> None:
         """Nobody else reads it."""
 
     async def close(self) -> None: ...
+
+    def _existing(self, ref: GenerationRef) -> Path:
+        source = self._path(ref)
+        if not source.is_dir():
+            raise StoreChanged(
+                f"generation {ref} has no index at {source}: it was built elsewhere, or removed; "
+                "`surefind ingest` builds one here, `surefind generations rollback` leads to "
+                "another generation"
+            )
+        return source
 
     def _path(self, ref: GenerationRef) -> Path:
         return self._folder.generation(ref) / _FOLDER
@@ -186,7 +217,25 @@ class EdgeIndexWriter:
             self._shard.flush()
             points = self._shard.count(edge.CountRequest(exact=True))
             self._shard.close()
+            self._settle()
+            await asyncio.to_thread(_checksums(self._path).write)
         return points
+
+    def _settle(self) -> None:
+        """The first reader's view clears the versions of deleted points, in place.
+
+        So there is one before anybody reads: after it, no byte changes. Where there are no hard
+        links, readers have copies, and none changes anything here.
+        """
+        door = self._path.with_name(_SETTLING)
+        shutil.rmtree(door, ignore_errors=True)
+        try:
+            link_tree(self._path, door, without=_LOG)
+            edge.EdgeShard.load(str(door)).close()
+        except OSError:
+            pass
+        finally:
+            shutil.rmtree(door, ignore_errors=True)
 
     async def abandon(self) -> None:
         with engine(self._path):
@@ -240,7 +289,7 @@ class EdgeIndex:
                 [] if finds_nothing(probe) else self._shard.search(self._request(probe))
                 for probe in probes
             ]
-        return [_ranking(points) for points in answers]
+        return [_ranking(probe, points) for probe, points in zip(probes, answers, strict=True)]
 
     def _request(self, probe: DenseProbe | TermProbe) -> edge.SearchRequest:
         only = _filter(probe)
@@ -374,9 +423,14 @@ def _test(test: KeyTest) -> edge.FieldCondition:
     return edge.FieldCondition(test.key, range=kind(**asdict(test.test)))
 
 
-def _ranking(points: Sequence[edge.ScoredPoint]) -> Ranking:
+def _ranking(probe: DenseProbe | TermProbe, points: Sequence[edge.ScoredPoint]) -> Ranking:
     numbers = cast("list[int]", [point.id for point in points])  # see `_load`
-    return ranked(numbers, [point.score for point in points])
+    scores = [point.score for point in points]
+    return ranked(numbers, reproducible(scores) if isinstance(probe, TermProbe) else scores)
+
+
+def _checksums(index: Path) -> Checksums:
+    return Checksums(index, index.with_name(_CHECKSUMS), HEAL_INDEX)
 
 
 def _load(path: Path, source: Path) -> edge.EdgeShard:

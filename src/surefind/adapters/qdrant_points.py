@@ -12,6 +12,9 @@ DENSE, LEXICAL = "dense", "terms"
 """The names of a point's two vectors."""
 
 
+_HALF_STEP = 2**8  # of a float32's 24 bits, 15 are kept
+
+
 def check_vector(vector: Vector, dimensions: int, chunk_id: str) -> None:
     """The engine stores NaN without a word and never finds it again."""
     if vector.shape != (dimensions,):
@@ -25,6 +28,17 @@ def check_vector(vector: Vector, dimensions: int, chunk_id: str) -> None:
 def finds_nothing(probe: DenseProbe | TermProbe) -> bool:
     """What the engine would refuse: no terms (all were stop words), nobody to choose among."""
     return not probe.limit or (isinstance(probe, TermProbe) and not probe.terms.ids)
+
+
+def reproducible(scores: list[float]) -> list[float]:
+    """BM25 scores that equal content gets from every build.
+
+    The engine adds up a passage's terms in 32 bits, in an order that depends on how the index was
+    filled. The last digits differ between builds and would decide ties, so they are rounded off.
+    """
+    bits = np.asarray(scores, dtype=np.float32).view(np.int32)
+    rounded: list[float] = ((bits + _HALF_STEP) & -2 * _HALF_STEP).view(np.float32).tolist()
+    return rounded
 
 
 def ranked(points: list[int], scores: list[float]) -> Ranking:

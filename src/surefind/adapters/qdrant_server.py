@@ -28,7 +28,7 @@ from surefind.adapters.qdrant_server_writer import QdrantIndexWriter, create_ind
 from surefind.adapters.retrying import Conduct
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import GenerationRef
-from surefind.ports import Begun, StoreFacts
+from surefind.ports import Begun, ReadBytes, StoreFacts
 
 _NEVER_FILLED = models.PayloadSchemaType.KEYWORD
 Owner = Callable[[], Awaitable[str]]
@@ -71,11 +71,12 @@ class QdrantIndexStore:
 
     async def held(self) -> list[GenerationRef]:
         answer = await self._server.read(lambda client: client.get_collections())
+        named = sorted(collection.name for collection in answer.collections)
+        refs = {name: ref for name in named if (ref := self._ref(name)) is not None}
+        if not refs:
+            return []  # asking who owns them may make the catalog's tables
         owner, found = await self._owner(), []
-        for name in sorted(collection.name for collection in answer.collections):
-            ref = self._ref(name)
-            if ref is None:
-                continue
+        for name, ref in refs.items():
             info = await self._info(name)
             if info is not None and made_by(info) == owner:
                 found.append(ref)
@@ -139,6 +140,9 @@ class QdrantIndexStore:
                 "installation of surefind: check QDRANT_URL, or `surefind ingest` makes a new one"
             )
         return QdrantIndex(self._server, name, dimensions, self._shape)
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> None:
+        """The server keeps what it was given: nothing here could tell."""
 
     async def drop(self, ref: GenerationRef) -> None:
         """What is not ours is left alone, and told."""

@@ -23,6 +23,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from surefind.adapters.remote_embedding import sendable_key
 from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls, retry_after_s
 from surefind.errors import InputError, StoreChanged, StoreError, StoreRefused, StoreUnreachable
+from surefind.model import is_address
 
 T = TypeVar("T")
 Version = tuple[int, int]
@@ -95,14 +96,14 @@ class QdrantServer:
     """One server, by one client. Nothing is asked of it before the first call."""
 
     def __init__(self, place: Place, conduct: Conduct) -> None:
-        address = urlsplit(place.url)
-        if address.scheme not in {"http", "https"} or not address.hostname:
+        if not is_address(place.url):
             raise InputError(
                 f"{URL_SETTING}: it must be an address such as https://host:6333 or "
                 "http://localhost:6333"
             )
+        address = urlsplit(place.url)
         self.name = f"the Qdrant server at {address.netloc.rpartition('@')[2]}"
-        self._host = address.hostname
+        self._host = address.hostname or ""
         self._secure = address.scheme == "https"
         self._place = place
         self._key = sendable_key(place.api_key, KEY_SETTING) if place.api_key else None

@@ -10,7 +10,14 @@ from qdrant_client import AsyncQdrantClient, models
 
 from surefind.adapters.payload import from_payload
 from surefind.adapters.qdrant_conditions import Bounds, KeyTest, excludes, key_tests
-from surefind.adapters.qdrant_points import DENSE, LEXICAL, finds_nothing, point_uuid, ranked
+from surefind.adapters.qdrant_points import (
+    DENSE,
+    LEXICAL,
+    finds_nothing,
+    point_uuid,
+    ranked,
+    reproducible,
+)
 from surefind.adapters.qdrant_server_calls import QdrantServer
 from surefind.adapters.qdrant_server_schema import CollectionShape, indexed_vectors
 from surefind.errors import StoreChanged, StoreError
@@ -53,10 +60,10 @@ class QdrantIndex:
                 f"{self._server.name} answered {len(found)} of {len(asked)} queries; try again"
             )
         for number, response in zip(asked, found, strict=True):
-            points = response.points
+            scores = [point.score for point in response.points]
             answers[number] = ranked(
-                [self.number(point_uuid(point.id)) for point in points],
-                [point.score for point in points],
+                [self.number(point_uuid(point.id)) for point in response.points],
+                reproducible(scores) if isinstance(probes[number], TermProbe) else scores,
             )
         return answers
 

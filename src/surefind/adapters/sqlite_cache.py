@@ -1,8 +1,11 @@
 """SQLite: the embedding cache, one file that outlives every generation."""
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,13 +13,18 @@ from typing import TypeVar
 
 import numpy as np
 
-from surefind.adapters.layout import storing
-from surefind.errors import StoreError
+from surefind.adapters.layout import FULL, storing
+from surefind.errors import StoreError, StoreFull
 from surefind.model import EmbedderFingerprint
-from surefind.ports import Vector
+from surefind.ports import CacheCheck, Vector
 
 T = TypeVar("T")
 _LOOKUP_ROWS = 500
+_CHECKED_ROWS = 4096
+_GUARDED = b"\xc3\xd1\xff\x7f"
+"""Before the checksum at a vector's end. It is not a number, so no old vector ends so."""
+
+_UNIT = 1e-3
 
 
 class SqliteEmbeddingCache:
@@ -28,6 +36,7 @@ class SqliteEmbeddingCache:
         """`read_only` is for looking things up where nothing may be written."""
         self._path = path
         self._notify = notify
+        self._read_only = read_only
         if read_only:
             with _database(path):
                 self._connection = _connect_read_only(path)
@@ -37,8 +46,11 @@ class SqliteEmbeddingCache:
         try:
             self._connection = _connect(path)
         except sqlite3.OperationalError as error:
-            raise StoreError(f"the embedding cache {path} can't be opened: {error}") from error
-        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"the embedding cache {path} can't be opened ({error}); free some space if the "
+                "disk is full, or remove the file: it is built again"
+            ) from error
+        except (sqlite3.DatabaseError, ValueError) as error:
             self._connection = self._anew(error)
 
     async def read(
@@ -46,19 +58,20 @@ class SqliteEmbeddingCache:
     ) -> Mapping[str, Vector]:
         keys = {_key(fingerprint, input_type, passage): passage for passage in passages}
         rows = await self._run(lambda: list(self._lookup(list(keys))))
-        vectors = ((keys[key], np.frombuffer(blob, dtype=np.float32)) for key, blob in rows)
+        vectors = ((keys[key], _vector(key, blob)) for key, blob in rows)
         return {
             passage: vector
             for passage, vector in vectors
-            if vector.shape == (fingerprint.dimensions,) and np.isfinite(vector).all()
+            if vector is not None and vector.shape == (fingerprint.dimensions,)
         }
 
     async def write(
         self, fingerprint: EmbedderFingerprint, input_type: str, vectors: Mapping[str, Vector]
     ) -> None:
         rows = [
-            (_key(fingerprint, input_type, passage), vector.astype(np.float32).tobytes())
+            (key, _guarded(key, vector))
             for passage, vector in vectors.items()
+            for key in (_key(fingerprint, input_type, passage),)
         ]
 
         def write() -> None:
@@ -66,6 +79,32 @@ class SqliteEmbeddingCache:
                 self._connection.executemany("INSERT OR REPLACE INTO embedding VALUES (?, ?)", rows)
 
         await self._run(write)
+
+    async def check(self, *, repair: bool) -> CacheCheck:
+        damaged: list[bytes] = []
+
+        def read() -> int:
+            entries = 0
+            damaged.clear()
+            for [found] in self._connection.execute("PRAGMA integrity_check(1)"):
+                if found != "ok":
+                    raise sqlite3.DatabaseError(found)
+            rows = self._connection.execute("SELECT key, vector FROM embedding")
+            while page := rows.fetchmany(_CHECKED_ROWS):
+                damaged.extend(key for key, blob in page if _vector(key, blob) is None)
+                entries += len(page)
+            return entries
+
+        def remove() -> None:
+            with self._connection:
+                self._connection.executemany(
+                    "DELETE FROM embedding WHERE key IS ?", [(key,) for key in damaged]
+                )
+
+        entries = await self._run(read)
+        if repair and damaged:
+            await self._run(remove)
+        return CacheCheck(entries, len(damaged))
 
     async def close(self) -> None:
         self._connection.close()
@@ -85,12 +124,14 @@ class SqliteEmbeddingCache:
                 return await asyncio.to_thread(work)
             except sqlite3.OperationalError:  # the disk, a lock: the file itself may be fine
                 raise
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, ValueError) as error:
+                if self._read_only:
+                    raise
                 self._connection.close()
                 self._connection = self._anew(error)
                 return await asyncio.to_thread(work)
 
-    def _anew(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+    def _anew(self, error: Exception) -> sqlite3.Connection:
         """It can be rebuilt, so a damaged one is put aside instead of stopping the work."""
         path, aside = self._path, self._path.with_suffix(".damaged")
         self._notify(f"the embedding cache {path} is damaged ({error}); kept as {aside.name}")
@@ -109,7 +150,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute(
             "CREATE TABLE IF NOT EXISTS embedding (key BLOB PRIMARY KEY, vector BLOB NOT NULL)"
         )
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError):
         connection.close()
         raise
     return connection
@@ -120,10 +161,28 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
     try:
         connection.execute("SELECT 1 FROM embedding LIMIT 1")
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError):
         connection.close()
         raise
     return connection
+
+
+def _guarded(key: bytes, vector: Vector) -> bytes:
+    """The vector with a checksum of itself and its key."""
+    stored = vector.astype(np.float32).tobytes()
+    return stored + _GUARDED + zlib.crc32(key + stored).to_bytes(4, "little")
+
+
+def _vector(key: object, blob: object) -> Vector | None:
+    """None where it is damaged. One of an earlier surefind has no checksum, but length 1."""
+    if not isinstance(key, bytes) or not isinstance(blob, bytes) or len(blob) % 4:
+        return None
+    if blob[-8:-4] == _GUARDED:
+        stored = blob[:-8]
+        whole = zlib.crc32(key + stored).to_bytes(4, "little") == blob[-4:]
+        return np.frombuffer(stored, dtype=np.float32) if whole else None
+    vector = np.frombuffer(blob, dtype=np.float32)
+    return vector if abs(float(np.linalg.norm(vector)) - 1) < _UNIT else None
 
 
 def _key(fingerprint: EmbedderFingerprint, input_type: str, passage: str) -> bytes:
@@ -143,5 +202,7 @@ def _key(fingerprint: EmbedderFingerprint, input_type: str, passage: str) -> byt
 def _database(path: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError) as error:  # a damaged header fails as text that is none
+        if "full" in str(error):
+            raise StoreFull(f"the embedding cache {path}: {FULL}") from error
         raise StoreError(f"the embedding cache {path}: {error}") from error

@@ -20,14 +20,16 @@ from surefind.adapters.catalog_rows import (
     record_of,
     whole_document_of,
 )
-from surefind.adapters.layout import storing
-from surefind.errors import StoreError, UnknownDocument
-from surefind.model import ChunkRecord, Document, DocumentRecord
+from surefind.adapters.checksums import CHECKED_ON_OPEN_BYTES, Checksums, damaged
+from surefind.adapters.layout import FULL, storing
+from surefind.errors import StoreFull, UnknownDocument
+from surefind.model import ChunkRecord, Document, DocumentRecord, point_id
 
 T = TypeVar("T")
 
 _PAGE_ROWS = 256
 _MAPPED_BYTES = 2**30
+_PLAIN = frozenset({str, int})
 
 _RECORD = f"SELECT {RECORD_COLUMNS} FROM chunk c JOIN document d USING (source_path)"  # noqa: S608
 _WHOLE = f"SELECT {WHOLE_COLUMNS} FROM document"  # noqa: S608
@@ -38,15 +40,24 @@ _DOCUMENT = """
 """
 
 
+def checksums_of(catalog: Path) -> Checksums:
+    return Checksums(catalog, catalog.with_suffix(".checksums"))
+
+
 class SqliteCatalog:
     """Read-only. The file never changes, so SQLite needs no lock on it and any thread may read."""
 
     is_fixed = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, checked_on_open_bytes: int = CHECKED_ON_OPEN_BYTES) -> None:
         self._path = path
+        self._check(checked_on_open_bytes)
         with _database(path):
             self._connection = self._connect(path)
+
+    def _check(self, limit_bytes: int) -> None:
+        with storing(self._path):
+            checksums_of(self._path).verify(limit_bytes)
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
@@ -54,6 +65,9 @@ class SqliteCatalog:
         connection.execute("SELECT count(*) FROM document WHERE source_path = ''")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         return connection
+
+    async def check(self) -> None:
+        await self.chunk("")  # one indexed lookup; counting all rows would be slow
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         """A few rows of a local file: a tenth of a millisecond, less than a thread would cost."""
@@ -64,28 +78,31 @@ class SqliteCatalog:
             return {asked[row[-1]]: _record(row) for row in rows}
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
-        rows = await self._rows(f"{_RECORD} WHERE c.chunk_id = ?", chunk_id)
-        return _record(rows[0]) if rows else None
+        records = await self._made(_record, f"{_RECORD} WHERE c.chunk_id = ?", chunk_id)
+        return records[0] if records else None
+
+    async def named(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkRecord]:
+        found = await self.by_point([point_id(chunk_id) for chunk_id in chunk_ids])
+        return {record.chunk.id: record for record in found.values()}
 
     async def document(self, source_path: str) -> DocumentRecord | None:
-        rows = await self._rows(f"{_DOCUMENT} WHERE source_path = ?", source_path)
-        return _document(rows[0]) if rows else None
+        found = await self._made(_document, f"{_DOCUMENT} WHERE source_path = ?", source_path)
+        return found[0] if found else None
 
     async def documents(
         self, after: str | None = None, limit: int | None = None
     ) -> list[DocumentRecord]:
-        rows = await self._rows(
+        return await self._made(
+            _document,
             f"{_DOCUMENT} WHERE source_path > ? ORDER BY source_path LIMIT ?",
             after or "",
             -1 if limit is None else limit,
         )
-        return [_document(row) for row in rows]
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
-        rows = await self._rows(
-            f"{_RECORD} WHERE c.source_path = ? ORDER BY c.position", source_path
+        return await self._made(
+            _record, f"{_RECORD} WHERE c.source_path = ? ORDER BY c.position", source_path
         )
-        return [_record(row) for row in rows]
 
     async def document_text(self, source_path: str) -> str:
         rows = await self._rows("SELECT text FROM document WHERE source_path = ?", source_path)
@@ -94,31 +111,39 @@ class SqliteCatalog:
         return str(rows[0][0])
 
     async def whole_document(self, source_path: str) -> Document:
-        rows = await self._rows(f"{_WHOLE} WHERE source_path = ?", source_path)
-        if not rows:
+        found = await self._made(_whole_document, f"{_WHOLE} WHERE source_path = ?", source_path)
+        if not found:
             raise UnknownDocument(f"there is no document {source_path!r}")
-        return whole_document_of(rows[0], *map(_json, rows[0][-2:]))
+        return found[0]
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         place: tuple[str, int] = ("", -1)
         while True:
-            rows = await self._rows(
+            records = await self._made(
+                _record,
                 f"{_RECORD} WHERE (c.source_path, c.position) > (?, ?)"
                 " ORDER BY c.source_path, c.position LIMIT ?",
                 *place,
                 _PAGE_ROWS,
             )
-            for row in rows:
-                yield _record(row)
-            if len(rows) < _PAGE_ROWS:
+            for record in records:
+                yield record
+            if len(records) < _PAGE_ROWS:
                 return
-            place = (rows[-1][1], rows[-1][2])
+            place = (records[-1].chunk.source_path, records[-1].chunk.position)
 
     async def count(self) -> int:
         return int((await self._rows("SELECT count(*) FROM chunk"))[0][0])
 
     async def close(self) -> None:
         self._connection.close()
+
+    async def _made(
+        self, make: Callable[[Sequence[Any]], T], statement: str, *values: object
+    ) -> list[T]:
+        rows = await self._rows(statement, *values)
+        with _database(self._path):
+            return [make(row) for row in rows]
 
     async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         return await self._run(lambda: self._connection.execute(statement, values).fetchall())
@@ -136,6 +161,9 @@ class SqliteCatalogWriter(SqliteCatalog):
     def __init__(self, path: Path, *, empty: bool) -> None:
         self._empty = empty
         super().__init__(path)
+
+    def _check(self, limit_bytes: int) -> None:
+        """It is not sealed yet."""
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
@@ -201,6 +229,7 @@ class SqliteCatalogWriter(SqliteCatalog):
             self._connection.close()
             with self._path.open("rb+") as stream:
                 os.fsync(stream.fileno())
+            checksums_of(self._path).write()
 
         with storing(self._path):
             await self._run(write)
@@ -237,6 +266,8 @@ def _row(record: ChunkRecord) -> tuple[object, ...]:
 
 
 def _record(row: Sequence[Any]) -> ChunkRecord:
+    if not _PLAIN.issuperset(map(type, row[:-1])):
+        raise TypeError("a column holds another kind of value than was stored")
     heading_path, attributes, created_at, _ = row[-4:]
     return record_of(row, _heading_path(heading_path), _json(attributes), _moment(created_at))
 
@@ -255,18 +286,22 @@ def _document(row: Sequence[Any]) -> DocumentRecord:
     return document_of(row, _json(row[-1]))
 
 
+def _whole_document(row: Sequence[Any]) -> Document:
+    return whole_document_of(row, *map(_json, row[-2:]))
+
+
 def _json(stored: str) -> dict[str, Any]:
     return {} if stored == "{}" else dict(json.loads(stored))
 
 
 @contextmanager
 def _database(path: Path) -> Iterator[None]:
+    """Around whatever reads the file: a damaged one gives other errors than SQLite's, too."""
     try:
         yield
     except sqlite3.Error as error:
-        advice = (
-            "the disk is full: free some space and run it again; nothing was published"
-            if "full" in str(error)
-            else f"{error}; `surefind generations rollback` returns to an earlier generation"
-        )
-        raise StoreError(f"the catalog {path}: {advice}") from error
+        if "full" in str(error):
+            raise StoreFull(f"the catalog {path}: {FULL}") from error
+        raise damaged(f"the catalog {path}", str(error)) from error
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        raise damaged(f"the catalog {path}", f"it can't be read: {error}") from error

@@ -17,7 +17,7 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from surefind.adapters.layout import copy_tree, link_tree, storing
-from surefind.errors import StoreError
+from surefind.errors import StoreFull
 
 FreeBytes = Callable[[Path], int]
 
@@ -50,7 +50,7 @@ class View:
 def _usable(views: Path, free: FreeBytes) -> bool:
     try:
         views.mkdir(exist_ok=True)
-        _sweep(views)
+        sweep(views)
         return os.access(views, os.W_OK) and free(views) >= ROOM_BYTES
     except OSError:
         return False
@@ -64,10 +64,10 @@ def _temporary_room(source: Path, free: FreeBytes) -> Path:
         room.mkdir(mode=0o700, exist_ok=True)
     ours = _is_ours(room)
     if ours:
-        _sweep(room)
+        sweep(room)
     size = sum(path.stat().st_blocks * 512 for path in source.rglob("*"))
     if free(place) < ROOM_BYTES + size:
-        raise StoreError(
+        raise StoreFull(
             f"the disk is full: searching needs {(ROOM_BYTES + size) // 2**20} MB for a moment, "
             f"and neither the data folder nor {place} has them; free some space"
         )
@@ -102,7 +102,7 @@ def _clear(door: Path, lock: FileLock) -> None:
     lock.release()
 
 
-def _sweep(views: Path) -> None:
+def sweep(views: Path) -> None:
     """Remove the views of readers that died: their locks are free."""
     for path in views.glob("*.lock"):
         lock = FileLock(path, timeout=0, thread_local=False)

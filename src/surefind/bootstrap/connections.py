@@ -7,8 +7,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from surefind.bootstrap.stores import documents_table, with_table
+
 if TYPE_CHECKING:
     from surefind.bootstrap.models import Notify
+    from surefind.model import Connection
     from surefind.ports import (
         CatalogStore,
         Embedder,
@@ -16,8 +19,12 @@ if TYPE_CHECKING:
         IndexStore,
         PublishedCatalogs,
     )
+    from surefind.services.connect import CandidateTable, ConnectWish
     from surefind.services.connected import ConnectedCollection
     from surefind.settings import Settings
+
+DOCUMENTS = "documents"
+"""What the retrieval API's contract calls its table."""
 
 
 def connected_collections(
@@ -63,16 +70,40 @@ def routed_catalogs(own: CatalogStore, connected: Sequence[ConnectedCollection])
 
 
 def routed_published(
-    own: PublishedCatalogs, connected: Sequence[ConnectedCollection]
+    own: PublishedCatalogs, connected: Sequence[ConnectedCollection], settings: Settings
 ) -> PublishedCatalogs:
+    """With the rows of a `documents` table, for collections that have one."""
     if not connected:
         return own
     from surefind.services.connected_stores import ConnectedCatalogs
     from surefind.services.routing import RoutedPublishedCatalogs
 
-    return RoutedPublishedCatalogs(
-        own, {one.connection.name: ConnectedCatalogs(one) for one in connected}
-    )
+    catalogs: dict[str, PublishedCatalogs] = {}
+    for one in connected:
+        name = one.connection.name
+        table = table_of(one.connection, settings)
+        catalogs[name] = with_table(ConnectedCatalogs(one), name, table, settings)
+    return RoutedPublishedCatalogs(own, catalogs)
+
+
+def table_of(connection: Connection, settings: Settings) -> str | None:
+    """The setting of that name is about the collection that is worked on."""
+    if connection.documents_table:
+        return connection.documents_table
+    return settings.documents_table if connection.name == settings.collection else None
+
+
+def candidate_table(wish: ConnectWish, settings: Settings) -> CandidateTable | None:
+    """The one that is asked for, else that of the settings, else one called `documents`."""
+    from surefind.services.connect import CandidateTable
+
+    asked = wish.documents_table
+    if asked is None and wish.name == settings.collection:
+        asked = settings.documents_table
+    if asked == "" or (settings.database_url is None and asked is None):
+        return None
+    name = asked or settings.documents_table or DOCUMENTS
+    return CandidateTable(name, documents_table(name, settings)(), asked is not None)
 
 
 def foreign_collection(
@@ -95,7 +126,10 @@ def foreign_collection(
     from surefind.adapters.qdrant_connected import QdrantForeignCollection
     from surefind.adapters.qdrant_server_calls import Place, QdrantServer
     from surefind.adapters.retrying import Conduct
+    from surefind.model import is_address
 
+    if not is_address(address):
+        raise InputError("--url: it must be an address such as https://host:6333")
     key = settings.qdrant_api_key
     if key and settings.qdrant_url and not _same_host(address, settings.qdrant_url):
         notify(f"QDRANT_API_KEY is that of QDRANT_URL, and is not sent to {_host(address)}")

@@ -6,9 +6,16 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from surefind.bootstrap.connections import table_of
+from surefind.bootstrap.stores import documents_table
+
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
+    from surefind.ports import ChunkTable
+    from surefind.services.connected import ConnectedCollection
+    from surefind.services.connected_examination import ConnectedExamination
     from surefind.services.doctor import Doctor, Finding
+    from surefind.settings import Settings
 
 _EXTRAS = {"qdrant": "qdrant-client", "postgres": "psycopg", "cohere": "cohere"}
 
@@ -18,12 +25,33 @@ def doctor_of(application: Application, *, repairing: bool = False) -> Doctor:
     from surefind.services.doctor import Doctor
 
     return Doctor(
-        application.index,
-        application.catalogs,
+        application.own_index,
+        application.own_catalogs,
         lambda: application.embedder(writing=repairing),
         application.terms,
         version("surefind"),
+        [_examination(one, application) for one in application.connected],
+        lambda: application.embedding_cache(read_only=not repairing),
     )
+
+
+def _examination(collection: ConnectedCollection, application: Application) -> ConnectedExamination:
+    from surefind.services.connected_examination import ConnectedExamination
+
+    name = table_of(collection.connection, application.settings)
+
+    def open_table() -> ChunkTable:
+        """What is wrong with the setting itself is found here, too."""
+        return documents_table(name or "", application.settings)()
+
+    return ConnectedExamination(collection, application.embedder, open_table if name else None)
+
+
+def mend_folder(settings: Settings) -> list[str]:
+    """What of the data folder itself was repaired; it needs no application, which checks it."""
+    from surefind.adapters.layout import DataFolder
+
+    return DataFolder(settings.data_dir).mend_format()
 
 
 def surroundings(application: Application) -> list[Finding]:

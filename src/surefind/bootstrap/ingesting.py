@@ -8,21 +8,19 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefind.bootstrap.connections import (
-    foreign_collection,
-)
+from surefind.bootstrap.connections import candidate_table, foreign_collection
 from surefind.bootstrap.models import price_of_tokens
 from surefind.bootstrap.validating import Validating
 
 if TYPE_CHECKING:
     from surefind.model import IngestReport
     from surefind.ports import Source
-    from surefind.services.audit import AuditReport
-    from surefind.services.audit import Progress as Audited
+    from surefind.services.audit import AuditOptions, AuditReport
     from surefind.services.building import Report
     from surefind.services.connect import ConnectWish, Proposal
     from surefind.services.gate import Gate
     from surefind.services.inspect import Inspection
+    from surefind.services.vector_origin import Progress as Counted
 
 
 class Ingesting(Validating):
@@ -46,13 +44,14 @@ class Ingesting(Validating):
         """
         from surefind.services.building import IngestTools
         from surefind.services.ingest import IngestOptions, Ingestor
+        from surefind.services.resuming import make_room
 
         self._check_own()
         guard = await self._gate(gate, strict=gate_strict)
         sources = self._sources(paths, websites, crawl or {})
-        if not dry_run:
+        if not dry_run:  # before the model is loaded, and the cache opened on a full disk
             self._folder.prepare()
-            await self.index.require_room(points=0, dimensions=0)
+            await make_room(self.settings.collection, self.index, self.catalogs)
         tools = IngestTools(
             embedder=await (
                 self._rehearsing_embedder() if dry_run else self.embedder(writing=True)
@@ -113,18 +112,16 @@ class Ingesting(Validating):
     async def _inspect_links(self, path: Path) -> Inspection:
         """As a page of the source that the collection was made from."""
         from surefind.adapters.filesystem import page_of
-        from surefind.errors import StoreError
         from surefind.services.inspect import inspect
 
         settings = self.settings
         async with self.reader.lease() as generation:
-            if generation.catalog is None:
-                raise StoreError("the catalog is away, and only it knows all pages")
-            known = {record.source_path for record in await generation.catalog.documents()}
+            catalog = generation.require_catalog()
+            known = {record.source_path for record in await catalog.documents()}
             names = generation.manifest.sources
             source = page_of(path, names, known, settings.collection, settings.base_url)
             embedder = await self.embedder()
-            return await inspect(source, settings.chunker, embedder, generation.catalog)
+            return await inspect(source, settings.chunker, embedder, catalog)
 
     def _check_own(self) -> None:
         from surefind.errors import InputError
@@ -136,25 +133,32 @@ class Ingesting(Validating):
                 "it. Ingest into another one with --collection"
             )
 
-    async def propose(self, wish: ConnectWish) -> Proposal:
+    async def propose(self, wish: ConnectWish, progress: Counted) -> Proposal:
         """How a collection that something else filled would be read. Nothing is kept."""
         from surefind.services.connect import propose
 
+        candidate = candidate_table(wish, self.settings)
         foreign = foreign_collection(wish.collection, wish.url, self.settings, self._notify)
         try:
-            return await propose(foreign, await self.embedder(), self.terms, wish)
+            return await propose(
+                foreign, await self.embedder(), self.terms, wish, candidate, progress
+            )
         finally:
             await foreign.close()
+            if candidate is not None:
+                await candidate.table.close()
 
-    async def audit(self, progress: Audited) -> AuditReport:
+    async def audit(self, options: AuditOptions, report: Report) -> AuditReport:
         """Whether the collection's data is whole."""
         from surefind.services.audit import audit
 
         name = self.settings.collection
-        foreign = [one.foreign for one in self._connected if one.connection.name == name]
+        foreign = [one.foreign for one in self.connected if one.connection.name == name]
         async with self.reader.lease() as generation:
-            return await audit(generation, foreign[0] if foreign else None, progress)
+            return await audit(
+                generation, foreign[0] if foreign else None, self.embedder, options, report
+            )
 
     async def is_own(self, collection: str) -> bool:
         """Whether surefind itself has made a collection of that name."""
-        return collection in await self._own_catalogs.collections()
+        return collection in await self.own_catalogs.collections()

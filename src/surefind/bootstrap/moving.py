@@ -23,11 +23,13 @@ async def export_archive(
     from surefind.adapters.archive import write_archive
     from surefind.services.building import Progress, both_stores
     from surefind.services.moving import kept_in, pages_of
+    from surefind.services.wholeness import ReadingReport, verify
 
     index, catalogs = application.index, application.catalogs
     if number is None:
         number = await application.generations.current()
     manifest = await catalogs.manifest(GenerationRef(application.settings.collection, number))
+    await verify(manifest.ref, index, catalogs, ReadingReport(manifest.ref, report))
     async with both_stores(manifest.ref, index, catalogs) as (points, catalog):
         await write_archive(
             path,
@@ -57,6 +59,7 @@ async def promote(application: Application, to: str, report: Report) -> Manifest
     from surefind.errors import InputError
     from surefind.services.building import both_stores
     from surefind.services.moving import kept_in, pages_of
+    from surefind.services.wholeness import ReadingReport, verify
 
     settings = application.settings
     if settings.qdrant_url is None and settings.database_url is None:
@@ -74,6 +77,7 @@ async def promote(application: Application, to: str, report: Report) -> Manifest
         number = await source.generations.current()
         ref = GenerationRef(settings.collection, number)
         manifest = await source.catalogs.manifest(ref)
+        await verify(ref, source.index, source.catalogs, ReadingReport(ref, report))
         async with both_stores(ref, source.index, source.catalogs) as (index, catalog):
             return await _destination(target).receive(
                 settings.collection,

@@ -25,10 +25,18 @@ from surefind.bootstrap.stores import (
 
 if TYPE_CHECKING:
     from surefind.model import SearchResult
-    from surefind.ports import CatalogStore, IndexStore, QueryEmbedder, Reranker
+    from surefind.ports import (
+        CatalogStore,
+        EmbeddingCache,
+        IndexStore,
+        QueryEmbedder,
+        Reranker,
+    )
+    from surefind.services.breaker import Breaker
     from surefind.services.connected import ConnectedCollection
     from surefind.services.embedding import CachedEmbedder
     from surefind.services.generations import Generations
+    from surefind.services.health import HealthCheck
     from surefind.services.keys import Keyring, Keys
     from surefind.services.lexical import TermReader
     from surefind.services.reading import CollectionReader, Readers
@@ -43,9 +51,16 @@ def silent(_message: str) -> None:
 class Parts:
     """One installation, wired as its settings say. What is not used is never built."""
 
-    def __init__(self, settings: Settings, notify: Notify = silent) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        notify: Notify = silent,
+        free: Callable[[Path], int] | None = None,
+    ) -> None:
+        """`free` says how many bytes the disk of a path has left; by default the system does."""
         from surefind.adapters.layout import DataFolder
 
+        self._free = free
         self.settings = settings
         self._notify = notify
         self._folder = DataFolder(settings.data_dir)
@@ -59,31 +74,40 @@ class Parts:
 
     @cached_property
     def index(self) -> IndexStore:
-        own = index_store(self.settings, self._folder, self._own_catalogs, self._notify)
-        return routed_index(own, self._connected)
+        return routed_index(self.own_index, self.connected)
+
+    @cached_property
+    def own_index(self) -> IndexStore:
+        """Of what surefind itself has ingested."""
+        return index_store(self.settings, self._folder, self.own_catalogs, self._notify, self._free)
 
     @cached_property
     def catalogs(self) -> CatalogStore:
-        return routed_catalogs(self._own_catalogs, self._connected)
+        return routed_catalogs(self.own_catalogs, self.connected)
 
     @cached_property
-    def _own_catalogs(self) -> CatalogStore:
+    def own_catalogs(self) -> CatalogStore:
         return catalog_store(self.settings, self._folder)
 
     @cached_property
-    def _connected(self) -> Sequence[ConnectedCollection]:
+    def connected(self) -> Sequence[ConnectedCollection]:
         return connected_collections(
             self.settings, self._notify, self.embedder, lambda: self.terms.name
         )
 
     @cached_property
     def readers(self) -> Readers:
+        from surefind.services.background_verification import VerificationPace
         from surefind.services.breaker import Breaker, BreakingIndexStore
         from surefind.services.reading import Readers
 
         index = BreakingIndexStore(self.index, lambda ref: Breaker(f"the vector index of {ref}"))
-        own = published_catalogs(self._own_catalogs, self.settings, self._folder)
-        return Readers(index, routed_published(own, self._connected))
+        own = published_catalogs(self.own_catalogs, self.settings, self._folder)
+        return Readers(
+            index,
+            routed_published(own, self.connected, self.settings),
+            pace=VerificationPace(),
+        )
 
     @property
     def reader(self) -> CollectionReader:
@@ -161,17 +185,30 @@ class Parts:
         chosen = reranker_of(self.settings, self._notify)
         return chosen and BreakingReranker(chosen, Breaker("the reranking service"))
 
+    @cached_property
+    def _embedding(self) -> Breaker:
+        from surefind.services.breaker import Breaker
+
+        return Breaker("the embedding service")
+
+    @cached_property
+    def health(self) -> HealthCheck:
+        from surefind.services.health import HealthCheck
+
+        return HealthCheck(self.reader, self._embedding)
+
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
         """The model, loaded once. Only who writes opens the cache on disk."""
         from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
-        from surefind.services.breaker import Breaker, BreakingEmbedder
+        from surefind.errors import EmbeddingError
+        from surefind.services.breaker import BreakingEmbedder
         from surefind.services.embedding import CachedEmbedder
 
         async with self._loading:
             if self._embedder is None:
-                opened = await open_embedder(self.settings, self._notify)
-                breaking = BreakingEmbedder(opened, Breaker("the embedding service"))
-                self._embedder = CachedEmbedder(breaking, None)
+                with self._embedding.watching(EmbeddingError):
+                    opened = await open_embedder(self.settings, self._notify)
+                self._embedder = CachedEmbedder(BreakingEmbedder(opened, self._embedding), None)
             if writing and not self._embedder.has_cache:
                 self._embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self._notify))
         return self._embedder
@@ -188,6 +225,14 @@ class Parts:
                 embedder.keep_in(cache)
         return embedder
 
+    def embedding_cache(self, *, read_only: bool) -> EmbeddingCache | None:
+        """The one on disk, where there is one."""
+        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+
+        if not self._cache_path.exists():
+            return None
+        return SqliteEmbeddingCache(self._cache_path, self._notify, read_only=read_only)
+
     @property
     def _cache_path(self) -> Path:
         return self.settings.data_dir / "cache" / "embeddings.sqlite"
@@ -195,10 +240,9 @@ class Parts:
     async def close(self) -> None:
         if "readers" in self.__dict__:
             await self.readers.close()
-        index = self.__dict__.get("index")
-        if index is not None:
-            await index.close()
-        if "catalogs" in self.__dict__ or "_own_catalogs" in self.__dict__:
+        if "own_index" in self.__dict__:
+            await self.index.close()
+        if "catalogs" in self.__dict__ or "own_catalogs" in self.__dict__:
             await self.catalogs.close()
         if self._embedder is not None:
             await self._embedder.close()

@@ -7,22 +7,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from surefind.adapters.layout import DataFolder
     from surefind.adapters.postgres import PostgresCatalogStore
     from surefind.adapters.postgres_connection import Database
+    from surefind.adapters.postgres_documents import DocumentsTable
     from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
     from surefind.settings import Settings
 
 
 def index_store(
-    settings: Settings, folder: DataFolder, catalogs: CatalogStore, notify: Callable[[str], None]
+    settings: Settings,
+    folder: DataFolder,
+    catalogs: CatalogStore,
+    notify: Callable[[str], None],
+    free: Callable[[Path], int] | None = None,
 ) -> IndexStore:
     if settings.qdrant_url is not None:
         return _qdrant_store(settings, settings.qdrant_url, catalogs, notify)
     from surefind.adapters.qdrant_edge import EdgeIndexStore
+    from surefind.adapters.views import free_bytes
 
-    return EdgeIndexStore(local_folder(settings, folder))
+    return EdgeIndexStore(local_folder(settings, folder), free or free_bytes)
 
 
 def _qdrant_store(
@@ -77,18 +84,40 @@ def published_catalogs(
     catalogs: CatalogStore, settings: Settings, folder: DataFolder
 ) -> PublishedCatalogs:
     """What is elsewhere may be away; what lies beside the index is there when the index is."""
-    if settings.database_url is None:
-        return catalogs
-    from surefind.adapters.last_seen import LastSeenCatalogs
+    seen: PublishedCatalogs = catalogs
+    if settings.database_url is not None:
+        from surefind.adapters.last_seen import LastSeenCatalogs
 
-    seen = LastSeenCatalogs(catalogs, local_folder(settings, folder), folder.root)
-    if settings.documents_table is None:
-        return seen
+        seen = LastSeenCatalogs(catalogs, local_folder(settings, folder), folder.root)
+    return with_table(seen, settings.collection, settings.documents_table, settings)
+
+
+def with_table(
+    catalogs: PublishedCatalogs, collection: str, table: str | None, settings: Settings
+) -> PublishedCatalogs:
+    """The collection's readers see the table's rows, where one is named."""
+    if not table:
+        return catalogs
+    open_table = documents_table(table, settings)
     from surefind.adapters.postgres_documents import DocumentsTableCatalogs
 
-    return DocumentsTableCatalogs(
-        seen, settings.collection, lambda: _database(settings), settings.documents_table
-    )
+    return DocumentsTableCatalogs(catalogs, collection, open_table)
+
+
+def documents_table(name: str, settings: Settings) -> Callable[[], DocumentsTable]:
+    """InputError where it can't be one; nothing is asked of the database yet."""
+    from surefind.errors import InputError
+
+    if settings.database_url is None:
+        raise InputError(
+            f"documents_table is {name!r}, but DATABASE_URL is not set: name the database that "
+            "holds the table, or remove documents_table"
+        )
+    _require_driver()
+    from surefind.adapters.postgres_documents import DocumentsTable, quoted
+
+    quoted(name)
+    return lambda: DocumentsTable(_database(settings), name)
 
 
 def local_folder(settings: Settings, folder: DataFolder) -> DataFolder:
@@ -114,7 +143,7 @@ def postgres_store(settings: Settings) -> PostgresCatalogStore:
     return PostgresCatalogStore(database)
 
 
-def _database(settings: Settings) -> Database:
+def _require_driver() -> None:
     from surefind.errors import InputError
 
     if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
@@ -122,6 +151,10 @@ def _database(settings: Settings) -> Database:
             "DATABASE_URL is set, but the driver for PostgreSQL is not installed: "
             "pip install 'surefind[postgres]', or unset it to keep the catalog in the data folder"
         )
+
+
+def _database(settings: Settings) -> Database:
+    _require_driver()
     from surefind.adapters.postgres_connection import Database, Limits
 
     url = settings.database_url.get_secret_value() if settings.database_url else ""

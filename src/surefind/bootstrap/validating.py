@@ -34,7 +34,6 @@ class Validating(Parts):
         of them at most.
         """
         from surefind.adapters.golden_files import read_golden
-        from surefind.errors import StoreError
         from surefind.services.golden import check_filters
         from surefind.services.starter import MAX_STARTERS, starter_set
 
@@ -43,9 +42,7 @@ class Validating(Parts):
             check_filters(path.name, golden)
             return golden
         async with self.reader.lease() as generation:
-            if generation.catalog is None:
-                raise StoreError("the catalog is away; name a file of tests, or try again later")
-            return await starter_set(generation.catalog, most or MAX_STARTERS)
+            return await starter_set(generation.require_catalog(), most or MAX_STARTERS)
 
     async def validate(
         self,
@@ -85,10 +82,10 @@ class Validating(Parts):
         finally:
             await readers.close()
 
-    async def learn_threshold(self, report: ValidationReport) -> Threshold:
+    async def learn_threshold(self, report: ValidationReport, *, force: bool = False) -> Threshold:
         from surefind.services.calibrating import learn_threshold
 
-        return await learn_threshold(report, self.catalogs)
+        return await learn_threshold(report, self.catalogs, force=force)
 
     @cached_property
     def history(self) -> RunFiles:
@@ -99,13 +96,10 @@ class Validating(Parts):
     async def expectations_for(
         self, picked: Sequence[tuple[ChunkRecord, int]]
     ) -> tuple[Expectation, ...]:
-        from surefind.errors import StoreError
         from surefind.services.golden import expectations_for
 
         async with self.reader.lease() as generation:
-            if generation.catalog is None:
-                raise StoreError("the catalog is away, and only it knows what else is there")
-            return await expectations_for(picked, generation.catalog)
+            return await expectations_for(picked, generation.require_catalog())
 
     async def lint(self, golden: GoldenSet) -> list[Finding]:
         from surefind.services.golden import lint_set

@@ -11,17 +11,17 @@ from surefind.contracts import rules
 from surefind.contracts.validation import (
     CONNECTION_STATUSES,
     RetrievalQuery,
-    RetrievalResult,
     ValidationReport,
+    is_complete,
 )
 from surefind.errors import InputError
 
 _SHORTEST_S = 1e-6
-"""What two datetimes can tell apart: a run that is shorter still took some time."""
+"""The resolution of a datetime: a shorter run took some time too."""
 
 
 def aggregate_results_to_report(
-    results: Sequence[RetrievalResult],
+    results: Sequence[object],
     queries: Sequence[RetrievalQuery],
     connection_stats: Mapping[str, Any],
     errors: Mapping[str, str] | Sequence[str],
@@ -30,15 +30,17 @@ def aggregate_results_to_report(
     *,
     query_times: Sequence[float] = (),
 ) -> ValidationReport:
-    """`errors` are the reasons of the failed queries by query id, or one line for each.
+    """The report over many queries.
 
-    `query_times` are the seconds that each query took; without them, the run's time is shared out.
+    `results` are RetrievalResults, or any objects with their attributes. `errors` maps the ids of
+    failed queries to the reasons, or lists one line for each. `query_times` are the seconds that
+    each query took; without them, the time of the run is divided by the number of queries.
     """
     total = len(queries)
     lines = _lines(errors, queries)
     failed = min(len(lines), total)
-    scores = [result.similarity_score for result in results]
-    complete = sum(result.is_complete for result in results)
+    scores = [_score(result) for result in results]
+    complete = sum(map(is_complete, results))
     return ValidationReport(
         run_id=str(uuid.uuid4()),
         total_queries=total,
@@ -78,15 +80,15 @@ def _average_time(
         return 0.0
     if query_times:
         return max(sum(query_times) / len(query_times), _SHORTEST_S)
-    begun, ended = (
-        rules.moment("started_at", started_at),
-        rules.moment("completed_at", completed_at),
-    )
-    return max((ended - begun).total_seconds(), _SHORTEST_S) / total
+    return max(rules.seconds_between(started_at, completed_at), _SHORTEST_S) / total
+
+
+def _score(result: object) -> float:
+    return rules.cosine("similarity_score", getattr(result, "similarity_score", None))
 
 
 def _connection(stats: Mapping[str, Any], *, answered: bool) -> str:
-    """What was seen, where nobody says: an answer, or the collection itself, needs a connection."""
+    """Where the stats don't say it: an answer, or a collection, needs a connection."""
     status = stats.get("status")
     if status in CONNECTION_STATUSES:
         return str(status)

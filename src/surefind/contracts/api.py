@@ -2,12 +2,14 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 from surefind import model
-from surefind.contracts.request import SearchMode, StrictRequest, Words
+from surefind.contracts.request import PUBLISHED, SearchMode, StrictRequest, Words
 from surefind.model import Mode, Query
+from surefind.services.health import Health
 
 QUERY_LENGTH = 500
 TOP_K = 20
@@ -36,11 +38,20 @@ class SearchRequest(StrictRequest):
     top_k: int = Field(default=5, ge=1, le=TOP_K, description="Number of results to return")
     mode: SearchMode = Mode.DENSE
 
+    @field_validator("query", mode="before")
+    @classmethod
+    def _is_not_blank(cls, value: object) -> object:
+        if isinstance(value, str) and not value.strip():
+            raise PydanticCustomError(PUBLISHED, "Query cannot be empty")
+        return value
+
     def to_query(self, collection: str) -> Query:
         return Query(text=self.query, top_k=self.top_k, mode=self.mode, collection=collection)
 
 
 class SearchResult(BaseModel):
+    """Exactly the published keys: what is wrong with a stored passage, `/retrieve` says."""
+
     model_config = ConfigDict(json_schema_extra={"examples": [_RESULT]})
 
     chunk_id: str = Field(description="Unique chunk identifier")
@@ -78,7 +89,7 @@ class SearchResponse(BaseModel):
 
 
 class HealthResponse(BaseModel):
-    """`qdrant` and `postgres` speak for the engine and the catalog that stand in for them."""
+    """`qdrant` stands for the index, `postgres` for the catalog, whatever keeps them."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"status": "ok", "qdrant": True, "postgres": True}]}
@@ -89,17 +100,17 @@ class HealthResponse(BaseModel):
     postgres: bool
 
     @classmethod
-    def of(cls, *, index: bool, catalog: bool) -> "HealthResponse":
+    def of(cls, health: Health) -> "HealthResponse":
         status: Literal["ok", "degraded", "error"] = "error"
-        if index:
-            status = "ok" if catalog else "degraded"
-        return cls(status=status, qdrant=index, postgres=catalog)
+        if health.index:
+            status = "ok" if health.catalog and health.embedder else "degraded"
+        return cls(status=status, qdrant=health.index, postgres=health.catalog)
 
 
 class ErrorResponse(BaseModel):
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"error": "validation_error", "message": "query: it cannot be empty"}]
+            "examples": [{"error": "validation_error", "message": "Query cannot be empty"}]
         }
     )
 

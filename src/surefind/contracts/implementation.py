@@ -1,15 +1,32 @@
 """The shapes of the retrieval implementation's search: `POST /api/v1/search`."""
 
+from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Any, Literal, Self
 from uuid import UUID, uuid4, uuid5
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 from pydantic.config import JsonDict
 
 from surefind import model
-from surefind.contracts.request import Fraction, SearchMode, StrictRequest, Words
-from surefind.contracts.scores import similarity
+from surefind.contracts.answer import Assumed, Flaws, NotBlank, Url
+from surefind.contracts.hits import assumed_of, flaws_of, similarity
+from surefind.contracts.request import (
+    Fraction,
+    Identifier,
+    Moment,
+    SearchMode,
+    StrictRequest,
+    Words,
+    add_other_name,
+    without_cosine,
+)
 from surefind.errors import InputError
 from surefind.model import POINT_NAMESPACE, Mode, Query, Status
 
@@ -38,20 +55,23 @@ _CHUNK: JsonDict = {
 }
 
 
+_QUERY: JsonDict = {
+    "query_text": "Which voltage does it need?",
+    "top_k": 5,
+    "similarity_threshold": 0.5,
+}
+
+
+def _describe_query(schema: JsonDict) -> None:
+    """What a field alone can't say: its other name, and what lexical mode has none of."""
+    add_other_name(schema, "query_text", "query")
+    schema |= {"examples": [_QUERY], **without_cosine("similarity_threshold", required=True)}
+
+
 class SearchQuery(StrictRequest):
     """A question, as `query_text` or as `query`. `mode` is surefind's own."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "query_text": "Which voltage does it need?",
-                    "top_k": 5,
-                    "similarity_threshold": 0.5,
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra=_describe_query)
 
     query_text: Words = Field(
         min_length=QUERY_LENGTHS[0],
@@ -62,6 +82,13 @@ class SearchQuery(StrictRequest):
     top_k: int = Field(default=5, ge=1, le=TOP_K, description="Number of results to retrieve")
     similarity_threshold: Fraction = Field(
         default=0.5, description="Minimum similarity score for inclusion"
+    )
+    query_id: Identifier = Field(
+        default_factory=lambda: str(uuid4()),
+        description="Identifier of the query, echoed in the answer; made if left out",
+    )
+    created_at: Moment | None = Field(
+        default=None, description="When the query was created; echoed in the answer"
     )
     mode: SearchMode = Mode.DENSE
 
@@ -81,37 +108,63 @@ class SearchQuery(StrictRequest):
 
 
 class ChunkMetadata(BaseModel):
-    url: str = Field(description="Source URL of the original document")
+    url: Url = Field(description="Source URL of the original document")
     section: str = Field(description="Section or heading in the original document")
-    document_id: str = Field(description="Identifier of the source document")
+    document_id: NotBlank = Field(description="Identifier of the source document")
+
+
+class FlawedChunkMetadata(ChunkMetadata):
+    """Without a valid URL; the chunk's `flaws` say so."""
+
+    url: str = Field(description="Source URL of the original document; empty if unknown")
 
 
 class SourcedChunk(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_CHUNK]})
 
-    content: str = Field(min_length=1, description="The text of the chunk")
+    content: NotBlank = Field(description="The text of the chunk")
     similarity_score: float = Field(ge=0, le=1, description="Semantic relevance to the query")
-    chunk_id: str = Field(min_length=1, description="Identifier of the chunk")
+    chunk_id: NotBlank = Field(description="Identifier of the chunk")
     metadata: ChunkMetadata
     position: int = Field(ge=0, description="Place of the chunk in its document, from 0")
+    assumed: Assumed = []
 
     @classmethod
-    def of(cls, hit: model.Hit) -> "SourcedChunk":
+    def of(cls, hit: model.Hit) -> "SourcedChunk | FlawedSourcedChunk":
         record = hit.record
-        return cls(
-            content=record.chunk.text,
-            similarity_score=similarity(hit),
-            chunk_id=record.chunk.id,
-            metadata=ChunkMetadata(
-                url=record.url, section=record.section, document_id=record.chunk.source_path
-            ),
-            position=record.chunk.position,
-        )
+        flaws = flaws_of(record)
+        place = {
+            "url": record.url,
+            "section": record.section,
+            "document_id": record.chunk.source_path,
+        }
+        values: dict[str, Any] = {
+            "content": record.chunk.text,
+            "similarity_score": similarity(hit),
+            "chunk_id": record.chunk.id,
+            "position": record.chunk.position,
+            "assumed": assumed_of(record, position="position", source_path="metadata.document_id"),
+        }
+        if flaws:
+            return FlawedSourcedChunk(**values, metadata=FlawedChunkMetadata(**place), flaws=flaws)
+        return SourcedChunk(**values, metadata=ChunkMetadata(**place))
+
+
+class FlawedSourcedChunk(SourcedChunk):
+    """A chunk of a connected collection that breaks a rule of the contract, and says which."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{**_CHUNK, "content": "", "flaws": ["text is missing"]}]}
+    )
+
+    content: str = Field(description="The text of the chunk; empty if it has none")
+    metadata: FlawedChunkMetadata
+    flaws: Flaws
 
 
 class SearchParams(BaseModel):
-    top_k: int = Field(description="Number of results requested")
-    similarity_threshold: float = Field(description="Minimum similarity that was used")
+    top_k: int = Field(ge=1, le=TOP_K, description="Number of results requested")
+    similarity_threshold: float = Field(ge=0, le=1, description="Minimum similarity that was used")
 
 
 class SearchQueryResponse(BaseModel):
@@ -130,19 +183,31 @@ class SearchQueryResponse(BaseModel):
         }
     )
 
-    query_id: str = Field(description="Identifier of the query, made for it")
-    results: list[SourcedChunk] = Field(description="Results, best first")
+    query_id: NotBlank = Field(description="Identifier of the query, as sent or made for it")
+    results: list[SourcedChunk | FlawedSourcedChunk] = Field(description="Results, best first")
     total_results: int = Field(ge=0, description="Number of results returned")
     query_time_ms: float = Field(ge=0, description="Milliseconds that the query took")
     search_params: SearchParams
     status: Literal["success", "partial", "no_results"] = Field(
-        description="partial: some results lack their metadata, or the catalog was away"
+        description="partial: some results have flaws, or the catalog is unavailable"
+    )
+    created_at: datetime | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="When the query was created; absent if the request did not say",
     )
 
+    @model_validator(mode="after")
+    def _counted(self) -> Self:
+        if self.total_results != len(self.results):
+            raise ValueError("total_results must match the number of results")
+        return self
+
     @classmethod
-    def of(cls, result: model.SearchResult) -> "SearchQueryResponse":
+    def of(cls, result: model.SearchResult, request: SearchQuery) -> "SearchQueryResponse":
         return cls(
-            query_id=str(uuid4()),
+            query_id=request.query_id,
+            created_at=request.created_at,
             results=[SourcedChunk.of(hit) for hit in result.hits],
             total_results=len(result.hits),
             query_time_ms=round(result.timings.total_ms, 3),
@@ -156,7 +221,7 @@ class SearchQueryResponse(BaseModel):
 def _status(result: model.SearchResult) -> Literal["success", "partial", "no_results"]:
     if not result.hits:
         return "no_results"
-    whole = all(hit.record.url for hit in result.hits)
+    whole = not any(flaws_of(hit.record) for hit in result.hits)
     return "success" if whole and result.status is Status.SUCCESS else "partial"
 
 
@@ -164,29 +229,38 @@ def _status(result: model.SearchResult) -> Literal["success", "partial", "no_res
 
 
 class MetadataPackage(BaseModel):
-    url: str = Field(description="Source URL of the original document")
+    url: Url = Field(description="Source URL of the original document")
     section: str = Field(description="Section or heading in the original document")
-    chunk_id: str = Field(min_length=1, description="Identifier of the chunk")
-    document_id: str = Field(min_length=1, description="Identifier of the source document")
+    chunk_id: NotBlank = Field(description="Identifier of the chunk")
+    document_id: NotBlank = Field(description="Identifier of the source document")
     document_title: str = Field(description="Title of the source document")
-    source_type: str = Field(description="What the document is, for example markdown-page")
+    source_type: NotBlank = Field(description="What the document is, for example markdown-page")
 
     @classmethod
-    def of(cls, record: model.ChunkRecord) -> "MetadataPackage":
+    def of(cls, record: model.ChunkRecord) -> "MetadataPackage | FlawedMetadataPackage":
         source_path = record.chunk.source_path
         suffix = PurePosixPath(source_path).suffix.lower()
-        return cls(
-            url=record.url,
-            section=record.section,
-            chunk_id=record.chunk.id,
-            document_id=source_path,
-            document_title=record.title,
-            source_type=_PAGE_KINDS.get(suffix, "web-page"),
-        )
+        values: dict[str, Any] = {
+            "url": record.url,
+            "section": record.section,
+            "chunk_id": record.chunk.id,
+            "document_id": source_path,
+            "document_title": record.title,
+            "source_type": _PAGE_KINDS.get(suffix, "web-page"),
+        }
+        flaws = flaws_of(record)
+        return FlawedMetadataPackage(**values, flaws=flaws) if flaws else MetadataPackage(**values)
+
+
+class FlawedMetadataPackage(MetadataPackage):
+    """Of a chunk of a connected collection that breaks a rule of the contract."""
+
+    url: str = Field(description="Source URL of the original document; empty if unknown")
+    flaws: Flaws
 
 
 class SimilarityScore(BaseModel):
-    """Both ids are made from what they name, so that equal embeddings have equal ids."""
+    """Equal embeddings have equal ids."""
 
     score: float = Field(ge=0, le=1)
     algorithm: Literal["cosine-similarity"] = "cosine-similarity"
@@ -195,7 +269,7 @@ class SimilarityScore(BaseModel):
 
     @classmethod
     def of(cls, hit: model.Hit, query: Query, embedding_model: str) -> "SimilarityScore | None":
-        """None where nothing was embedded: the words' score is no similarity."""
+        """None in lexical mode, where nothing is embedded."""
         if hit.similarity is None:
             return None
         return cls(

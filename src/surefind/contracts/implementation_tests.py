@@ -3,67 +3,164 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Literal
+from typing import Literal, Self
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 from pydantic.config import JsonDict
 
+from surefind.contracts.answer import NotBlank
 from surefind.contracts.implementation import (
     QUERY_LENGTHS,
     TOP_K,
+    FlawedMetadataPackage,
     MetadataPackage,
     SimilarityScore,
 )
-from surefind.contracts.request import Fraction, SearchMode, StrictRequest, Words
+from surefind.contracts.request import (
+    Fraction,
+    Identifier,
+    Moment,
+    SearchMode,
+    StrictRequest,
+    Words,
+    add_other_name,
+)
 from surefind.evaluation.report import Report, Sought, TestOutcome
 from surefind.model import Mode, Query
 from surefind.services.expectations import Expectation, Outcome
 
 MAX_TESTS = 100
 MAX_EXPECTED = 100
-ID_LENGTH = 200
 
-Identifier = Annotated[Words, Field(min_length=1, max_length=ID_LENGTH)]
+
+class ExpectedCriteria(StrictRequest):
+    """When a test passes."""
+
+    min_accuracy: Fraction | None = Field(
+        default=None,
+        description="The share of expected chunks that must be found; if left out, "
+        "validation_params.accuracy_threshold",
+    )
+    min_similarity_score: Fraction = Field(
+        default=0.0, description="Less similar chunks do not count as found"
+    )
+
+
+def _describe_test(schema: JsonDict) -> None:
+    """What a field alone can't say: its other name, and that two fields are one."""
+    add_other_name(schema, "expected_results", "expected_chunks")
+    schema["not"] = {
+        "properties": {"success_criteria": {"required": ["min_similarity_score"]}},
+        "required": ["min_similarity", "success_criteria"],
+    }
 
 
 class ExpectedQuery(StrictRequest):
-    """A question, and the ids of the chunks that it must find."""
+    """A validation test: a question, and the ids of the chunks that it must find.
 
-    query_text: Words = Field(min_length=1, max_length=QUERY_LENGTHS[1])
-    expected_chunks: list[Identifier] = Field(min_length=1, max_length=MAX_EXPECTED)
+    `expected_chunks` is accepted for `expected_results`, and `min_similarity` for
+    `success_criteria.min_similarity_score`.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_describe_test)
+
+    query_text: Words = Field(min_length=QUERY_LENGTHS[0], max_length=QUERY_LENGTHS[1])
+    expected_results: list[Identifier] = Field(
+        min_length=1,
+        max_length=MAX_EXPECTED,
+        validation_alias=AliasChoices("expected_results", "expected_chunks"),
+        description="The chunks that should be returned; `expected_chunks` is taken too",
+    )
+    success_criteria: ExpectedCriteria = Field(default_factory=ExpectedCriteria)
     min_similarity: Fraction = Field(
-        default=0.0, description="What is less similar does not count as found"
+        default=0.0, description="The same as success_criteria.min_similarity_score"
     )
-    test_id: Identifier = Field(default_factory=lambda: str(uuid4()))
+    test_id: Identifier = Field(
+        default_factory=lambda: str(uuid4()), description="Unique in the call; made if left out"
+    )
     test_category: Identifier | None = Field(
-        default=None, description="For example factual, conceptual or contextual"
+        default=None, description="For example factual, conceptual or contextual; echoed"
     )
+    executed_at: Moment | None = Field(
+        default=None, description="Of an earlier run; the answer has that of this one"
+    )
+    result_accuracy: Fraction | None = Field(
+        default=None, description="Of an earlier run; the answer has that of this one"
+    )
+
+    @model_validator(mode="after")
+    def _one_similarity(self) -> Self:
+        twice = "min_similarity_score" in self.success_criteria.model_fields_set
+        if twice and "min_similarity" in self.model_fields_set:
+            raise ValueError(
+                "give min_similarity or success_criteria.min_similarity_score, not both"
+            )
+        return self
+
+    def criteria(self, otherwise: float) -> "SuccessCriteria":
+        """`otherwise` is the accuracy for tests that name none."""
+        own = self.success_criteria
+        return SuccessCriteria(
+            min_accuracy=otherwise if own.min_accuracy is None else own.min_accuracy,
+            min_similarity_score=max(own.min_similarity_score, self.min_similarity),
+        )
 
 
 class ValidationParams(StrictRequest):
     accuracy_threshold: Fraction = Field(
-        default=1.0, description="The share of expected chunks that a test must find to pass"
+        default=1.0,
+        description="The share of expected chunks that a test must find to pass, where its own "
+        "success_criteria do not say",
     )
-    top_k: int = Field(default=5, ge=1, le=TOP_K, description="How many results are looked at")
+    top_k: int = Field(default=5, ge=1, le=TOP_K, description="How many results are checked")
     mode: SearchMode = Mode.DENSE
+
+
+_LEXICAL: JsonDict = {"properties": {"mode": {"const": "lexical"}}, "required": ["mode"]}
+_NO_SIMILARITY: JsonDict = {
+    "items": {
+        "properties": {
+            "min_similarity": {"const": 0},
+            "success_criteria": {"properties": {"min_similarity_score": {"const": 0}}},
+        }
+    }
+}
 
 
 class ValidateRequest(StrictRequest):
     model_config = ConfigDict(
         json_schema_extra={
+            # In lexical mode there is no cosine that a test could ask for.
+            "if": {
+                "properties": {"validation_params": _LEXICAL},
+                "required": ["validation_params"],
+            },
+            "then": {"properties": {"test_queries": _NO_SIMILARITY}},
             "examples": [
                 {
                     "test_queries": [
                         {
+                            "test_id": "voltage",
                             "query_text": "Which voltage does it need?",
-                            "expected_chunks": ["install-power-irl42352eb-0"],
-                            "min_similarity": 0.5,
+                            "expected_results": ["install-power-irl42352eb-0"],
+                            "success_criteria": {
+                                "min_accuracy": 1.0,
+                                "min_similarity_score": 0.5,
+                            },
+                            "test_category": "factual",
                         }
                     ],
-                    "validation_params": {"accuracy_threshold": 1.0, "top_k": 5},
+                    "validation_params": {"top_k": 5},
                 }
-            ]
+            ],
         }
     )
 
@@ -72,7 +169,7 @@ class ValidateRequest(StrictRequest):
 
     @field_validator("test_queries")
     @classmethod
-    def _told_apart(cls, tests: list[ExpectedQuery]) -> list[ExpectedQuery]:
+    def _unique(cls, tests: list[ExpectedQuery]) -> list[ExpectedQuery]:
         if len({test.test_id for test in tests}) < len(tests):
             raise ValueError("each test_id must be unique")
         return tests
@@ -84,11 +181,11 @@ class ValidateRequest(StrictRequest):
                 Query(
                     text=test.query_text,
                     top_k=params.top_k,
-                    threshold=test.min_similarity,
+                    threshold=test.criteria(params.accuracy_threshold).min_similarity_score,
                     mode=params.mode,
                     collection=collection,
                 ),
-                tuple(dict.fromkeys(test.expected_chunks)),
+                tuple(dict.fromkeys(test.expected_results)),
             )
             for test in self.test_queries
         ]
@@ -100,11 +197,13 @@ class SuccessCriteria(BaseModel):
 
 
 class ValidationTest(BaseModel):
-    test_id: str
-    query_text: str
-    expected_results: list[str] = Field(description="The chunks that should be returned")
+    test_id: NotBlank
+    query_text: NotBlank
+    expected_results: list[NotBlank] = Field(
+        min_length=1, description="The chunks that should be returned"
+    )
     success_criteria: SuccessCriteria
-    test_category: str | None
+    test_category: NotBlank | None
     executed_at: datetime
     result_accuracy: float = Field(ge=0, le=1, description="Found of expected")
 
@@ -141,12 +240,12 @@ def _chunk_of(test: TestOutcome, sought: Sought) -> str:
 
 class FoundChunk(BaseModel):
     rank: int = Field(ge=1)
-    metadata: MetadataPackage
+    metadata: MetadataPackage | FlawedMetadataPackage
     similarity: SimilarityScore | None = Field(description="null in lexical mode")
 
 
 class DetailedResult(ValidationTest):
-    """A test with what came of it."""
+    """A test with its result."""
 
     passed: bool
     found: list[FoundChunk] = Field(description="The expected chunks that were returned")
@@ -155,11 +254,11 @@ class DetailedResult(ValidationTest):
 
 
 _DETAIL: JsonDict = {
-    "test_id": "5cf3a7e0-6c1b-4b5e-8f8e-0d8f5b1c9a77",
+    "test_id": "voltage",
     "query_text": "Which voltage does it need?",
     "expected_results": ["install-power-irl42352eb-0"],
     "success_criteria": {"min_accuracy": 1.0, "min_similarity_score": 0.5},
-    "test_category": None,
+    "test_category": "factual",
     "executed_at": "2026-01-02T03:04:05Z",
     "result_accuracy": 0.0,
     "passed": False,
@@ -220,20 +319,19 @@ class ValidateResponse(BaseModel):
 
 
 def _detail(
-    test: ExpectedQuery, outcome: Outcome, min_accuracy: float, embedding_model: str
+    test: ExpectedQuery, outcome: Outcome, accuracy_threshold: float, embedding_model: str
 ) -> DetailedResult:
     query = outcome.expectation.query
+    criteria = test.criteria(accuracy_threshold)
     return DetailedResult(
         test_id=test.test_id,
         query_text=test.query_text,
         expected_results=list(outcome.expectation.chunk_ids),
-        success_criteria=SuccessCriteria(
-            min_accuracy=min_accuracy, min_similarity_score=test.min_similarity
-        ),
+        success_criteria=criteria,
         test_category=test.test_category,
         executed_at=outcome.executed_at,
         result_accuracy=outcome.accuracy,
-        passed=outcome.passes(min_accuracy),
+        passed=outcome.passes(criteria.min_accuracy),
         found=[
             FoundChunk(
                 rank=hit.rank,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from surefind.contracts import rules
-from surefind.contracts.scores import similarity
+from surefind.contracts.hits import flaws_of, similarity
 from surefind.errors import InputError, StoreError
 from surefind.model import EmbedderFingerprint, Hit
+from surefind.model.strings import check_string
 
 QUERY_LENGTH = 1000
 DEFAULT_MODEL = "embed-english-v3.0"
 _KNOWN_DIMENSIONS = {DEFAULT_MODEL: 1024}
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -46,33 +49,54 @@ class RetrievalResult:
     def __post_init__(self) -> None:
         rules.text("text", self.text)
         rules.url("source_url", self.source_url)
-        rules.fraction("relevance_score", self.relevance_score)
+        score = rules.fraction("relevance_score", self.relevance_score)
         rules.text("chunk_id", self.chunk_id)
-        rules.whole("position", self.position, low=0)
-        if not isinstance(self.title, str):
-            raise InputError("title: it must be text, though it may be empty")
+        position = rules.whole("position", self.position, low=0)
+        object.__setattr__(self, "relevance_score", score)  # NumPy's numbers become Python's
+        object.__setattr__(self, "position", position)
+        rules.optional_text("title", self.title)
 
     @classmethod
     def of(cls, hit: Hit) -> RetrievalResult:
-        """StoreError where the store has no text or address to give: no caller can mend that."""
+        record = hit.record
+        return cls(
+            text=record.chunk.text,
+            source_url=record.url,
+            relevance_score=similarity(hit),
+            chunk_id=record.chunk.id,
+            position=record.chunk.position,
+            title=record.title,
+        )
+
+
+def results_of(hits: Sequence[Hit]) -> list[RetrievalResult]:
+    """Stored chunks without a text or a valid URL are left out and logged.
+
+    StoreError if that leaves nothing: an empty list would say that nothing was found.
+    """
+    results: list[RetrievalResult] = []
+    left_out = ""
+    for hit in hits:
         try:
-            return cls(
-                text=hit.record.chunk.text,
-                source_url=hit.record.url,
-                relevance_score=similarity(hit),
-                chunk_id=hit.record.chunk.id,
-                position=hit.record.chunk.position,
-                title=hit.record.title,
+            results.append(RetrievalResult.of(hit))
+        except InputError:
+            left_out = (
+                f"the stored chunk {hit.record.chunk.id!r}: {'; '.join(flaws_of(hit.record))}"
             )
-        except InputError as error:
-            raise StoreError(f"the stored chunk {hit.record.chunk.id!r} lacks {error}") from error
+            _log.warning("left out %s", left_out)
+    if hits and not results:
+        raise StoreError(
+            f"none of the {len(hits)} chunks found has a text and an absolute URL, for example "
+            f"{left_out}; `surefind audit` checks the whole collection"
+        )
+    return results
 
 
 Embedding: TypeAlias = "QueryEmbedding | Iterable[float]"
 
 
 def check_query(query: str) -> str:
-    return rules.text("query", query, QUERY_LENGTH)
+    return check_string("query", rules.text("query", query, QUERY_LENGTH))
 
 
 def check_limit(limit: int, most: int) -> int:
@@ -88,7 +112,7 @@ def vector_for(embedding: Embedding, made_by: EmbedderFingerprint) -> list[float
     if embedding.model != made_by.model:
         # Vectors of two models have nothing to say to each other, also when their sizes agree.
         raise InputError(
-            f"query_embedding: it was made with {embedding.model}, the collection with "
+            f"query_embedding was made with {embedding.model}, the collection with "
             f"{made_by.model}; embed the query with the collection's model"
         )
     _check_size("query_embedding", embedding.vector, made_by.dimensions, made_by.model)
@@ -98,14 +122,14 @@ def vector_for(embedding: Embedding, made_by: EmbedderFingerprint) -> list[float
 def _check_size(name: str, vector: list[float], dimensions: int | None, model: str) -> None:
     if dimensions is not None and len(vector) != dimensions:
         raise InputError(
-            f"{name}: it has {len(vector)} numbers, the vectors of {model} have {dimensions}"
+            f"{name} must have {dimensions} numbers, as {model} gives, got {len(vector)}"
         )
 
 
 def _numbers(name: str, values: object) -> list[float]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InputError(f"{name}: it must be a list of numbers")
+        raise InputError(f"{name} must be a list of numbers")
     vector = [rules.number(name, value) for value in values]
     if not any(vector):
-        raise InputError(f"{name}: it must hold a number that is not zero")
+        raise InputError(f"{name} must hold a number other than zero")
     return vector

@@ -1,29 +1,75 @@
 """How every request of a published shape is read: strictly, and no field but the known ones."""
 
+from datetime import datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
+from pydantic.config import JsonDict
 
 from surefind.errors import InputError
 from surefind.model import Mode
+from surefind.model.strings import NOT_BLANK, string_problem
 
 
 def _readable(value: str) -> str:
-    if not value.strip():
-        raise ValueError("it cannot be empty")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError("it holds half of a character (a lone surrogate)") from None
+    if problem := string_problem(value, None, blank=False):
+        raise ValueError(problem)
     return value
 
 
-Words = Annotated[str, AfterValidator(_readable)]
+Words = Annotated[str, AfterValidator(_readable), Field(json_schema_extra={"pattern": NOT_BLANK})]
 """Each contract says how many characters at least and at most."""
+
+
+def _iso(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError(f"it must be a date and time in ISO 8601, got {value[:40]!r}") from None
+
+
+Identifier = Annotated[Words, Field(min_length=1, max_length=200)]
+Moment = Annotated[datetime, BeforeValidator(_iso)]
+"""In ISO 8601; without a time zone it stays so."""
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 SearchMode = Annotated[
     Mode, Field(strict=False, description="How to search: dense, hybrid or lexical")
 ]
+
+
+PUBLISHED = "published"
+"""The type of an error whose message a contract publishes: it goes out word for word."""
+
+
+def without_cosine(threshold: str, *, required: bool = False) -> JsonDict:
+    """For JSON Schema: lexical mode takes no threshold above 0, as it has no cosine.
+
+    `required` where the default is above it.
+    """
+    zero: JsonDict = {"properties": {threshold: {"const": 0}}}
+    if required:
+        zero["required"] = [threshold]
+    lexical: JsonDict = {"properties": {"mode": {"const": "lexical"}}, "required": ["mode"]}
+    return {"if": lexical, "then": zero}
+
+
+def add_other_name(schema: JsonDict, field: str, other: str) -> None:
+    """For JSON Schema: a required field may be given under another name instead."""
+    properties, required = schema["properties"], schema["required"]
+    assert isinstance(properties, dict)
+    assert isinstance(required, list)
+    properties[other] = properties[field]
+    required.remove(field)
+    schema["oneOf"] = [{"required": [field]}, {"required": [other]}]
 
 
 class StrictRequest(BaseModel):
@@ -38,9 +84,11 @@ class StrictRequest(BaseModel):
             return cls(**values)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise InputError(explain(first["loc"], first["msg"])) from error
+            raise InputError(explain(first["loc"], first["msg"], first["type"])) from error
 
 
-def explain(place: tuple[int | str, ...], message: str) -> str:
+def explain(place: tuple[int | str, ...], message: str, kind: str) -> str:
+    if kind == PUBLISHED:
+        return message
     field = ".".join(str(part) for part in place if part != "body")
     return f"{field or 'body'}: {message.removeprefix('Value error, ')}"

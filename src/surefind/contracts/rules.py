@@ -7,83 +7,134 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from numbers import Real
+from datetime import datetime
+from functools import lru_cache
+from numbers import Integral, Real
 from urllib.parse import urlsplit
 
 from surefind.errors import InputError
 
+_SCRIPTS = frozenset({"javascript", "data", "vbscript"})
+_ROUNDING = 1e-4
+"""By how much a computed cosine may miss its bounds: half-precision vectors are the roughest."""
+
 
 def text(name: str, value: object, longest: int | None = None) -> str:
-    """Words that can be read and embedded: not blank, not too long, no half of a character."""
+    """Text that can be read and embedded: not blank, not too long, no lone surrogate."""
     if not isinstance(value, str):
-        raise InputError(f"{name}: it is {_kind(value)}, it must be text")
+        raise InputError(f"{name} must be text, got {_kind(value)}")
     if not value.strip():
-        raise InputError(f"{name}: it cannot be empty")
+        raise InputError(f"{name} cannot be empty")
     if longest is not None and len(value) > longest:
-        raise InputError(f"{name}: it has {len(value)} characters, at most {longest} are allowed")
+        raise InputError(f"{name} must have at most {longest} characters, got {len(value)}")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{name}: it holds half of a character (a lone surrogate)") from None
+        raise InputError(f"{name} must be valid Unicode, got a lone surrogate") from None
+    return value
+
+
+def optional_text(name: str, value: object) -> str:
+    """Text that may be empty."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} must be text, got {_kind(value)}")
     return value
 
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    """A whole number within bounds, both included. True is no number."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"{name}: it is {_kind(value)}, it must be a whole number")
-    if value < low or (high is not None and value > high):
-        bounds = f"{low} or more" if high is None else f"from {low} to {high}"
-        raise InputError(f"{name}: it is {value}, it must be {bounds}")
-    return value
+    """A whole number within bounds, both included; numpy's count, booleans don't."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(f"{name} must be a whole number, got {_kind(value)}")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        raise InputError(f"{name} must be {_bounds(low, high)}, got {number}")
+    return number
 
 
 def number(name: str, value: object) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name}: it is {_kind(value)}, it must be a number")
+        raise InputError(f"{name} must be a number, got {_kind(value)}")
     if not math.isfinite(value):
-        raise InputError(f"{name}: it is {value}, it must be finite")
+        raise InputError(f"{name} must be finite, got {value}")
     return float(value)
 
 
 def fraction(name: str, value: object) -> float:
-    found = number(name, value)
+    found = value if isinstance(value, float) else number(name, value)
     if not 0.0 <= found <= 1.0:
-        raise InputError(f"{name}: it is {value}, it must be in [0.0, 1.0]")
-    return found
+        raise InputError(f"{name} must be in [0.0, 1.0], got {value}")
+    return float(found)
+
+
+def cosine(name: str, value: object) -> float:
+    """A cosine as stores give it, clamped to 0..1. Anything else is another kind of score."""
+    found = number(name, value)
+    if abs(found) > 1.0 + _ROUNDING:
+        raise InputError(
+            f"{name} must be a cosine in [-1.0, 1.0], got {value}; the collection uses another "
+            "distance"
+        )
+    return min(1.0, max(0.0, found))
 
 
 def url(name: str, value: object) -> str:
     if not is_url(value):
-        raise InputError(f"{name}: it is {value!r}, it must be a URL such as https://example.com/a")
+        raise InputError(f"{name} must be a URL such as https://example.com/a, got {value!r}")
     return str(value)
 
 
 def is_url(value: object) -> bool:
     """By its form alone: nothing is fetched."""
-    if not isinstance(value, str) or any(letter.isspace() for letter in value):
+    return isinstance(value, str) and _is_url(value)
+
+
+@lru_cache(maxsize=4096)  # a page has many passages, and each hit is checked twice
+def _is_url(text: str) -> bool:
+    if any(letter.isspace() for letter in text):
         return False
     try:
-        parts = urlsplit(value)
+        parts = urlsplit(text)
+        host = parts.hostname
     except ValueError:  # an unbalanced bracket in the host
         return False
-    return bool(parts.scheme and (parts.netloc or (parts.scheme == "file" and parts.path)))
+    if parts.scheme in _SCRIPTS:
+        return False
+    return bool(parts.scheme and (host or (parts.scheme == "file" and parts.path)))
 
 
 def moment(name: str, value: object) -> datetime:
-    """In UTC and aware of it. One without a zone is taken for UTC, as `utcnow()` means it."""
+    """Kept as given: a naive datetime stays naive."""
     if not isinstance(value, datetime):
-        raise InputError(f"{name}: it is {_kind(value)}, it must be a datetime")
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        raise InputError(f"{name} must be a datetime, got {_kind(value)}")
+    return value
+
+
+def seconds_between(started_at: datetime, completed_at: datetime) -> float:
+    """Both naive or both aware: between the two kinds, no duration is known."""
+    begin, end = moment("started_at", started_at), moment("completed_at", completed_at)
+    if (begin.utcoffset() is None) != (end.utcoffset() is None):
+        aware, naive = "started_at", "completed_at"
+        if begin.utcoffset() is None:
+            aware, naive = naive, aware
+        raise InputError(
+            f"{aware} has a time zone and {naive} has none; use datetime.now(UTC) for both, or "
+            "utcnow() for both"
+        )
+    return (end - begin).total_seconds()
 
 
 def one_of(name: str, value: object, choices: Sequence[str]) -> str:
     if value not in choices:
-        raise InputError(f"{name}: it is {value!r}, it must be one of {', '.join(choices)}")
+        raise InputError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
     return str(value)
 
 
+def _bounds(low: int, high: int | None) -> str:
+    if high is not None:
+        return f"from {low} to {high}"
+    return {0: "non-negative", 1: "positive"}.get(low, f"{low} or more")
+
+
 def _kind(value: object) -> str:
-    return "missing" if value is None else f"of the type {type(value).__name__}"
+    return "None" if value is None else type(value).__name__

@@ -6,20 +6,23 @@ is asked, since anything may have been assigned to it in between.
 
 from __future__ import annotations
 
+import logging
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from surefind import model
 from surefind.contracts import rules
-from surefind.contracts.scores import similarity
+from surefind.contracts.hits import similarity
 from surefind.errors import InputError
 
 CONNECTION_STATUSES = ("connected", "failed", "timeout")
 REQUIRED_FIELDS = ("chunk_text", "source_url", "page_title")
 _HASH_LENGTH = 16
 _LINE = "=" * 60
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -33,17 +36,10 @@ class RetrievalQuery:
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
-        self.validate()
-        self.created_at = rules.moment("created_at", self.created_at)
-
-    def validate(self) -> None:
-        rules.text("query_text", self.query_text)
-        rules.whole("top_k", self.top_k, low=1)
-        rules.fraction("similarity_threshold", self.similarity_threshold)
-        rules.text("query_id", self.query_id)
+        validate_retrieval_query(self)
 
     def to_query(self, collection: str, mode: model.Mode) -> model.Query:
-        self.validate()
+        validate_retrieval_query(self)
         return model.Query(
             text=self.query_text,
             top_k=self.top_k,
@@ -53,9 +49,21 @@ class RetrievalQuery:
         )
 
 
+def validate_retrieval_query(query: RetrievalQuery) -> None:
+    """InputError, which is a ValueError, for the first field that breaks its rule.
+
+    NumPy's numbers are replaced by Python's.
+    """
+    rules.text("query_text", query.query_text)
+    query.top_k = rules.whole("top_k", query.top_k, low=1)
+    query.similarity_threshold = rules.fraction("similarity_threshold", query.similarity_threshold)
+    rules.text("query_id", query.query_id)
+    rules.moment("created_at", query.created_at)
+
+
 @dataclass
 class RetrievalResult:
-    """One ranked passage. `metadata` is the full payload, for debugging."""
+    """One ranked passage. `metadata` is the full payload as stored, for debugging."""
 
     query_id: str
     chunk_text: str
@@ -71,37 +79,47 @@ class RetrievalResult:
     def __post_init__(self) -> None:
         rules.text("chunk_text", self.chunk_text)
         rules.url("source_url", self.source_url)
-        rules.whole("chunk_index", self.chunk_index, low=0)
-        rules.fraction("similarity_score", self.similarity_score)
-        rules.whole("rank", self.rank, low=1)
-        if not isinstance(self.page_title, str):
-            raise InputError("page_title: it must be text, though it may be empty")
+        self.chunk_index = rules.whole("chunk_index", self.chunk_index, low=0)
+        self.similarity_score = rules.fraction("similarity_score", self.similarity_score)
+        self.rank = rules.whole("rank", self.rank, low=1)
+        rules.optional_text("page_title", self.page_title)
         if not isinstance(self.metadata, dict):
-            raise InputError("metadata: it must be a dict")
+            raise InputError(f"metadata must be a dict, got {type(self.metadata).__name__}")
+
+    @classmethod
+    def unchecked(cls, **values: Any) -> RetrievalResult:
+        """A stored passage as it is, also where that is less than the contract requires.
+
+        A flaw of the store is no reason to hide the passage: the report's `metadata_completeness`
+        counts it.
+        """
+        found = cls.__new__(cls)
+        vars(found).update(values)
+        return found
 
     @classmethod
     def of(cls, hit: model.Hit, query_id: str, embedding_model: str) -> RetrievalResult:
-        """A hit as the store has it, also where that is less than the contract requires.
-
-        Such a result is not checked: the report's `metadata_completeness` counts it.
-        """
-        metadata = _metadata(hit.record, embedding_model)
-        found = cls.__new__(cls)
-        found.query_id = query_id
-        found.chunk_text = metadata["chunk_text"]
-        found.source_url = metadata["source_url"]
-        found.page_title = metadata["page_title"]
-        found.section_heading = metadata["section_heading"]
-        found.breadcrumb = metadata["breadcrumb"] or None
-        found.chunk_index = metadata["chunk_index"]
-        found.similarity_score = similarity(hit)
-        found.metadata = metadata
-        found.rank = hit.rank
-        return found
+        record = hit.record
+        return cls.unchecked(
+            query_id=query_id,
+            chunk_text=record.chunk.text,
+            source_url=record.url,
+            page_title=record.title,
+            section_heading=record.chunk.heading_path[-1] if record.chunk.heading_path else None,
+            breadcrumb=record.breadcrumb or None,
+            chunk_index=record.chunk.position,
+            similarity_score=similarity(hit),
+            metadata=_metadata(record, embedding_model),
+            rank=hit.rank,
+        )
 
     @property
     def is_complete(self) -> bool:
-        return all(getattr(self, name) for name in REQUIRED_FIELDS)
+        return is_complete(self)
+
+
+def is_complete(result: object) -> bool:
+    return all(getattr(result, name, None) for name in REQUIRED_FIELDS)
 
 
 def results_of(
@@ -111,6 +129,9 @@ def results_of(
 
 
 def _metadata(record: model.ChunkRecord, embedding_model: str) -> dict[str, Any]:
+    """In a connected collection the payload exactly as it is stored."""
+    if record.payload is not None:
+        return dict(record.payload)
     chunk = record.chunk
     return {
         "chunk_text": chunk.text,
@@ -126,6 +147,63 @@ def _metadata(record: model.ChunkRecord, embedding_model: str) -> dict[str, Any]
         "content_hash": chunk.content_hash[:_HASH_LENGTH],
         "embedding_model": embedding_model,
     }
+
+
+# --- from a Qdrant client's own answers -------------------------------------------------------
+
+
+class ScoredPoint(Protocol):
+    """What qdrant-client returns for a hit, or anything else with these two attributes."""
+
+    @property
+    def score(self) -> float: ...
+    @property
+    def payload(self) -> Mapping[str, Any] | None: ...
+
+
+def qdrant_result_to_retrieval_result(
+    scored_point: ScoredPoint, query_id: str, rank: int
+) -> RetrievalResult:
+    """A hit of a Qdrant client, with the payload keys that the contract names.
+
+    What the payload lacks is logged: a required text is left empty, which the report's
+    `metadata_completeness` counts, and `chunk_index` is 0.
+    """
+    payload = dict(scored_point.payload or {})
+    required = {name: extract_metadata_safely(payload, name) for name in REQUIRED_FIELDS}
+    return RetrievalResult.unchecked(
+        query_id=rules.text("query_id", query_id),
+        **{name: "" if value is None else str(value) for name, value in required.items()},
+        section_heading=payload.get("section_heading"),
+        breadcrumb=payload.get("breadcrumb"),
+        chunk_index=_chunk_index(payload),
+        similarity_score=rules.cosine("similarity_score", scored_point.score),
+        metadata=payload,
+        rank=rules.whole("rank", rank, low=1),
+    )
+
+
+def _chunk_index(payload: Mapping[str, Any]) -> int:
+    """Also a whole number that is stored as a float, as pandas does in a column with gaps."""
+    stored = payload.get("chunk_index")
+    if isinstance(stored, float) and stored.is_integer():
+        stored = int(stored)
+    try:
+        return rules.whole("chunk_index", stored, low=0)
+    except InputError as error:
+        _log.warning("%s in a payload; 0 is assumed", error)
+        return 0
+
+
+def extract_metadata_safely(payload: Mapping[str, Any], field: str, default: Any = None) -> Any:
+    """A payload's field, or `default`. A required field that is missing is logged."""
+    value = payload.get(field, default)
+    if value is None and field in REQUIRED_FIELDS:
+        _log.warning("Required field '%s' missing from payload", field)
+    return value
+
+
+# --- the report -------------------------------------------------------------------------------
 
 
 @dataclass
@@ -150,30 +228,29 @@ class ValidationReport:
         rules.text("run_id", self.run_id)
         counts = ("total_queries", "successful_queries", "failed_queries")
         for name in (*counts, "total_results_retrieved"):
-            rules.whole(name, getattr(self, name), low=0)
+            setattr(self, name, rules.whole(name, getattr(self, name), low=0))
         if self.total_queries != self.successful_queries + self.failed_queries:
             raise InputError(
-                f"total_queries: it is {self.total_queries}, it must be the sum of "
-                f"{self.successful_queries} successful and {self.failed_queries} failed ones"
+                f"total_queries must be successful_queries + failed_queries "
+                f"({self.successful_queries} + {self.failed_queries}), got {self.total_queries}"
             )
-        rules.fraction("avg_similarity_score", self.avg_similarity_score)
-        rules.fraction("metadata_completeness", self.metadata_completeness)
-        self._check_query_time()
+        for name in ("avg_similarity_score", "metadata_completeness"):
+            setattr(self, name, rules.fraction(name, getattr(self, name)))
+        self.avg_query_time = self._positive_query_time()
         rules.one_of("connection_status", self.connection_status, CONNECTION_STATUSES)
-        self.started_at = rules.moment("started_at", self.started_at)
-        self.completed_at = rules.moment("completed_at", self.completed_at)
-        if self.completed_at < self.started_at:
-            raise InputError("completed_at: it is before started_at")
+        if self.duration_seconds < 0:
+            raise InputError("completed_at must not be before started_at")
 
-    def _check_query_time(self) -> None:
-        """Positive, but where there was no query there was no time either."""
+    def _positive_query_time(self) -> float:
+        """Without queries there is no time either."""
         seconds = rules.number("avg_query_time", self.avg_query_time)
         if seconds < 0 or (seconds == 0 and self.total_queries):
-            raise InputError(f"avg_query_time: it is {seconds}, it must be positive")
+            raise InputError(f"avg_query_time must be positive, got {seconds}")
+        return seconds
 
     @property
     def duration_seconds(self) -> float:
-        return (self.completed_at - self.started_at).total_seconds()
+        return rules.seconds_between(self.started_at, self.completed_at)
 
     @property
     def success_rate(self) -> float:

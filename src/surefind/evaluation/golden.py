@@ -26,6 +26,7 @@ MAX_BYTES = 32 * 2**20
 MAX_TESTS = 100_000
 MAX_EXPECTED = 1000
 MAX_ID_LENGTH = 200
+_DIGEST_LENGTH = 16
 
 _CRITERIA = ("min_accuracy", "min_similarity_score")
 _FOR_ALL = (
@@ -93,6 +94,13 @@ class GoldenTest:
     where_lines: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
     @property
+    def digest(self) -> str:
+        """Of what decides its outcome: a test in another category is still the same test."""
+        told = (self.test_id, self.query_text, self.kind, self.criteria, self.where)
+        told_of = (sorted(map(repr, self.expected)), sorted(map(repr, self.known_wrong)))
+        return hashlib.sha256(repr((told, told_of)).encode()).hexdigest()[:_DIGEST_LENGTH]
+
+    @property
     def is_empty(self) -> bool:
         """It expects to find something, and does not say what."""
         return self.kind is TestKind.POSITIVE and not self.expected
@@ -103,6 +111,7 @@ class GoldenSet:
     """`top_k`, `mode` and `collapse` are None where the file leaves them to who runs it.
 
     A set that is `measured_only` is there for its numbers: no single test of it fails a run.
+    `places` is where its file names a measure, also in a rule.
     """
 
     name: str
@@ -113,6 +122,7 @@ class GoldenSet:
     mode: Mode | None = None
     measured_only: bool = False
     collapse: Collapse | None = None
+    places: Mapping[Measure, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def digest(self) -> str:
@@ -160,6 +170,8 @@ def read_questions(source: str, content: bytes) -> GoldenSet:
     """One question a line; blank lines and those that begin with # are none."""
     lines = enumerate(decoded(source, content).split("\n"), start=1)
     asked = [(number, line.strip()) for number, line in lines]
+    if not any(line for _, line in asked):
+        raise InputError(f"{source}: it is empty; write one question a line")
     tests = [
         GoldenTest(f"line-{number}", line, TestKind.QUERY, line=number)
         for number, line in asked
@@ -184,15 +196,19 @@ def _golden_set(source: str, values: Mapping[str, Located], tests: Sequence[Loca
     read = [_test(test, criteria) for test in tests]
     _check_ids(zip(read, tests, strict=True))
     top_k = values.get("top_k")
+    measures = [(_measure(item), item) for item in _listed(values, "measures")]
+    gates = [
+        (_gate(severity, item), item)
+        for severity in Severity
+        for item in _listed(values, severity.value)
+    ]
+    named = [*((gate.measure, item) for gate, item in gates), *measures]
     return GoldenSet(
         name=values["name"].text("name") if "name" in values else source,
         tests=limited(source, read),
-        measures=tuple(_measure(item) for item in _listed(values, "measures")),
-        gates=tuple(
-            _gate(severity, item)
-            for severity in Severity
-            for item in _listed(values, severity.value)
-        ),
+        measures=tuple(measure for measure, _ in measures),
+        gates=tuple(gate for gate, _ in gates),
+        places={one: f"{item.source}, line {item.line}" for one, item in named if one is not None},
         top_k=None if top_k is None else top_k.whole("top_k", 1, MAX_CUTOFF),
         mode=_one_of(Mode, values["mode"], "mode") if "mode" in values else None,
         collapse=_one_of(Collapse, values["collapse"], "collapse")

@@ -25,6 +25,7 @@ from surefind.evaluation.golden import (
     read_golden_lines,
     read_golden_yaml,
 )
+from surefind.model.strings import check_string
 
 _LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = re.compile(r"[a-z][a-z0-9_-]*")
@@ -47,6 +48,7 @@ def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
 
     Criteria that the test leaves as usual are those that the file has for all.
     """
+    check_string("test_category", test.category)
     lines = source.casefold().endswith((".jsonl", ".ndjson"))
     read = read_golden_lines if lines else read_golden_yaml
     before = read(source, content) if content.strip() or not lines else GoldenSet(source, ())

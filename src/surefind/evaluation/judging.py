@@ -8,7 +8,7 @@ pages are cut into other chunks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from surefind.evaluation.expectations import ByChunk, ByName, Expectation
@@ -19,6 +19,17 @@ from surefind.evaluation.report import Sought
 _MEANT = 20
 Meaning = Mapping[Expectation, frozenset[str]]
 """Which chunks each expectation means; none where it is stale."""
+Lost = Mapping[Expectation, str]
+"""Expectations that the generation before met and this one does not -> what to say of each."""
+LOST_ANSWER = "lost_answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What the expectations of a golden set mean in one generation."""
+
+    meaning: Meaning
+    lost: Lost = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,7 @@ def judge(
     chunk_ids: Sequence[str],
     measures: Sequence[Measure],
     twins: Sequence[Sequence[str]] = (),
+    lost: Lost | None = None,
 ) -> Judged:
     """`chunk_ids` are those of the hits, best first; none where the question failed.
 
@@ -53,7 +65,7 @@ def judge(
     expected = _labelled(test.expected)
     wrong = _labelled(test.known_wrong)
     sought = tuple(
-        _sought(label, expectation, meaning[expectation], hits)
+        _sought(label, expectation, meaning[expectation], hits, (lost or {}).get(expectation, ""))
         for label, expectation in expected.items()
     )
     live = [one for one in sought if not one.stale]
@@ -94,11 +106,24 @@ def _labelled(expectations: Sequence[Expectation]) -> dict[str, Expectation]:
 
 
 def _sought(
-    label: str, expectation: Expectation, meant: frozenset[str], hits: Sequence[Sequence[str]]
+    label: str,
+    expectation: Expectation,
+    meant: frozenset[str],
+    hits: Sequence[Sequence[str]],
+    lost: str,
 ) -> Sought:
     ranks = (rank for rank, ids in enumerate(hits, start=1) if not meant.isdisjoint(ids))
     rank = next(ranks, None)
     first = tuple(sorted(meant)[:_MEANT])
+    if lost and not meant:
+        return Sought(
+            str(expectation),
+            label,
+            expectation.grade,
+            cause=LOST_ANSWER,
+            message=lost,
+            lost=True,
+        )
     return Sought(str(expectation), label, expectation.grade, rank, stale=not meant, meant=first)
 
 

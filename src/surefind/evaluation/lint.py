@@ -14,6 +14,7 @@ from surefind.evaluation.expectations import ByChunk, Expectation
 from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
 from surefind.evaluation.judging import Meaning
 
+_MOST = 0.5
 NEAR = 0.8
 """Questions that share so much of their words are asked twice."""
 _WORD = re.compile(r"\w+[+#]*")  # C, C++ and C# are three words
@@ -38,15 +39,16 @@ class Problem(StrEnum):
     UNREACHABLE = "unreachable"
     UNANSWERABLE = "unanswerable"
     REPEATED = "repeated"
+    VACUOUS = "vacuous"
 
 
-_WARNINGS = {Problem.NEAR_DUPLICATE, Problem.REPEATED}
+_WARNINGS = {Problem.NEAR_DUPLICATE, Problem.REPEATED, Problem.VACUOUS}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """`other` is the test that it goes together with, where it takes two. Lines are those of the
-    file, 0 where it has none.
+    file, 0 where it has none. What is said of all tests has no `test_id`.
     """
 
     problem: Problem
@@ -66,7 +68,8 @@ class Known:
     """What a collection says of a golden set. `older` has the generation that a chunk was last in,
     for those that are gone; `refused` has why a question can't be asked at all; `texts` has what
     tells a chunk's words from those of others, as equal ones are shown as one hit; `near` has what
-    to tell of expectations that nothing is, where something is nearly that.
+    to tell of expectations that nothing is, where something is nearly that. `chunks` is the size of
+    the collection, 0 where it is not known, `left` how many a test's `where` leaves of it.
     """
 
     meaning: Meaning
@@ -75,10 +78,14 @@ class Known:
     refused: Mapping[str, str]
     texts: Mapping[str, str] = field(default_factory=dict)
     near: Mapping[Expectation, str] = field(default_factory=dict)
+    chunks: int = 0
+    left: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
 
 def lint(golden: GoldenSet, known: Known) -> list[Finding]:
     found = [finding for test in golden.tests for finding in _alone(test, known)]
+    found += [finding for test in golden.tests for finding in _vacuous(test, known)]
+    found += _too_small(golden.tests, known)
     found += _pairs(golden.tests)
     return sorted(found, key=lambda one: (one.line, one.test_id, one.problem, one.other))
 
@@ -113,6 +120,32 @@ def _alone(test: GoldenTest, known: Known) -> Iterator[Finding]:
     for one, other in combinations(test.expected, 2):
         if known.meaning.get(one) and known.meaning.get(one) == known.meaning.get(other):
             yield finding(Problem.REPEATED, f"{one} and {other} mean the same passages")
+
+
+def _vacuous(test: GoldenTest, known: Known) -> Iterator[Finding]:
+    """What passes, or nearly so, whatever the search does."""
+    left = known.left.get(test.where) if test.where else None
+    if left == 0 and test.kind is TestKind.NEGATIVE:
+        reason = "its where leaves no passage, so it passes whatever the search does"
+        yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+    if left and test.kind is TestKind.POSITIVE and known.top_k >= _MOST * left:
+        reason = f"its where leaves {left} passages, and top_k is {known.top_k}: nearly all pass"
+        yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+    for one in test.expected:
+        met = len(known.meaning.get(one, ()))
+        if known.chunks and met >= max(2, _MOST * known.chunks):
+            reason = f"{met} of the {known.chunks} passages are {one}: nearly any answer passes"
+            yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+
+
+def _too_small(tests: Sequence[GoldenTest], known: Known) -> Iterator[Finding]:
+    positive = any(test.kind is TestKind.POSITIVE and not test.where for test in tests)
+    if positive and known.chunks and known.top_k >= _MOST * known.chunks:
+        reason = (
+            f"top_k is {known.top_k}, and the collection has {known.chunks} passages: nearly any "
+            "order passes; lower top_k"
+        )
+        yield Finding(Problem.VACUOUS, "", 0, reason)
 
 
 def _least_hits(test: GoldenTest, known: Known) -> int:

@@ -17,6 +17,8 @@ from surefind.evaluation.expectations import (
 )
 from surefind.model import ChunkRecord
 
+_NEAR = 0.75
+"""The share of letters that a suggestion has in common: a typing error, not another word."""
 MAX_COMPARED = 100_000
 """So many names are compared letter by letter, which takes some seconds; then only ends are."""
 
@@ -84,7 +86,7 @@ class _Names:
             for name in alike
             if f"/{name}".endswith(end) or end.endswith(f"/{name.lstrip('/')}")
         ]
-        return min(same, key=len, default="")
+        return same[0] if len(same) == 1 else ""  # one of many index pages is a guess
 
     def _misspelt(self, wanted: str) -> str:
         if self._left <= 0:
@@ -114,5 +116,5 @@ def _within(one: ByAddress | BySource, page: _Page) -> str:
 
 
 def _closest(wanted: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(wanted, [name for name in names if name], n=1)
+    near = difflib.get_close_matches(wanted, [name for name in names if name], 1, _NEAR)
     return near[0] if near else ""

@@ -15,7 +15,7 @@ from surefind.evaluation.gates import Severity
 from surefind.evaluation.golden import TestKind
 from surefind.evaluation.index_recall import IndexRecall
 from surefind.evaluation.load import Load
-from surefind.evaluation.statistics import Difference, Verdict
+from surefind.evaluation.statistics import Difference, Evidence, Verdict
 from surefind.evaluation.thresholds import Separation
 from surefind.model import Collapse, Mode
 
@@ -61,8 +61,10 @@ class Found:
 class Sought:
     """One expectation: the rank where it was found, or why it was not.
 
-    `meant` are the chunks that it means, the first few where it means many; `nearest` is the one of
-    them that came nearest to being shown. `ahead` are the ids of chunks that were shown before it.
+    `stale`: nothing in the collection is it. `lost`: nothing is it any more, and the generation
+    before had it; it counts as not found. `meant` are the chunks that it means, the first few
+    where it means many; `nearest` is the one of them that came nearest to being shown. `ahead` are
+    the ids of chunks that were shown before it.
     """
 
     __pydantic_config__ = _STRICT
@@ -77,11 +79,15 @@ class Sought:
     ahead: tuple[str, ...] = ()
     meant: tuple[str, ...] = ()
     nearest: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """`accuracy` is None where there is nothing to find, `latency_ms` where nothing was asked."""
+    """`accuracy` is None where there is nothing to find, `latency_ms` where nothing was asked.
+
+    `digest` is the same in two runs that asked the same test; empty in older reports.
+    """
 
     __test__ = False
     __pydantic_config__ = _STRICT
@@ -103,6 +109,8 @@ class TestOutcome:
     latency_ms: float | None = None
     best_similarity: float | None = None
     executed_at: datetime | None = None
+    where: tuple[str, ...] = ()
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,7 @@ class Latency:
 @dataclass(frozen=True, slots=True)
 class Integrity:
     """Of all hits: `complete` have a text, an address and a title; the text of `tampered` chunks
-    is not the one that their hash was made of.
+    is not the one that their hash was made of. `uncatalogued` chunks are in the index alone.
     """
 
     __pydantic_config__ = _STRICT
@@ -185,6 +193,7 @@ class Integrity:
     complete: int
     mean_similarity: float
     tampered: tuple[str, ...]
+    uncatalogued: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +237,7 @@ class MeasureChange:
     difference: Difference
     p: float
     verdict: Verdict
+    evidence: Evidence = Evidence.MIXED
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +257,14 @@ class TestChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Against a baseline. `measure` is the one by which tests are called better or worse."""
+    """Against a baseline, over the tests that both runs share.
+
+    `measure` is the first measure. A test is better or worse by its outcome, else by the first
+    measure that changed. `worse_at_most` is the share of queries like these that got worse at
+    most, with 95 % confidence. `became_stale` are tests whose answer was there in the baseline.
+    `added`, `changed` and `vanished` are the ids of tests that only one run has, or that ask or
+    expect something else now; they are not compared.
+    """
 
     __pydantic_config__ = _STRICT
 
@@ -259,6 +276,21 @@ class Comparison:
     worse: tuple[TestChange, ...]
     same: int
     verdict: Verdict
+    evidence: Evidence = Evidence.MIXED
+    worse_at_most: float = 1.0
+    became_stale: tuple[TestChange, ...] = ()
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    vanished: tuple[str, ...] = ()
+
+    @property
+    def compared(self) -> int:
+        return len(self.better) + len(self.worse) + self.same
+
+    @property
+    def lost_entirely(self) -> int:
+        """How many found something in the baseline and find nothing now."""
+        return sum(bool(one.value_before) and one.value_after == 0 for one in self.worse)
 
 
 @dataclass(frozen=True, slots=True)

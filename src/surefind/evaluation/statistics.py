@@ -22,6 +22,8 @@ LEVEL = 0.05
 POWER = 0.8
 TOLERANCE = 0.01
 _RESAMPLES = 10_000
+_EQUAL = 1e-9
+_SHARE_STEP = 1e-7
 _FEWEST_RESAMPLES = 1_000
 _MOST_DRAWS = 10_000_000
 _BLOCK_DRAWS = 1_000_000
@@ -38,13 +40,33 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
+class Evidence(StrEnum):
+    """What a comparison shows. Every report prints these words; the verdict follows from them."""
+
+    NO_CHANGE = "no_change"
+    BETTER = "better"
+    NO_HARM = "no_evidence_of_harm"
+    NOT_WORSE = "not_worse"
+    MIXED = "inconclusive"
+    WORSE = "worse"
+
+    @property
+    def verdict(self) -> Verdict:
+        known = {Evidence.WORSE: Verdict.FAIL, Evidence.MIXED: Verdict.INCONCLUSIVE}
+        return known.get(self, Verdict.PASS)
+
+    def __str__(self) -> str:
+        return self.value.replace("_", " ")
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Of one measure over the same queries, after minus before.
 
-    `low` and `high` bound the true mean difference with 95 % confidence; `p` is the chance of such
-    a difference where there is none; `detectable` is the smallest one that these queries would
-    show four times out of five.
+    `low` and `high` bound the true mean difference with 95 % confidence, also where a few queries
+    in a thousand are lost entirely and none of them is among these. `p` is the probability of a
+    difference this large by chance. `detectable` is the smallest loss that this many queries show
+    four times out of five, after the correction for several measures; 1 if they can show none.
     """
 
     queries: int
@@ -63,12 +85,19 @@ class Difference:
         return self.queries - self.better - self.worse
 
 
-def compare(before: Sequence[float], after: Sequence[float], level: float = LEVEL) -> Difference:
-    """`before` and `after` are the values of the same queries in the same order."""
+def compare(
+    before: Sequence[float], after: Sequence[float], level: float = LEVEL, measures: int = 1
+) -> Difference:
+    """`before` and `after` are the values of the same queries in the same order, from 0 to 1.
+
+    `measures` is how many are compared at once.
+    """
     if len(before) != len(after):
         raise InputError(f"{len(before)} values can't be paired with {len(after)}")
     differences = [new - old for old, new in zip(before, after, strict=True)]
-    low, high = bootstrap_interval(differences, 1 - level)
+    # What rounding leaves of a value that did not change is no change.
+    differences = [0.0 if abs(one) < _EQUAL else one for one in differences]
+    low, high = difference_interval(differences, 1 - level)
     return Difference(
         queries=len(differences),
         before=_mean(before),
@@ -77,34 +106,32 @@ def compare(before: Sequence[float], after: Sequence[float], level: float = LEVE
         low=low,
         high=high,
         p=permutation_test(differences),
-        detectable=minimum_detectable_effect(differences, level),
+        detectable=minimum_detectable_effect(differences, level, measures=measures),
         better=sum(difference > 0 for difference in differences),
         worse=sum(difference < 0 for difference in differences),
     )
 
 
-def verdict(
+def evidence(
     difference: Difference,
     p: float | None = None,
     level: float = LEVEL,
     tolerance: float = TOLERANCE,
-) -> Verdict:
-    """Against getting worse: fail when it surely is, pass when it surely is not by more than that.
+) -> Evidence:
+    """`p` is the corrected one where several measures are compared.
 
-    `p` is the corrected one where several measures are looked at. Equal runs pass. What is left is
-    inconclusive: the queries are too few, or too different among each other, to say.
+    NO_HARM says only that no query got worse, NOT_WORSE that the true mean is not lower by more
+    than `tolerance`; how much worse it may still be is what the interval says.
     """
     if difference.queries == 0:
-        return Verdict.INCONCLUSIVE
+        return Evidence.MIXED
     if difference.better == difference.worse == 0:
-        return Verdict.PASS
-    significant = (difference.p if p is None else p) < level
-    if significant:
-        return Verdict.FAIL if difference.mean < 0 else Verdict.PASS
-    # So few have changed that no test could tell them from chance: their interval says nothing.
-    told = difference.better + difference.worse >= fewest_queries(level)
-    surely_no_worse = difference.low >= -tolerance
-    return Verdict.PASS if told and surely_no_worse else Verdict.INCONCLUSIVE
+        return Evidence.NO_CHANGE
+    if (difference.p if p is None else p) < level:
+        return Evidence.WORSE if difference.mean < 0 else Evidence.BETTER
+    if not difference.worse:
+        return Evidence.NO_HARM
+    return Evidence.NOT_WORSE if difference.low >= -tolerance else Evidence.MIXED
 
 
 def fewest_queries(level: float = LEVEL) -> int:
@@ -165,6 +192,56 @@ def bootstrap_interval(
     return mean + (float(low) - mean) * wider, mean + (float(high) - mean) * wider
 
 
+def difference_interval(
+    differences: Sequence[float], confidence: float = 0.95, resamples: int = _RESAMPLES
+) -> tuple[float, float]:
+    """Of the mean of differences from -1 to 1; it also holds for rare differences of -1 or 1.
+
+    A sample of 30 often has none of the queries that one change in a hundred loses, and what is
+    drawn from the sample alone has none either. So one more value, the worst one possible, is
+    drawn along with the sample for the lower bound, and the best one for the upper: the bound of
+    Learned-Miller and Thomas (2019). For wins and losses it is that of Clopper and Pearson.
+
+    >>> [round(bound, 3) for bound in difference_interval([0.0] * 30)]
+    [-0.116, 0.116]
+    """
+    if not differences:
+        return -1.0, 1.0
+    steps, counts = np.unique(np.asarray(differences, dtype=np.float64), return_counts=True)
+    chance = np.random.default_rng(_SEED)
+    extreme = chance.standard_exponential(resamples)
+    # Weights of equal values are drawn together: their sum has a gamma distribution.
+    total, weighed = extreme.copy(), np.zeros(resamples)
+    for step, count in zip(steps.tolist(), counts.tolist(), strict=True):
+        weight = chance.standard_gamma(count, resamples)
+        total += weight
+        weighed += step * weight
+    tail = (1 - confidence) / 2
+    low = float(np.quantile((weighed - extreme) / total, tail))
+    high = float(np.quantile((weighed + extreme) / total, 1 - tail))
+    # Draws leave the last digits to chance, and the mean itself is always inside.
+    mean = _mean(differences)
+    return max(-1.0, min(low, mean)), min(1.0, max(high, mean))
+
+
+def share_at_most(count: int, total: int, confidence: float = 0.95) -> float:
+    """The upper bound of a share, after Clopper and Pearson: it holds for every true share.
+
+    >>> round(share_at_most(0, 30), 3)
+    0.095
+    """
+    if count >= total:
+        return 1.0
+    low, high = count / total, 1.0
+    while high - low > _SHARE_STEP:
+        middle = (low + high) / 2
+        if _binomial_cdf(count, total, middle) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 def wilson_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
     """Of a share; it never claims certainty, also where all or none of a few were counted.
 
@@ -192,18 +269,53 @@ def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
 
 
 def minimum_detectable_effect(
-    differences: Sequence[float], level: float = LEVEL, power: float = POWER
+    differences: Sequence[float], level: float = LEVEL, power: float = POWER, measures: int = 1
 ) -> float:
-    """The mean difference that as many queries, as spread, show with this power.
+    """The loss in the mean that this many queries, this spread, show with this power.
 
-    One where fewer than two queries leave it open.
+    After Holm's correction the smallest of several p-values has to be below `level` divided by
+    their number, and it takes `fewest_queries` to make it so small: that many must get worse, each
+    by what is usual among those that changed, or by 1 where none did.
     """
     count = len(differences)
-    if count < 2:
+    fewest = fewest_queries(level / measures)
+    values = np.asarray(differences, dtype=np.float64)
+    if fewest + np.count_nonzero(values > 0) > count:
         return 1.0
+    share = _share_for(fewest, count, power)
+    changed = np.abs(values[values != 0])
+    step = float(changed.mean()) if len(changed) else 1.0
     normal = NormalDist()
-    spread = float(np.std(np.asarray(differences, dtype=np.float64), ddof=1))
-    return (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)) * spread / math.sqrt(count)
+    least = normal.inv_cdf(1 - level / measures / 2)
+    # Few queries do not tell their own spread well: as Student's quantile is above the normal one.
+    away = least * (1 + (least**2 + 1) / (4 * (count - 1))) + normal.inv_cdf(power)
+    # The losses themselves widen the spread that they have to be told from: the mean loss that
+    # is `away` standard errors from zero solves a quadratic equation.
+    per_query = count / away**2 + 1
+    noise = float(values.var(ddof=1))
+    by_spread = (step + math.sqrt(step**2 + 4 * per_query * noise)) / (2 * per_query)
+    return min(1.0, max(by_spread, share * step))
+
+
+def _share_for(fewest: int, total: int, power: float) -> float:
+    """The share of queries to lose so that at least `fewest` are lost with this power."""
+    low, high = 0.0, 1.0
+    while high - low > _SHARE_STEP:
+        middle = (low + high) / 2
+        if _binomial_cdf(fewest - 1, total, middle) > 1 - power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _binomial_cdf(count: int, total: int, share: float) -> float:
+    """The probability of at most `count` of `total`, for a share inside of 0 to 1."""
+    counts = np.arange(count + 1)
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, total + 1)))])
+    logs = factorials[total] - factorials[counts] - factorials[total - counts]
+    logs = logs + counts * math.log(share) + (total - counts) * math.log1p(-share)
+    return float(np.exp(logs).sum())
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -11,6 +11,7 @@ from datetime import datetime
 from surefind.evaluation.gates import QUANTITIES, Gate, Severity
 from surefind.evaluation.golden import GoldenSet, TestKind
 from surefind.evaluation.index_recall import IndexRecall
+from surefind.evaluation.judging import LOST_ANSWER
 from surefind.evaluation.load import Load
 from surefind.evaluation.metrics import Measure
 from surefind.evaluation.report import (
@@ -27,7 +28,7 @@ from surefind.evaluation.report import (
     TestOutcome,
     Totals,
 )
-from surefind.evaluation.statistics import Verdict, percentile
+from surefind.evaluation.statistics import Evidence, Verdict, percentile
 from surefind.evaluation.thresholds import Separation, separate
 
 
@@ -88,27 +89,46 @@ def summarise(
 
 
 def with_comparison(report: Report, comparison: Comparison, against: str = "") -> Report:
-    """A run that got worse fails; one that can't be told from the baseline is inconclusive.
+    """A run that got worse fails; where it can't be told from chance, it is inconclusive.
 
     `against` names the baseline in the reasons, where it is not a run that was saved.
     """
     verdict, reasons = report.verdict, report.reasons
-    against = f"against {against or f'the baseline of run {comparison.baseline_run_id}'}"
+    against = against or f"the baseline (run {comparison.baseline_run_id})"
     if comparison.verdict is Verdict.FAIL:
         worse = [change.measure for change in comparison.changes if change.verdict is Verdict.FAIL]
-        reasons = (*reasons, f"{', '.join(worse)}: worse {against}")
+        reasons = (*reasons, f"{', '.join(worse)}: significantly worse than {against}")
         verdict = verdict if report.interrupted else Verdict.FAIL
     elif comparison.verdict is Verdict.INCONCLUSIVE:
-        reasons = (*reasons, f"{comparison.measure}: too few queries to say {against}")
+        lost = {test.test_id for test in report.tests if test.cause == LOST_ANSWER}
+        # A removed answer has been named already, and it is not chance.
+        if not lost or any(one.test_id not in lost for one in comparison.worse):
+            reasons = (*reasons, *_undecided(comparison, against))
         verdict = verdict if verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
     return replace(report, comparison=comparison, verdict=verdict, reasons=reasons)
+
+
+def _undecided(comparison: Comparison, against: str) -> Iterable[str]:
+    undecided = (one for one in comparison.changes if one.evidence is Evidence.MIXED)
+    mixed = next((one for one in undecided if one.difference.queries), None)
+    stale = comparison.became_stale
+    if mixed is not None:
+        counts = f"{mixed.difference.better} better, {mixed.difference.worse} worse"
+        yield f"compared with {against}, by {mixed.measure}: {counts}, which may be chance"
+    elif comparison.worse:
+        worse = _counted(len(comparison.worse), "test")
+        yield f"compared with {against}: {worse} got worse in a way that no measure shows"
+    elif not stale:
+        yield f"compared with {against}: no judged test is left to compare"
+    if stale:
+        yield f"compared with {against}: {_counted(len(stale), 'test')} became stale"
 
 
 def without_comparison(report: Report, reason: str) -> Report:
     """A comparison was asked for, and there can be none: no pass, whatever the tests say."""
     verdict = report.verdict if report.verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
-    told = f"not compared with the baseline: {reason}"
-    return replace(report, verdict=verdict, reasons=(*report.reasons, told))
+    not_compared = f"not compared with the baseline: {reason}"
+    return replace(report, verdict=verdict, reasons=(*report.reasons, not_compared))
 
 
 # --- numbers ----------------------------------------------------------------------------------
@@ -252,16 +272,27 @@ def _has_fail_gates(golden: GoldenSet) -> bool:
 
 def _failures(report: Report, *, decided_by_gates: bool) -> Iterable[str]:
     totals = report.totals
+    lost = sum(test.cause == LOST_ANSWER for test in report.tests)
+    if lost:
+        had = "its answer" if lost == 1 else "their answers"
+        expect = "it expects" if lost == 1 else "they expect"
+        yield (
+            f"{_counted(lost, 'test')} lost {had}: the generation before had what {expect}; change "
+            "the tests if that is meant"
+        )
     for gate in report.gates:
         if gate.met and gate.severity is Severity.FAIL:
             yield f"{gate.rule}: it is {gate.value:.4g}"
-    if totals.failed and not decided_by_gates:
+    if totals.failed > lost and not decided_by_gates:
         yield f"{_counted(totals.failed, 'test')} failed"
     if totals.error:
         yield f"{_counted(totals.error, 'query', 'queries')} could not be answered"
     if report.integrity.tampered:
         chunks = _counted(len(report.integrity.tampered), "chunk")
         yield f"the text of {chunks} does not match its hash: {report.integrity.tampered[0]}"
+    if report.integrity.uncatalogued:
+        chunks = _counted(len(report.integrity.uncatalogued), "chunk")
+        yield f"the catalog has no row for {chunks} of the hits: {report.integrity.uncatalogued[0]}"
     load = report.load
     if load is not None and load.errors and not _speaks_of(report, "error_rate"):
         kinds = ", ".join(f"{count} {kind}" for kind, count in load.errors.items())

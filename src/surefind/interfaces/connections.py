@@ -1,17 +1,17 @@
-"""What `connect --json` prints."""
+"""What `connect --json` prints, and what `audit --json` prints of the vectors."""
 
 from typing import Any
 
 from surefind.mapping.inference import Choice
 from surefind.services.connect import Proposal
+from surefind.services.vector_origin import OriginCounts
 
 Json = dict[str, Any]
 _DIGITS = 4
 
 
 def proposal_json(proposal: Proposal) -> Json:
-    connection, identity, facts = proposal.connection, proposal.identity, proposal.facts
-    median = identity.median
+    connection, facts = proposal.connection, proposal.facts
     return {
         "name": connection.name,
         "collection": connection.collection,
@@ -31,16 +31,49 @@ def proposal_json(proposal: Proposal) -> Json:
         "first_position": connection.mapping.first_position,
         "fields": {field.name: [kind.value for kind in field.kinds] for field in connection.fields},
         "model": {
-            "verdict": identity.verdict.value,
-            "embedder": str(identity.embedder),
-            "compared": len(identity.cosines),
-            "median_cosine": None if median is None else round(median, _DIGITS),
-            "cosines": [round(cosine, _DIGITS) for cosine in identity.cosines],
-            "reason": identity.reason,
+            "verdict": proposal.identity.verdict.value,
+            "embedder": str(proposal.identity.embedder),
+            "reason": proposal.identity.reason,
+            **origins_json(proposal.identity.counts),
         },
+        "documents_table": _join(proposal),
         "limits": list(proposal.limits),
         "doubts": list(proposal.doubts),
         "usable": proposal.usable,
+    }
+
+
+def _join(proposal: Proposal) -> Json | None:
+    join = proposal.join
+    if join is None:
+        return None
+    return {
+        "name": join.name,
+        "rows": join.rows,
+        "sampled": join.sampled,
+        "without_row": list(join.lacking),
+    }
+
+
+def origins_json(counts: OriginCounts | None) -> Json:
+    """Of which stored vectors our embedder made; nulls where nothing could be compared."""
+    if counts is None:
+        return {"compared": 0, "same": 0, "loose": 0, "strangers": 0, "share": None}
+    low, high = counts.interval()
+    return {
+        "compared": counts.compared,
+        "same": counts.same,
+        "loose": counts.loose,
+        "strangers": counts.strangers,
+        "share": round(counts.share, _DIGITS),
+        "share_low": round(low, _DIGITS),
+        "share_high": round(high, _DIGITS),
+        "lowest_cosine": round(counts.lowest, _DIGITS),
+        "median_cosine": round(counts.median, _DIGITS),
+        "highest_cosine": round(counts.highest, _DIGITS),
+        "examples": [
+            {"point": one.label, "cosine": round(one.cosine, _DIGITS)} for one in counts.examples
+        ],
     }
 
 

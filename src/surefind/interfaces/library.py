@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from os import PathLike
@@ -22,7 +23,15 @@ class AsyncSurefind:
     """One installation, open."""
 
     def __init__(self, application: Application) -> None:
-        self._application = application
+        self._opened = application
+        self._opened_in = os.getpid()
+
+    @property
+    def _application(self) -> Application:
+        from surefind.interfaces.portal import require_own_process  # noqa: PLC0415 - asyncio
+
+        require_own_process(self._opened_in)
+        return self._opened
 
     async def search(self, text: str, **options: Unpack[SearchOptions]) -> SearchResult:
         return await self._application.search(self._query(text, options))
@@ -92,10 +101,10 @@ class AsyncSurefind:
         """The chunks nearest to a `QueryEmbedding`, or to a vector that you have; best first."""
         from surefind.services.search import MAX_TOP_K  # noqa: PLC0415 - it brings numpy
 
-        layer.check_limit(limit, MAX_TOP_K)
+        limit = layer.check_limit(limit, MAX_TOP_K)
         vectors = self._application.vectors
         vector = layer.vector_for(query_embedding, await vectors.embedder())
-        return [layer.RetrievalResult.of(hit) for hit in await vectors.search_vector(vector, limit)]
+        return layer.results_of(await vectors.search_vector(vector, limit))
 
     async def generations(self) -> list[Manifest]:
         return await self._application.generations.list()
@@ -167,16 +176,27 @@ class Surefind:
         return self._portal.call(self._inner.rollback, to)
 
 
+def _leak(application: Application) -> None:
+    """In a forked child: freeing the engine or the model would wait for threads of the parent."""
+    import ctypes  # noqa: PLC0415 - importing surefind stays cheap
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(application))
+
+
 @asynccontextmanager
 async def aopen(**settings: Any) -> AsyncIterator[AsyncSurefind]:
     """`async with surefind.aopen(data_dir="…") as docs:`; every setting can be given by name."""
     from surefind.settings import load  # noqa: PLC0415 - importing surefind stays cheap
 
     application = Application(load(**settings))
+    opened_in = os.getpid()
     try:
         yield AsyncSurefind(application)
     finally:
-        await application.close()
+        if os.getpid() == opened_in:
+            await application.close()
+        else:
+            _leak(application)
 
 
 @contextmanager
@@ -185,9 +205,10 @@ def open(**settings: Any) -> Iterator[Surefind]:  # noqa: A001 - it is surefind.
     from surefind.interfaces.portal import Portal  # noqa: PLC0415 - importing surefind stays cheap
 
     with Portal() as portal:
-        opening = aopen(**settings)
+        opening, opened_in = aopen(**settings), os.getpid()
         inner = portal.call(opening.__aenter__)
         try:
             yield Surefind(inner, portal)
         finally:
-            portal.call(opening.__aexit__, None, None, None)
+            if os.getpid() == opened_in:  # else it is the parent's to close
+                portal.call(opening.__aexit__, None, None, None)

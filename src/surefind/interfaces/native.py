@@ -3,7 +3,6 @@
 from dataclasses import asdict
 from typing import Any
 
-from surefind.mapping.records import NEVER
 from surefind.model import (
     BrokenLink,
     ChunkRecord,
@@ -86,8 +85,9 @@ def chunk_json(record: ChunkRecord) -> Json:
         "has_code": chunk.has_code,
         "content_type": chunk.content_type,
         "content_hash": chunk.content_hash,
-        "created_at": None if record.created_at == NEVER else record.created_at.isoformat(),
+        "created_at": (None if "created_at" in record.assumed else record.created_at.isoformat()),
         "flaws": list(record.flaws),
+        "assumed": list(record.assumed),
     }
 
 
@@ -140,6 +140,7 @@ def gate_json(gate: GateResult) -> Json:
         "failed": [asdict(test) for test in gate.failed],
         "compared_with": gate.compared_with,
         "not_compared": gate.not_compared or None,
+        "comparison": list(gate.comparison),
     }
 
 

@@ -1,6 +1,7 @@
 """The one door from code that waits to code that awaits: an event loop in a thread of its own."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -8,7 +9,19 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from surefind.errors import InputError
+
 T = TypeVar("T")
+
+
+def require_own_process(opened_in: int) -> None:
+    """A forked child has no threads of its parent, so a call there would wait for ever."""
+    if os.getpid() != opened_in:
+        raise InputError(
+            f"surefind was opened in process {opened_in}, and this is process {os.getpid()}, "
+            "forked from it: what is open does not survive a fork. Call surefind.open() or "
+            "aopen() in this process, or start it with the spawn method of multiprocessing"
+        )
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -27,6 +40,7 @@ class Portal:
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
         self._closing = asyncio.Event()
         self._thread = threading.Thread(target=self._work, name="surefind", daemon=True)
+        self._process = os.getpid()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -36,12 +50,18 @@ class Portal:
     def __exit__(
         self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
     ) -> None:
-        """What still runs is cancelled, and has ended when this returns."""
+        """What still runs is cancelled, and has ended when this returns.
+
+        A forked child leaves what is its parent's alone.
+        """
+        if os.getpid() != self._process:
+            return
         self._begun.result().call_soon_threadsafe(self._closing.set)
         self._thread.join()
 
     def call(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         """What the work returns or raises. Ctrl-C stops the work before it stops the caller."""
+        require_own_process(self._process)
         loop = self._begun.result()
         if loop.is_closed():
             raise RuntimeError("surefind is closed here: use it inside of its `with` block")

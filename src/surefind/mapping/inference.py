@@ -1,12 +1,20 @@
 """From a sample of payloads to a mapping: which key has which role, by what evidence."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from surefind.mapping.names import level_of, name_score, words_of
+from surefind.mapping.names import level_of, name_score, speaks_against, words_of
 from surefind.mapping.profiles import Profile, profiles, text_of
 from surefind.mapping.scoring import Fit, fit, is_slug
+from surefind.mapping.structure import (
+    documents_by,
+    hash_by_values,
+    moment_by_values,
+    position_by_values,
+    section_by_values,
+    title_by_values,
+)
 from surefind.model import PayloadMapping, PositionKind, Role
 
 LEAST = 0.3
@@ -15,6 +23,8 @@ LEAST = 0.3
 _CLOSE = 0.06
 _RUNNERS_UP = 3
 _CONTAINED = 0.8
+_HOMES = (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT)
+"""What tells one document from another, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,7 @@ def infer(
     known = profiles(payloads)
     fits = _fits(known, given or {})
     chosen = _assigned(fits, known, given or {})
+    _add_by_values(chosen, fits, known, given or {})
     choices = tuple(_choice(role, chosen, fits, known, given or {}) for role in Role)
     keys = {choice.role: choice.keys for choice in choices if choice.keys}
     return Inference(
@@ -112,9 +123,7 @@ def _wraps(outer: Profile, inner: Profile) -> bool:
 
 def _within_documents(fits: Fits, known: Mapping[str, Profile]) -> list[Fit]:
     """Positions differ inside a document and repeat across documents; other numbers do not."""
-    home = next(
-        (fits[role][0] for role in (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT) if fits[role]), None
-    )
+    home = next((fits[role][0] for role in _HOMES if fits[role]), None)
     if home is None:
         return fits[Role.POSITION]
     documents = known[home.path].values
@@ -130,6 +139,9 @@ def _by_document(one: Fit, profile: Profile, documents: Mapping[int, object]) ->
     several = [numbers for numbers in seen.values() if len(numbers) > 1]
     if len(several) < 2:
         return one
+    if _counts_on(one.path, [number for numbers in seen.values() for number in numbers]):
+        said = "it counts through the whole collection"
+        return replace(one, score=one.score * 0.4, evidence=(*one.evidence, said))
     differing = sum(len(set(numbers)) / len(numbers) for numbers in several) / len(several)
     said = f"{differing:.0%} different within a document"
     return replace(
@@ -137,6 +149,14 @@ def _by_document(one: Fit, profile: Profile, documents: Mapping[int, object]) ->
         score=one.score * (0.4 + 0.6 * differing),
         evidence=(*one.evidence[:2], said, *one.evidence[2:]),
     )
+
+
+def _counts_on(path: str, numbers: Sequence[int]) -> bool:
+    """A mere number that no other point has is an id; offsets and lines rarely meet either."""
+    places = {"start", "offset", "char", "from", "line", "zeile", "begin"}
+    if {*words_of(path)[0], *words_of(path)[1]} & places or name_score(Role.POSITION, path) >= 0.8:
+        return False
+    return len(numbers) >= 8 and len(set(numbers)) == len(numbers)
 
 
 def _assigned(
@@ -151,7 +171,7 @@ def _assigned(
             chosen[role] = fits[role][0]
             taken.add(chosen[role].path)
     every = sorted(
-        (one for role in Role for one in fits[role] if role not in given),
+        (one for role in Role for one in fits[role] if role not in {Role.SLUG, *given}),
         key=lambda one: (-one.score, words_of(one.path)[1], one.path),
     )
     for one in every:
@@ -160,7 +180,58 @@ def _assigned(
         chosen[one.role] = one
         taken.add(one.path)
     _prefer_deepest_heading(chosen, fits, known)
+    # A slug may be all that a payload says of its page: then it is the source path as well.
+    if Role.SLUG not in given and fits[Role.SLUG]:
+        chosen[Role.SLUG] = fits[Role.SLUG][0]
     return chosen
+
+
+def _add_by_values(
+    chosen: dict[Role, Fit],
+    fits: Fits,
+    known: Mapping[str, Profile],
+    given: Mapping[Role, tuple[str, ...]],
+) -> None:
+    """Roles for which no name spoke, from keys that are not taken, by what they hold."""
+    held = {role: known.get(keys[0]) for role, keys in given.items()}
+    held |= {role: known[fit.path] for role, fit in chosen.items()}
+    home = next((held[role] for role in _HOMES if held.get(role) is not None), None)
+    text = held.get(Role.TEXT)
+    judges: dict[Role, Callable[[Profile], Fit | None]] = {
+        Role.HASH: lambda one: hash_by_values(one, text),
+        Role.CREATED_AT: moment_by_values,
+    }
+    if home is not None:
+        documents = documents_by(home)
+        judges[Role.POSITION] = lambda one: position_by_values(one, documents)
+        judges[Role.TITLE] = lambda one: title_by_values(one, documents, home, text)
+        judges[Role.SECTION] = lambda one: section_by_values(
+            one, documents, held.get(Role.POSITION), text
+        )
+    for role, judge in judges.items():
+        if role in chosen or role in given:
+            continue
+        taken = {fit.path for fit in chosen.values()} | set().union(*map(set, given.values()))
+        free = (
+            one
+            for path, one in known.items()
+            if path not in taken and not speaks_against(role, path)
+        )
+        found = [fit for one in free if (fit := judge(one)) is not None]
+        found.sort(key=lambda one: (-one.score, one.path))
+        fits[role] = [*found, *fits[role]]
+        if found and not _undecided(found, known):
+            chosen[role] = found[0]
+            held[role] = known[found[0].path]
+
+
+def _undecided(found: Sequence[Fit], known: Mapping[str, Profile]) -> bool:
+    """Two keys that behave alike and hold something else: without a name, neither is taken."""
+    return any(
+        found[0].score - other.score < _CLOSE
+        and not _says_the_same(known[found[0].path], known[other.path])
+        for other in found[1:]
+    )
 
 
 def _prefer_deepest_heading(
@@ -271,9 +342,7 @@ def _kind_of(
 
 def _jumps(profile: Profile, mapping: PayloadMapping, known: Mapping[str, Profile]) -> bool:
     """Ordinals of a document stay below what would be left if it were cut that often."""
-    homes = [
-        key for role in (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT) for key in mapping.of(role)
-    ]
+    homes = [key for role in _HOMES for key in mapping.of(role)]
     documents = known[homes[0]].values if homes and homes[0] in known else {}
     counts = Counter(documents.get(point) for point in profile.numbers)
     most = max(counts.values(), default=1)

@@ -12,6 +12,12 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def _plain(text: str) -> str:
+    """Without accents, also those of Japanese and Russian letters."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
 # Weights of words and phrases, as they stand in names that programs and people use.
 _WORDS: dict[Role, dict[str, float]] = {
     Role.TEXT: {
@@ -34,6 +40,7 @@ _WORDS: dict[Role, dict[str, float]] = {
         "full path": 0.95, "doc": 0.6, "slug": 0.45, "name": 0.4, "datei": 0.85, "fichier": 0.85,
         "pfad": 0.9, "chemin": 0.9, "quelle": 0.7, "key": 0.3, "origin": 0.5,
     },
+    Role.SLUG: {"slug": 1.0, "page slug": 1.0, "doc slug": 1.0},
     Role.TITLE: {
         "title": 1.0, "page title": 1.0, "doc title": 1.0, "document title": 1.0, "titel": 1.0,
         "titre": 1.0, "titulo": 1.0, "titolo": 1.0, "headline": 0.9, "name": 0.5, "chapter": 0.55,
@@ -86,6 +93,50 @@ _WORDS: dict[Role, dict[str, float]] = {
     },
 }  # fmt: skip
 
+
+def _words(role: Role, words: str, weight: float) -> None:
+    _WORDS[role].update(dict.fromkeys(words.split(","), weight))
+
+
+# German, Spanish, French, Italian, Portuguese and Dutch, without accents.
+_words(Role.TEXT, "textinhalt,wortlaut,fliesstext,cuerpo,corps,corpo,inhoud,tekst", 0.95)
+_words(Role.TEXT, "absatz text,passage text,textabschnitt,parrafo,paragraphe,paragrafo", 0.8)
+_words(Role.URL, "webadresse,fundstelle,verweis,direccion,indirizzo,endereco,adres", 0.8)
+_words(Role.SOURCE_PATH, "dateipfad,dateiname,archivo,ruta,percorso,caminho,bestand,pad", 0.85)
+_words(Role.TITLE, "seitentitel,dokumenttitel,intitule,titel der seite,nombre de pagina", 0.95)
+_words(Role.TITLE, "bezeichnung,denominacion", 0.55)
+_words(Role.SECTION, "ueberschrift,encabezado,intestazione,cabecalho,kop,sous titre", 0.95)
+_words(Role.SECTION, "zwischentitel,unterkapitel,subtitulo,secao,sectie,paragraaf", 0.9)
+_words(Role.SECTION, "kapitel,capitulo,chapitre,capitolo,hoofdstuk,unterabschnitt", 0.5)
+_words(Role.POSITION, "laufnummer,laufende nummer,lfd nr,lfd,reihenfolge,abschnittsnummer", 0.85)
+_words(
+    Role.POSITION, "orden,ordre,ordine,ordem,volgorde,rang,folge,posizione,posicao,positie", 0.75
+)
+_words(Role.POSITION, "numero de fragmento,indice de fragmento,numero de bloque", 1.0)
+_words(Role.CREATED_AT, "erstellt am,angelegt,creado en,cree le,creato il,criado em,erfasst", 0.9)
+_words(Role.CREATED_AT, "erstellungsdatum,fecha de creacion,data di creazione,zeitstempel", 0.95)
+
+# By their characters, since they have no spaces.
+_OTHER_SCRIPTS: dict[Role, dict[str, float]] = {
+    Role.TEXT: {"正文": 1.0, "内容": 0.9, "文本": 1.0, "段落": 0.8, "本文": 1.0, "텍스트": 1.0,
+                "본문": 1.0, "내용": 0.9, "текст": 1.0, "содержание": 0.9},
+    Role.URL: {"链接": 1.0, "网址": 1.0, "地址": 0.7, "リンク": 1.0, "링크": 1.0, "ссылка": 1.0,
+               "адрес": 0.7},
+    Role.SOURCE_PATH: {"文件": 0.85, "路径": 0.95, "来源": 0.7, "ファイル": 0.85, "パス": 0.9,
+                       "파일": 0.85, "файл": 0.85, "путь": 0.95},
+    Role.TITLE: {"标题": 1.0, "題名": 1.0, "タイトル": 1.0, "页名": 0.9, "제목": 1.0,
+                 "заголовок": 0.8, "название": 0.9, "書名": 0.6, "书名": 0.6},
+    Role.SECTION: {"小节": 1.0, "章节": 0.9, "小标题": 1.0, "見出し": 1.0, "セクション": 1.0,
+                   "소제목": 1.0, "섹션": 1.0, "раздел": 0.95},
+    Role.POSITION: {"序号": 1.0, "顺序": 0.9, "位置": 0.9, "编号": 0.6, "順番": 0.9, "番号": 0.6,
+                    "순서": 0.9, "번호": 0.6, "позиция": 1.0, "номер": 0.6, "порядок": 0.9},
+    Role.ID: {"标识": 0.8, "識別子": 0.9, "식별자": 0.9, "идентификатор": 0.9},
+    Role.DOCUMENT: {"文档编号": 0.9, "文書番号": 0.9, "문서번호": 0.9},
+    Role.HASH: {"哈希": 1.0, "校验": 0.8, "ハッシュ": 1.0, "해시": 1.0, "хэш": 1.0},
+    Role.CREATED_AT: {"创建时间": 1.0, "时间": 0.7, "日期": 0.75, "作成日": 1.0, "日時": 0.8,
+                      "생성일": 1.0, "날짜": 0.75, "создано": 1.0, "дата": 0.75},
+}  # fmt: skip
+
 # Words beside which a name means something else: `total_chunks` is no position.
 _AGAINST: dict[Role, frozenset[str]] = {
     Role.TEXT: _set(
@@ -99,6 +150,7 @@ _AGAINST: dict[Role, frozenset[str]] = {
     Role.SOURCE_PATH: _set(
         "type size directory dir folder segments image mime id title hash url count"
     ),
+    Role.SLUG: _set("section heading category tag author parent"),
     Role.TITLE: _set("section parent id hash author user type count subtitle first class file"),
     Role.SECTION: _set("id level count anchor type total index number chunks pages"),
     Role.POSITION: _set(
@@ -126,16 +178,15 @@ def words_of(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _split(step: str) -> tuple[str, ...]:
-    plain = unicodedata.normalize("NFKD", step).encode("ascii", "ignore").decode()
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
-    return tuple(re.findall(r"[a-z0-9]+", spaced.lower()))
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", _plain(step))
+    return tuple(re.findall(r"[^\W_]+", spaced.lower()))
 
 
 @lru_cache(maxsize=65536)
 def name_score(role: Role, path: str) -> float:
     """0..1: how much a name speaks for a role."""
     words, before = words_of(path)
-    best = 0.0
+    best = _other_script(role, "".join(words))
     for phrase, weight in _WORDS[role].items():
         wanted = tuple(phrase.split())
         if _within(wanted, words):
@@ -147,6 +198,24 @@ def name_score(role: Role, path: str) -> float:
     if _ELSEWHERE & set(before):
         best *= 0.2
     return best
+
+
+def speaks_against(role: Role, path: str) -> bool:
+    """Whatever it holds, `author` is no title, and a parent's hash is not the chunk's."""
+    words, before = words_of(path)
+    return bool(_AGAINST[role] & set(words) or _ELSEWHERE & set(before))
+
+
+def _other_script(role: Role, name: str) -> float:
+    """Chinese and Japanese write no spaces between the words of a name."""
+    if name.isascii():
+        return 0.0
+    weights = (
+        weight * (len(phrase) / len(name)) ** 0.3
+        for phrase, weight in _OTHER_SCRIPTS.get(role, {}).items()
+        if _plain(phrase) in name
+    )
+    return max(weights, default=0.0)
 
 
 def _within(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:

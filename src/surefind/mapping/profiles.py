@@ -18,6 +18,7 @@ _UUID = re.compile(
 _TAG = re.compile(r"<[^<>]{1,2000}>")
 _FILE = re.compile(r"[^\s?#][^\n?#]{0,400}\.[A-Za-z][A-Za-z0-9]{0,7}")
 _CSS_PATH = re.compile(r"\w+[^>]{0,200}( > \S[^>]{0,200}){2,}")
+_WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0e7f]")
 _COMMON = (
     "the a an of to and in is it for on that with as be are this or by from at not can you "
     "der die das und ist ein eine nicht mit auf von zu den im le la les et est un une des que pour "
@@ -65,7 +66,7 @@ class Profile:
     @cached_property
     def spaces(self) -> float:
         """The median number of words."""
-        return median(len(text[:_LONGEST].split()) for text in self.texts) if self.texts else 0.0
+        return median(_words(text[:_LONGEST]) for text in self.texts) if self.texts else 0.0
 
     @cached_property
     def distinct(self) -> float:
@@ -198,7 +199,18 @@ def _is_path(text: str) -> bool:
     return len(steps) > 1 and max(len(step.split()) for step in steps) <= 6
 
 
+def _words(text: str) -> int:
+    """Scripts without spaces between words have about two letters to each."""
+    return len(text.split()) + len(_WITHOUT_SPACES.findall(text)) // 2
+
+
 def _prose(text: str) -> float:
+    letters = len(_WITHOUT_SPACES.findall(text))
+    if letters > 0.3 * len(text):
+        return min(
+            1.0,
+            0.35 * any(mark in text for mark in "\u3002\u3001\uff01\uff1f\uff0c") + letters / 40,
+        )
     words = _TAG.sub(" ", text).split()
     if len(words) < 3:
         return 0.0

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import TypeGuard
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from surefind.mapping.moments import moment
 from surefind.mapping.paths import Leaf, is_missing, leaves, read
-from surefind.mapping.profiles import text_of, whole
+from surefind.mapping.profiles import is_url, text_of, whole
 from surefind.model import (
     Attribute,
     Chunk,
@@ -17,12 +18,11 @@ from surefind.model import (
     PayloadMapping,
     PositionKind,
     Role,
+    is_link,
     point_label,
 )
 
-NEVER = datetime.fromtimestamp(0, UTC)
-"""Stands where a payload names no moment; the record's flaws say so."""
-
+_NEVER = datetime.fromtimestamp(0, UTC)
 _LONGEST_ATTRIBUTE = 500
 _MOST_ATTRIBUTES = 64
 
@@ -66,16 +66,18 @@ def record_of(point: UUID, payload: Payload, connection: Connection) -> ChunkRec
     """It never fails: a hit with a strange payload is a hit all the same."""
     mapping = connection.mapping
     text = text_in(payload, mapping)
-    url, _, anchor = text_in(payload, mapping, Role.URL).partition("#")
+    address = value_of(payload, mapping, Role.URL)
+    url, _, anchor = (address if _is_address(address) else "").partition("#")
     label = point_label(point)
     name = text_in(payload, mapping, Role.ID) or label
     title = text_in(payload, mapping, Role.TITLE)
+    document = document_of(payload, mapping)
     position = position_in(payload, mapping)
     created = moment(value_of(payload, mapping, Role.CREATED_AT))
     return ChunkRecord(
         chunk=Chunk(
             id=name,
-            source_path=document_of(payload, mapping) or name,
+            source_path=document or name,
             position=position or 0,
             text=text,
             start=0,
@@ -89,13 +91,30 @@ def record_of(point: UUID, payload: Payload, connection: Connection) -> ChunkRec
             content_type="text",
         ),
         url=url,
-        slug=_slug(url),
+        slug=text_in(payload, mapping, Role.SLUG) or _slug(url),
         title=title,
-        created_at=created or NEVER,
+        created_at=created or _NEVER,
         attributes=_attributes(payload, connection),
         point=point,
+        payload=payload or {},
         flaws=_flaws(payload, mapping, text),
+        assumed=_assumed(source_path=document or None, position=position, created_at=created),
     )
+
+
+def _assumed(**found: object) -> tuple[str, ...]:
+    return tuple(name for name, value in found.items() if value is None)
+
+
+def _is_address(value: Leaf | None) -> TypeGuard[str]:
+    """A URL or a relative one; nothing that a browser would run."""
+    if not isinstance(value, str) or any(letter.isspace() for letter in value):
+        return False
+    try:
+        urlsplit(value)
+    except ValueError:
+        return False
+    return is_link(value) or is_url(value)
 
 
 def _headings(payload: Payload, mapping: PayloadMapping, title: str) -> tuple[str, ...]:
@@ -166,4 +185,4 @@ def _readable(role: Role, value: Leaf, mapping: PayloadMapping) -> bool:
         return mapping.position_kind is PositionKind.PLACE or whole(value) is not None
     if role is Role.CREATED_AT:
         return moment(value) is not None
-    return isinstance(value, str)
+    return _is_address(value) if role is Role.URL else isinstance(value, str)

@@ -119,6 +119,12 @@ def is_slug(path: str) -> bool:
     return "slug" in words_of(path)[0]
 
 
+def _slug(profile: Profile) -> Shape:
+    if profile.strings < 0.6 or profile.lists > 0.3 or profile.spaces > 1:
+        return 0.0, []
+    return 0.95, []
+
+
 def _short_label(profile: Profile, most: int) -> bool:
     if profile.strings < 0.6 or profile.urls > 0.3 or profile.moments > 0.5:
         return False
@@ -222,6 +228,7 @@ _SHAPES: Mapping[Role, Callable[[Profile], Shape]] = {
     Role.TEXT: _text,
     Role.URL: _url,
     Role.SOURCE_PATH: _source_path,
+    Role.SLUG: _slug,
     Role.TITLE: _title,
     Role.SECTION: _section,
     Role.POSITION: _position,
@@ -235,6 +242,7 @@ _SHAPES: Mapping[Role, Callable[[Profile], Shape]] = {
 _NAME_NEEDED: Mapping[Role, float] = defaultdict(
     float,
     {
+        Role.SLUG: 0.6,
         Role.TITLE: 0.3,
         Role.SECTION: 0.3,
         Role.POSITION: 0.3,
@@ -249,6 +257,7 @@ _NAME_WEIGHT: Mapping[Role, float] = {
     Role.TEXT: 0.35,
     Role.URL: 0.6,
     Role.SOURCE_PATH: 0.45,
+    Role.SLUG: 0.6,
     Role.TITLE: 0.8,
     Role.SECTION: 0.8,
     Role.POSITION: 0.8,

@@ -72,6 +72,7 @@ from surefind.model.searching import (
     Status,
     Timings,
 )
+from surefind.model.urls import is_address, is_link
 
 __all__ = [
     "DEFAULT_COLLECTION",
@@ -133,6 +134,8 @@ __all__ = [
     "Timings",
     "Under",
     "VectorSpace",
+    "is_address",
+    "is_link",
     "numbered_point",
     "point_id",
     "point_label",

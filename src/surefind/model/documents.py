@@ -137,8 +137,9 @@ class DocumentRecord:
 class ChunkRecord:
     """What a catalog keeps of a chunk, with what it needs of its document to be shown.
 
-    In a collection that something else filled, `point` is the store's own id, and `flaws` say what
-    is missing there or can't be read.
+    In a connected collection, `point` is the store's own id and `payload` what is stored there.
+    `flaws` say what is missing or unreadable in it, and `assumed` name the fields that hold a
+    stand-in: `source_path` the id, `position` 0, and `created_at` the year 1970.
     """
 
     chunk: Chunk
@@ -151,7 +152,9 @@ class ChunkRecord:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     term_count: int = 0
     point: UUID | None = None
+    payload: Mapping[str, object] | None = None
     flaws: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
 
     @property
     def point_id(self) -> UUID:

@@ -104,7 +104,8 @@ class GateResult:
 
     `held`: it was not published. `compared_with` is the generation that readers saw then, and
     `not_compared` says why there was no comparison. `failed` are the first of those that did not
-    pass. The verdict of a rehearsal is empty.
+    pass. `comparison` says what the comparison shows, line by line. The verdict of a rehearsal is
+    empty.
     """
 
     generation: int
@@ -118,6 +119,7 @@ class GateResult:
     failed: tuple[FailedTest, ...] = ()
     compared_with: int | None = None
     not_compared: str = ""
+    comparison: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,8 @@ class Manifest:
     afresh. `pending` are pages that should have been read anew and could not be. `fields` are those
     that its pages' front matter adds. `gate` is what golden tests said before it was published,
     `threshold` what they taught; it may be learned later, and is all that may be. `connected` says
-    how a collection is read that something else filled.
+    how a collection is read that something else filled. `checksums` names the lists of checksums
+    beside its files; a generation of an earlier surefind names none.
     """
 
     collection: str
@@ -162,6 +165,7 @@ class Manifest:
     gate: GateResult | None = None
     threshold: Threshold | None = None
     connected: Connection | None = None
+    checksums: tuple[str, ...] = ()
 
     @property
     def ref(self) -> GenerationRef:

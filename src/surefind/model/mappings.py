@@ -19,6 +19,7 @@ class Role(StrEnum):
     TEXT = "text"
     URL = "url"
     SOURCE_PATH = "source_path"
+    SLUG = "slug"
     TITLE = "title"
     SECTION = "section"
     POSITION = "position"
@@ -111,7 +112,8 @@ class Connection:
 
     `name` is ours, `collection` the store's. `unit` says that all vectors had the length 1 when it
     was looked. `lexical` is the sparse vector that our words match, where there is one. `embedder`
-    is the one whose vectors were found there; None where nobody has looked.
+    is the one whose vectors were found there; None where nobody has looked. `documents_table` is a
+    table in PostgreSQL whose rows are joined to its chunks; empty where there is none.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Connection:
     fields: tuple[Field, ...] = ()
     url: str = ""
     embedder: EmbedderFingerprint | None = None
+    documents_table: str = ""
 
     @property
     def gives_cosines(self) -> bool:

@@ -16,7 +16,7 @@ from surefind.model import (
     GenerationRef,
     Manifest,
 )
-from surefind.ports.index import StoreFacts
+from surefind.ports.index import ReadBytes, StoreFacts, Verified
 from surefind.ports.reading import Matrix
 
 
@@ -30,11 +30,19 @@ class Catalog(Protocol):
     @property
     def is_fixed(self) -> bool: ...
 
+    async def check(self) -> None:
+        """StoreError if it can't be read now. Cheap: health checks call it."""
+        ...
+
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         """In one round trip; a point that the catalog does not know is left out."""
         ...
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None: ...
+
+    async def named(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkRecord]:
+        """Several chunks by their ids; an id that the catalog does not know is left out."""
+        ...
 
     async def document(self, source_path: str) -> DocumentRecord | None: ...
 
@@ -96,6 +104,29 @@ class CatalogWriter(Catalog, Protocol):
     async def abandon(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class JoinedRows:
+    """How many rows a table has, and for which of some chunks."""
+
+    rows: int
+    found: frozenset[str]
+
+
+class ChunkTable(Protocol):
+    """A table that something else fills, with one row per chunk. Nothing here can write."""
+
+    @property
+    def place(self) -> str: ...
+
+    async def require_columns(self) -> None:
+        """StoreError, naming what is missing, unless it can be read."""
+        ...
+
+    async def joined(self, chunk_ids: Sequence[str]) -> JoinedRows: ...
+
+    async def close(self) -> None: ...
+
+
 class PublishedCatalogs(Protocol):
     """What readers ask of a catalog store."""
 
@@ -112,6 +143,10 @@ class PublishedCatalogs(Protocol):
         ...
 
     async def open(self, ref: GenerationRef) -> Catalog: ...
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        """As `IndexStore.verify`, of the catalog and the manifest."""
+        ...
 
 
 class CatalogStore(PublishedCatalogs, Protocol):
@@ -152,6 +187,7 @@ class CatalogStore(PublishedCatalogs, Protocol):
         """Write the manifest: from now on the generation is complete, though not yet current.
 
         Sealing again puts the new manifest in the place of the old one, at once and as a whole.
+        The first seal names in it the lists of checksums that the store keeps beside its files.
         """
         ...
 

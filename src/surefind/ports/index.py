@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 from surefind.model import (
@@ -32,7 +32,11 @@ class DenseProbe(NamedTuple):
 
 
 class TermProbe(NamedTuple):
-    """The best by BM25, with the whole index's statistics, whatever restricts it."""
+    """The best by BM25, with the whole index's statistics, whatever restricts it.
+
+    Equal passages get equal scores from every build of the index: adapters round off the digits
+    that depend on the order of an addition.
+    """
 
     terms: Terms
     limit: int
@@ -60,7 +64,7 @@ class VectorIndex(Protocol):
         ...
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        """The records as the index keeps them: they stand in when the catalog is away."""
+        """The records as the index keeps them: they stand in when the catalog is unavailable."""
         ...
 
     async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
@@ -143,6 +147,21 @@ class StoreFacts:
     clock_ahead_s: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was read to find that it is as it was written."""
+
+    files: int
+    bytes: int
+
+    def __add__(self, other: Verified) -> Verified:
+        return Verified(self.files + other.files, self.bytes + other.bytes)
+
+
+ReadBytes: TypeAlias = Callable[[int], None]
+"""Hears, in any thread, how many bytes were read since the last time."""
+
+
 class IndexStore(Protocol):
     async def facts(self) -> StoreFacts:
         """Asked anew each time; StoreError where it does not answer, or won't."""
@@ -175,6 +194,13 @@ class IndexStore(Protocol):
         ...
 
     async def open(self, ref: GenerationRef) -> VectorIndex: ...
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        """Read every byte of it. StoreChanged where one is not as it was written.
+
+        None where the store can't tell: it keeps no checksums, or an earlier surefind wrote none.
+        """
+        ...
 
     async def drop(self, ref: GenerationRef) -> None:
         """Remove it where it exists, if it is this installation's.

@@ -77,6 +77,13 @@ class Embedder(QueryEmbedder, Protocol):
     async def close(self) -> None: ...
 
 
+class CacheCheck(NamedTuple):
+    """How many vectors a cache holds, and how many of them are not as they were written."""
+
+    entries: int
+    damaged: int
+
+
 class EmbeddingCache(Protocol):
     """Vectors already paid for, kept across runs. Losing it costs time, never truth."""
 
@@ -88,6 +95,10 @@ class EmbeddingCache(Protocol):
         self, fingerprint: EmbedderFingerprint, input_type: str, vectors: Mapping[str, Vector]
     ) -> None:
         """Durable against a killed process when it returns."""
+        ...
+
+    async def check(self, *, repair: bool) -> CacheCheck:
+        """Read all of it once. With `repair`, what is damaged is removed."""
         ...
 
     async def close(self) -> None: ...

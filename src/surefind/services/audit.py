@@ -1,20 +1,42 @@
-"""Audit: is the data whole? Every point is read once; memory does not grow with their number."""
+"""Audit: is the data whole? Every point is read; memory does not grow with their number."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from surefind.errors import StoreError
+from surefind.errors import EmbeddingError, InputError
 from surefind.mapping.records import document_of, position_in, text_in, value_of
-from surefind.model import ChunkRecord, Connection, PositionKind, Role, point_label
-from surefind.ports import ForeignCollection, VectorIndex, Wanted
+from surefind.model import (
+    ChunkRecord,
+    Connection,
+    EmbedderFingerprint,
+    PositionKind,
+    Role,
+    point_label,
+)
+from surefind.ports import Embedder, ForeignCollection, VectorIndex, Wanted
 from surefind.services.audit_checks import Checks, Row
+from surefind.services.building import Progress, Report
+from surefind.services.identity import SAME_SHARE, percent, strangers_in_words
 from surefind.services.reading import OpenGeneration
-from surefind.services.sampling import every_point
+from surefind.services.sampling import RandomSample, every_point
+from surefind.services.vector_origin import (
+    REFERENCE,
+    OriginCounts,
+    Pair,
+    compare,
+    compare_all,
+    is_comparable,
+    sample_size,
+)
 
 BATCH = 256
-Progress = Callable[[int, int], None]
+MODEL = "model"
+"""The check of who made the vectors."""
+
+_MOST_CERTAIN = 0.9999
+_LEAST_SHARE = 0.0001
 
 
 class Gravity(StrEnum):
@@ -43,14 +65,51 @@ class AuditReport:
     read: int
     findings: tuple[Finding, ...]
     seconds: float
+    vectors: OriginCounts | None = None
+    """None where no text was embedded again; a finding says why, if it was not left out."""
 
     @property
     def sound(self) -> bool:
         return not any(finding.gravity is Gravity.PROBLEM for finding in self.findings)
 
 
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """How many texts are embedded again: enough to find strangers among the vectors, where they are
+    that share of all, with that certainty. Certainty 0 embeds none; `all_vectors` embeds all.
+    """
+
+    certainty: float = 0.95
+    share: float = 0.01
+    all_vectors: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.certainty <= _MOST_CERTAIN:
+            raise InputError(
+                f"certainty is {self.certainty:g}; it must be from 0 to {_MOST_CERTAIN}, and "
+                "only embedding all vectors again is certain: --all"
+            )
+        if not _LEAST_SHARE <= self.share < 1:
+            raise InputError(
+                f"share is {self.share:g}; it must be from {_LEAST_SHARE} to below 1; to find "
+                "even a single vector, embed all of them again: --all"
+            )
+
+    @property
+    def sample(self) -> int:
+        return sample_size(self.share, self.certainty) if self.certainty else 0
+
+    @property
+    def checks_vectors(self) -> bool:
+        return self.all_vectors or bool(self.certainty)
+
+
 async def audit(
-    generation: OpenGeneration, foreign: ForeignCollection | None, progress: Progress
+    generation: OpenGeneration,
+    foreign: ForeignCollection | None,
+    embedder: Callable[[], Awaitable[Embedder]],
+    options: AuditOptions,
+    report: Report,
 ) -> AuditReport:
     """`foreign` is the store of a connected collection, None for one of our own."""
     began = time.perf_counter()
@@ -60,26 +119,122 @@ async def audit(
     checks = Checks(manifest.embedder.dimensions, positions=counted)
     told: list[Finding] = []
     comparison = _Comparison()
-    if connection is not None and foreign is not None:
-        rows = _foreign_rows(foreign, connection)
-    else:
-        rows = _own_rows(generation, comparison)
+
+    def rows() -> AsyncIterator[list[Row]]:
+        if connection is not None and foreign is not None:
+            return _foreign_rows(foreign, connection)
+        return _own_rows(generation, comparison)
+
+    sample: RandomSample[Pair] = RandomSample(max(options.sample, REFERENCE * options.all_vectors))
     read = 0
-    async for batch in rows:
+    async for batch in rows():
         checks.add(batch)
+        for row, pair in _pairs(batch):
+            sample.offer(row.point, pair)
         read += len(batch)
-        progress(read, max(read, manifest.chunks))
+        report(Progress("audited", read, max(read, manifest.chunks)))
     if connection is None:
         told += comparison.findings(await generation.index.count())
     elif not read:
         told.append(Finding("points", Gravity.PROBLEM, 0, "the collection is empty"))
     near = await _near_copies(checks, generation.index)
     told += _findings(checks, connection, near)
+    counts = None
+    if options.checks_vectors and sample.offered:
+        pages = _pages(rows()) if options.all_vectors else None
+        checked = await _checked_vectors(manifest.embedder, sample, pages, embedder, report)
+        if isinstance(checked, Finding):
+            told.append(checked)
+        else:
+            counts = checked
+            told += _origin_findings(counts, manifest.embedder, options)
     order = list(Gravity)
     told.sort(key=lambda finding: order.index(finding.gravity))
     return AuditReport(
-        manifest.collection, manifest.chunks, read, tuple(told), time.perf_counter() - began
+        manifest.collection, manifest.chunks, read, tuple(told), time.perf_counter() - began, counts
     )
+
+
+# --- who made the vectors ---------------------------------------------------------------------
+
+
+def _pairs(batch: Sequence[Row]) -> Iterator[tuple[Row, Pair]]:
+    for row in batch:
+        if row.vector is not None and is_comparable(row.embedded, row.vector):
+            yield row, Pair(row.label, row.embedded, row.vector)
+
+
+async def _pages(rows: AsyncIterator[list[Row]]) -> AsyncIterator[list[Pair]]:
+    async for batch in rows:
+        yield [pair for _, pair in _pairs(batch)]
+
+
+async def _checked_vectors(
+    made_by: EmbedderFingerprint,
+    sample: RandomSample[Pair],
+    pages: AsyncIterator[list[Pair]] | None,
+    embedder: Callable[[], Awaitable[Embedder]],
+    report: Report,
+) -> OriginCounts | Finding:
+    """A finding says why nothing could be counted."""
+    again = "the vectors were not embedded again"
+    try:
+        model = await embedder()
+        if model.fingerprint != made_by:
+            message = f"{again}: {made_by} made them, and {model.fingerprint} is configured"
+            return Finding(MODEL, Gravity.WARNING, 0, message)
+        pairs = sample.values()
+        if pages is not None:
+            return await compare_all(
+                pairs,
+                pages,
+                model,
+                lambda done: report(Progress("embedded", done, sample.offered)),
+            )
+        return await compare(
+            pairs,
+            model,
+            complete=len(pairs) == sample.offered,
+            progress=lambda done, total: report(Progress("embedded", done, total)),
+        )
+    except (EmbeddingError, InputError) as error:
+        message = f"{again}: {error}; --certainty 0 skips this check"
+        return Finding(MODEL, Gravity.WARNING, 0, message)
+
+
+def _origin_findings(
+    counts: OriginCounts, made_by: EmbedderFingerprint, options: AuditOptions
+) -> list[Finding]:
+    found = []
+    model = f"{made_by.provider}/{made_by.model}"
+    examples = tuple(f"{one.label}: cosine {one.cosine:.3f}" for one in counts.examples)
+    if counts.strangers:
+        message = (
+            f"{strangers_in_words(counts)} were not made from their text by {model}: another "
+            "model made them, or they belong to other texts. Searches miss these passages or "
+            "return them for the wrong questions; embed them again"
+        )
+        gravity = Gravity.PROBLEM if counts.conclusive else Gravity.WARNING
+        found.append(Finding(MODEL, gravity, counts.strangers, message, examples))
+    if counts.loose:
+        message = (
+            f"of {counts.compared} vectors fit their text best, but not closely (lowest cosine "
+            f"{counts.lowest_loose:.3f}): {model} has read more or less than the text alone, such "
+            "as a title before it, or only its beginning"
+        )
+        many = counts.loose > (1 - SAME_SHARE) * counts.compared
+        found.append(
+            Finding(MODEL, Gravity.WARNING if many else Gravity.NOTE, counts.loose, message)
+        )
+    if not counts.strangers:
+        message = f"vectors were embedded again by {model}, and each fits its own text"
+        if not counts.complete:
+            message += (
+                f": with {options.certainty * 100:g} % certainty, fewer than "
+                f"{percent(options.share)} of all vectors are of another origin"
+            )
+        found.append(Finding(MODEL, Gravity.NOTE, counts.compared, message))
+    return found
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -95,7 +250,8 @@ async def _foreign_rows(
             Row(
                 point=one.id,
                 label=point_label(one.id),
-                text=text_in(one.payload, mapping),
+                text=text,
+                embedded=text,
                 url=text_in(one.payload, mapping, Role.URL),
                 document=document_of(one.payload, mapping),
                 position=position_in(one.payload, mapping),
@@ -108,6 +264,7 @@ async def _foreign_rows(
                 ),
             )
             for one in page
+            for text in (text_in(one.payload, mapping),)
         ]
 
 
@@ -153,10 +310,8 @@ def _shown(record: ChunkRecord) -> tuple[object, ...]:
 async def _own_rows(
     generation: OpenGeneration, comparison: _Comparison
 ) -> AsyncIterator[list[Row]]:
-    if generation.catalog is None:
-        raise StoreError("the catalog is away, and half of what an audit compares is in it")
     batch: list[ChunkRecord] = []
-    async for record in generation.catalog.chunks():
+    async for record in generation.require_catalog().chunks():
         batch.append(record)
         if len(batch) == BATCH:
             yield await _compared(batch, generation.index, comparison)
@@ -178,6 +333,7 @@ async def _compared(
             point=record.point_id,
             label=record.chunk.id,
             text=record.chunk.text,
+            embedded=record.chunk.passage,
             url=record.url,
             document=record.chunk.source_path,
             position=record.chunk.position,

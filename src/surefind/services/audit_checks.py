@@ -27,11 +27,14 @@ _UNIT = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One point, in the words of the checks. `missing` are roles that others have."""
+    """One point, in the words of the checks. `missing` are roles that others have; `embedded` is
+    what its vector should have been made from.
+    """
 
     point: UUID
     label: str
     text: str
+    embedded: str
     url: str
     document: str
     position: int | None
@@ -92,12 +95,17 @@ class _Document:
 
 @dataclass(slots=True)
 class _Same:
-    """A text that was met: in which document, and how often there and elsewhere."""
+    """A text: where it was first seen, and how often again, there and elsewhere.
 
-    document: int
+    `document` is None if the payload does not say; `unplaced` counts the copies that can't be
+    compared for that reason.
+    """
+
+    document: int | None
     label: str
     here: int = 0
     elsewhere: int = 0
+    unplaced: int = 0
 
 
 @dataclass
@@ -151,9 +159,11 @@ class Checks:
         if not self._texts.takes(key):
             return
         held = self._texts.get(key)
-        document = _hashed(row.document)
+        document = _hashed(row.document) if row.document else None
         if held is None:
             self._texts.put(key, _Same(document, row.label))
+        elif held.document is None or document is None:
+            held.unplaced += 1
         elif held.document == document:
             held.here += 1
         else:
@@ -229,8 +239,8 @@ class Checks:
         found += self._digests.tallies(Tally)
         for role, count in sorted(self._missing.items()):
             if role != "text":
-                share = f"{count / self._rows:.1%} of the points"
-                found.append(Tally("roles", "warning", f"{share} have no {role}", count))
+                message = f"points have no {role} ({count / self._rows:.1%} of all)"
+                found.append(Tally("roles", "warning", message, count))
         if self._others:
             mixed = self._units > 0
             message = "vectors are not of length 1" + (", while others are" if mixed else "")
@@ -238,8 +248,9 @@ class Checks:
         return found
 
     def _copies(self) -> list[Tally]:
-        again = Tally("copies", "problem", "texts are there again in the same document")
-        elsewhere = Tally("copies", "warning", "texts are there again in another document")
+        again = Tally("copies", "problem", "texts occur more than once in one document")
+        elsewhere = Tally("copies", "warning", "texts occur in another document too")
+        unplaced = Tally("copies", "warning", "texts occur more than once; no document is known")
         for same in self._texts.values():
             if same.here:
                 again.meet(same.label)
@@ -247,7 +258,11 @@ class Checks:
             if same.elsewhere:
                 elsewhere.meet(same.label)
                 elsewhere.count += same.elsewhere - 1
-        return [self._scaled(tally, self._texts) for tally in (again, elsewhere) if tally.count]
+            if same.unplaced:
+                unplaced.meet(same.label)
+                unplaced.count += same.unplaced - 1
+        tallies = (again, elsewhere, unplaced)
+        return [self._scaled(tally, self._texts) for tally in tallies if tally.count]
 
     def _gaps(self) -> list[Tally]:
         gaps = Tally("positions", "warning", "documents have gaps between their positions")

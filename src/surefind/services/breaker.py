@@ -20,15 +20,19 @@ from surefind.ports import (
     IndexStore,
     IndexWriter,
     Matrix,
+    ReadBytes,
     Reranker,
     StoreFacts,
     TermProbe,
     Vector,
     VectorIndex,
+    Verified,
 )
 
 FAILURES = 5
 PAUSE_S = 10.0
+KNOWN_S = 60.0
+"""For so long the last failure says something about now."""
 
 
 class Circuit(StrEnum):
@@ -59,6 +63,14 @@ class Breaker:
         if self._failures < self._most:
             return Circuit.CLOSED
         return Circuit.OPEN if self._left_s > 0 or self._probing else Circuit.HALF_OPEN
+
+    @property
+    def failing(self) -> bool:
+        """The last call failed, and not long ago.
+
+        Where nobody calls any more, since a load balancer acts on it, it must not stay so for ever.
+        """
+        return self._failures > 0 and self._clock() < self._opened_at + KNOWN_S
 
     def watching(self, kind: type[SurefindError]) -> "_Watch":
         """Errors of that kind count; while the circuit is open, one is raised at once."""
@@ -225,6 +237,9 @@ class BreakingIndexStore:
         breaker = self._latest[1]
         with breaker.watching(StoreError):
             return BreakingIndex(await self._store.open(ref), breaker)
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return await self._store.verify(ref, read)
 
     async def facts(self) -> StoreFacts:
         return await self._store.facts()

@@ -7,10 +7,17 @@ from surefind.evaluation.report import Report
 from surefind.model import GenerationRef, Threshold
 from surefind.ports import CatalogStore
 
+FEWEST_NEGATIVES = 12
 
-async def learn_threshold(report: Report, catalogs: CatalogStore) -> Threshold:
-    """NotComparable, saying why, where the tests do not teach any; nothing is stored then."""
-    threshold = threshold_of(report)
+
+async def learn_threshold(
+    report: Report, catalogs: CatalogStore, *, force: bool = False
+) -> Threshold:
+    """NotComparable, with the reason, where the tests do not teach any; nothing is stored then.
+
+    `force` accepts fewer than FEWEST_NEGATIVES negatives.
+    """
+    threshold = threshold_of(report, force=force)
     subject = report.subject
     ref = GenerationRef(subject.collection, subject.generation)
     async with catalogs.writing("ingest"):
@@ -22,7 +29,7 @@ async def learn_threshold(report: Report, catalogs: CatalogStore) -> Threshold:
     return threshold
 
 
-def threshold_of(report: Report) -> Threshold:
+def threshold_of(report: Report, *, force: bool = False) -> Threshold:
     told = report.separation
     if report.interrupted:
         raise NotComparable(f"no threshold was learned: the run ended early, {report.interrupted}")
@@ -30,6 +37,13 @@ def threshold_of(report: Report) -> Threshold:
         raise NotComparable(
             "no threshold was learned: it takes tests that have an answer, tests with "
             "`expect: none`, and a mode that embeds questions"
+        )
+    if told.negatives < FEWEST_NEGATIVES and not force:
+        high = told.false_accepts.high
+        raise NotComparable(
+            f"no threshold was learned: too few negatives ({told.negatives}): up to {high:.0%} of "
+            "the questions without an answer might still be given one; write at "
+            f"least {FEWEST_NEGATIVES} tests with `expect: none`, or give --force"
         )
     if told.similarity is None or told.slope is None:
         raise NotComparable(f"no threshold was learned: {told.message}")

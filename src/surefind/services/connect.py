@@ -1,15 +1,15 @@
 """Connect: from a collection that something else filled to a way of reading it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from surefind.errors import InputError
+from surefind.errors import InputError, StoreError
 from surefind.mapping.inference import Inference, infer
 from surefind.mapping.paths import is_plain, parts_of
 from surefind.mapping.profiles import Profile, profiles
-from surefind.mapping.records import text_in
+from surefind.mapping.records import record_of, text_in
 from surefind.model import (
     CollectionFacts,
     Connection,
@@ -20,10 +20,11 @@ from surefind.model import (
     Role,
     VectorSpace,
 )
-from surefind.ports import Embedder, ForeignCollection, ForeignPoint, Wanted
+from surefind.ports import ChunkTable, Embedder, ForeignCollection, ForeignPoint, Wanted
 from surefind.services.identity import Identity, Verdict, identify
 from surefind.services.lexical import TermReader
 from surefind.services.sampling import SAMPLE, sample
+from surefind.services.vector_origin import Progress
 
 MAX_FIELDS = 64
 _UNIT = 1e-3
@@ -34,13 +35,52 @@ _LONGEST_FIELD = 200
 
 @dataclass(frozen=True, slots=True)
 class ConnectWish:
-    """What somebody asks for. `keys` are roles whose keys are given."""
+    """What somebody asks for. `keys` are roles whose keys are given.
+
+    `documents_table` is a table to join; empty for none, and None to look for one.
+    """
 
     name: str
     collection: str
     url: str = ""
     vector: str | None = None
     keys: Mapping[Role, tuple[str, ...]] = field(default_factory=dict)
+    documents_table: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateTable:
+    """A table that may be joined. If nobody has named it and it does not fit, a limit says why."""
+
+    name: str
+    table: ChunkTable
+    named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableJoin:
+    """How the sample fits a table. `lacking` are the ids of sampled chunks without a row."""
+
+    name: str
+    place: str
+    rows: int
+    sampled: int
+    lacking: tuple[str, ...]
+
+    def __str__(self) -> str:
+        told = f"{self.place}: {self.rows} rows"
+        if not self.lacking:
+            return f"{told}, one for each of {self.sampled} sampled chunks"
+        some = f"{len(self.lacking)} of {self.sampled} sampled chunks, such as {self.lacking[0]}"
+        return f"{told}, but none for {some}"
+
+
+async def join_of(table: ChunkTable, name: str, chunk_ids: Sequence[str]) -> TableJoin:
+    """StoreError where it can't be read as the retrieval API's table."""
+    await table.require_columns()
+    joined = await table.joined(chunk_ids)
+    lacking = tuple(one for one in chunk_ids if one not in joined.found)
+    return TableJoin(name, table.place, joined.rows, len(chunk_ids), lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +96,37 @@ class Proposal:
     identity: Identity
     limits: tuple[str, ...]
     doubts: tuple[str, ...]
+    join: TableJoin | None = None
 
     @property
     def usable(self) -> bool:
         """Not with another model: every answer would be wrong, and look right."""
         return self.identity.verdict is not Verdict.OTHER
 
+    @property
+    def mixed(self) -> bool:
+        """Some vectors are of another model: part of the answers would be wrong."""
+        return self.identity.verdict is Verdict.MIXED
+
 
 async def propose(
-    collection: ForeignCollection, embedder: Embedder, terms: TermReader, wish: ConnectWish
+    collection: ForeignCollection,
+    embedder: Embedder,
+    terms: TermReader,
+    wish: ConnectWish,
+    candidate: CandidateTable | None = None,
+    progress: Progress | None = None,
 ) -> Proposal:
+    """`progress` hears of the texts that are embedded again."""
     facts = await collection.facts()
     space = _space(facts, wish.vector, embedder.fingerprint.dimensions)
     points = await sample(collection, facts, Wanted(vector=space.name), SAMPLE)
     payloads = [point.payload for point in points]
     _check_given(wish.keys, payloads)
     inference = infer(payloads, wish.keys)
-    identity = await identify(points, inference.mapping, space, embedder)
+    identity = await identify(points, inference.mapping, space, embedder, facts, progress)
     lexical = await _lexical(collection, facts, points, inference.mapping, terms)
-    accepted = identity.verdict in {Verdict.SAME, Verdict.DOUBTFUL}
+    accepted = identity.verdict in {Verdict.SAME, Verdict.DOUBTFUL, Verdict.MIXED}
     connection = Connection(
         name=wish.name,
         collection=wish.collection,
@@ -86,14 +138,39 @@ async def propose(
         url=wish.url,
         embedder=identity.embedder if accepted else None,
     )
-    return Proposal(
-        connection,
-        facts,
-        inference,
-        identity,
-        tuple(_limits(connection, facts)),
-        tuple(_doubts(inference, identity, points)),
+    join, not_joined = None, ""
+    if candidate is not None:
+        join, not_joined = await _joined(candidate, points, connection)
+    doubts = _doubts(inference, identity, points)
+    if join is not None:
+        connection = replace(connection, documents_table=join.name)
+        doubts += ["payloads stand in for chunks without a row"] if join.lacking else []
+    limits = _limits(connection, facts)
+    if not_joined:
+        limits.append(f"no table is joined: {not_joined}")
+    return Proposal(connection, facts, inference, identity, tuple(limits), tuple(doubts), join)
+
+
+async def _joined(
+    candidate: CandidateTable, points: Sequence[ForeignPoint], connection: Connection
+) -> tuple[TableJoin | None, str]:
+    """(how the table fits, or why a table that nobody has named is left alone)."""
+    names = [record_of(one.id, one.payload, connection).chunk.id for one in points]
+    try:
+        join = await join_of(candidate.table, candidate.name, names)
+    except StoreError as error:
+        if candidate.named:
+            raise
+        return None, str(error)
+    if len(join.lacking) < len(names):
+        return join, ""
+    reason = (
+        f"{join}; name the table whose chunk_id holds these ids, or the key of the payload that "
+        "holds the table's: --map id=KEY"
     )
+    if candidate.named:
+        raise InputError(f"--documents-table: {reason}")
+    return None, reason
 
 
 # --- which vector -----------------------------------------------------------------------------
@@ -316,7 +393,7 @@ def _doubts(inference: Inference, identity: Identity, points: Sequence[ForeignPo
             )
         elif len(choice.keys) > 1:
             doubts.append(f"{choice.role}: different points have it in {', '.join(choice.keys)}")
-    if identity.verdict in {Verdict.DOUBTFUL, Verdict.UNTESTED}:
+    if identity.verdict in {Verdict.DOUBTFUL, Verdict.MIXED, Verdict.UNTESTED}:
         doubts.append(identity.reason)
     without = sum(point.vector is None for point in points)
     if without:

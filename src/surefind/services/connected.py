@@ -68,7 +68,7 @@ class ConnectedCollection:
         """Looked at again every half minute: somebody else may be writing."""
         if self._facts is None or self._clock() >= self._next_look:
             try:
-                self._facts = await self.foreign.facts()
+                return await self.fresh_facts()
             except StoreError:
                 if self._facts is None:
                     raise
@@ -77,9 +77,15 @@ class ConnectedCollection:
             self._next_look = self._clock() + LOOK_AGAIN_S
         return self._facts
 
+    async def fresh_facts(self) -> CollectionFacts:
+        """Asked now, whatever is known."""
+        self._facts = await self.foreign.facts()
+        self._next_look = self._clock() + LOOK_AGAIN_S
+        return self._facts
+
     async def manifest(self) -> Manifest:
         connection, facts = self.connection, await self.facts()
-        self._check_space(facts)
+        self.check_space(facts)
         made_by = await self._checked_embedder(facts)
         return Manifest(
             collection=connection.name,
@@ -98,7 +104,8 @@ class ConnectedCollection:
             connected=connection,
         )
 
-    def _check_space(self, facts: CollectionFacts) -> None:
+    def check_space(self, facts: CollectionFacts) -> None:
+        """StoreError where it no longer has the vectors that it was connected with."""
         wanted = self.connection.space
         if wanted not in facts.vectors:
             found = ", ".join(map(str, facts.vectors)) or "no dense vectors"
@@ -130,7 +137,8 @@ class ConnectedCollection:
             )
         if self._made_by is not None:
             return self._made_by
-        identity = await identify(points, mapping, connection.space, await self._embedder())
+        embedder = await self._embedder()
+        identity = await identify(points, mapping, connection.space, embedder, facts)
         if identity.verdict is Verdict.OTHER:
             raise InputError(f"collection {connection.name!r}: {identity.reason}")
         if identity.verdict is not Verdict.SAME:
@@ -217,7 +225,8 @@ class ConnectedIndex:
         return rows
 
     async def count(self) -> int:
-        await self._collection.facts()
+        """As many as there were when it was opened. The store is asked, so that it can fail."""
+        await self._collection.fresh_facts()
         return self._points
 
     async def indexed(self) -> int:

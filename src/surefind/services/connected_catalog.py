@@ -1,14 +1,16 @@
 """The payloads of a stranger's collection as a catalog of documents and chunks."""
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from surefind.errors import InputError, UnknownDocument
 from surefind.mapping.records import document_of, record_of
 from surefind.model import (
+    AnyOf,
     ChunkRecord,
+    CollectionFacts,
     Condition,
     Connection,
     Document,
@@ -31,26 +33,48 @@ class ConnectedCatalog:
 
     is_fixed = False
 
-    def __init__(self, connection: Connection, foreign: ForeignCollection, points: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        foreign: ForeignCollection,
+        facts: Callable[[], Awaitable[CollectionFacts]],
+    ) -> None:
         self._connection = connection
         self._foreign = foreign
-        self._points = points
+        self._facts = facts
+
+    async def check(self) -> None:
+        """Payloads are part of the index: apart from it, nothing can be unavailable."""
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         held = await self._foreign.points(point_ids, Wanted())
         return {one.id: record_of(one.id, one.payload, self._connection) for one in held}
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
+        return (await self.named([chunk_id])).get(chunk_id)
+
+    async def named(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkRecord]:
+        """A point that its payload gives no id is named by its own."""
+        found: dict[str, ChunkRecord] = {}
         for key in self._connection.mapping.of(Role.ID):
-            where = holds(key, chunk_id, self._connection)
-            if where is not None:
-                page, _ = await self._foreign.page(None, 1, Wanted(), [where])
-                if page:
-                    return record_of(page[0].id, page[0].payload, self._connection)
-        point = _point(chunk_id)
-        if point is None:
-            return None
-        return (await self.by_point([point])).get(point)
+            where = self._any_of(key, chunk_ids)
+            if where:
+                async for page in every_point(self._foreign, Wanted(), [where]):
+                    for one in page:
+                        record = record_of(one.id, one.payload, self._connection)
+                        found.setdefault(record.chunk.id, record)
+        points = {
+            name: point for name in chunk_ids if name not in found and (point := _point(name))
+        }
+        held = await self.by_point(list(points.values()))
+        found.update((name, held[point]) for name, point in points.items() if point in held)
+        return {name: found[name] for name in chunk_ids if name in found}
+
+    def _any_of(self, key: str, names: Sequence[str]) -> list[AnyOf]:
+        """One condition for all of them; none where the engine can't be asked about the key."""
+        tests = [test for name in names for test in holds(key, name, self._connection) or ()]
+        values = tuple(value for test in tests for value in test.values)
+        return [AnyOf(key, values)] if values else []
 
     async def document(self, source_path: str) -> DocumentRecord | None:
         chunks = await self.document_chunks(source_path)
@@ -60,7 +84,7 @@ class ConnectedCatalog:
         self, after: str | None = None, limit: int | None = None
     ) -> list[DocumentRecord]:
         """Payloads are in no order of their documents: all are read for any part of the list."""
-        self._check_readable("its documents")
+        await self._check_readable("its documents")
         found: dict[str, tuple[ChunkRecord, int]] = {}
         async for record in self.chunks():
             name = record.chunk.source_path
@@ -72,7 +96,7 @@ class ConnectedCatalog:
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
         records = await self._asked_for(source_path)
         if not records and self._addresses_have_anchors:
-            self._check_readable("a document whose address has anchors")
+            await self._check_readable("a document whose address has anchors")
             records = [record async for record in self.chunks() if _is_of(record, source_path)]
         if not records:
             alone = await self.chunk(source_path)
@@ -98,7 +122,7 @@ class ConnectedCatalog:
                 yield record_of(one.id, one.payload, self._connection)
 
     async def count(self) -> int:
-        return self._points
+        return (await self._facts()).points
 
     async def close(self) -> None:
         """The connection to the store is shared, and closed with the application."""
@@ -134,10 +158,11 @@ class ConnectedCatalog:
             return False
         return named_by is Role.URL or not known.issuperset(mapping.of(named_by))
 
-    def _check_readable(self, what: str) -> None:
-        if self._points > MOST_READ:
+    async def _check_readable(self, what: str) -> None:
+        points = await self.count()
+        if points > MOST_READ:
             raise InputError(
-                f"collection {self._connection.name!r} has {self._points} points, too many to read "
+                f"collection {self._connection.name!r} has {points} points, too many to read "
                 f"through for {what}"
             )
 

@@ -94,12 +94,12 @@ def _moved(bound: float | datetime | None, by: int) -> float | datetime | None:
     return bound + by if isinstance(bound, int | float) else bound
 
 
-def holds(key: str, value: str, connection: Connection) -> tuple[Condition, ...] | None:
+def holds(key: str, value: str, connection: Connection) -> tuple[AnyOf, ...] | None:
     """That a key holds a value that is known as text; None where the engine can't be asked."""
     kinds = {field.name: field.kinds for field in connection.fields}.get(key)
     if kinds is None:
         return None
-    found: list[Condition] = []
+    found: list[AnyOf] = []
     if Kind.TEXT in kinds:
         found.append(AnyOf(key, (value,)))
     if Kind.NUMBER in kinds and value.isascii() and value.isdecimal():

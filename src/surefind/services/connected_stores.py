@@ -7,7 +7,15 @@ from contextlib import AbstractAsyncContextManager
 
 from surefind.errors import UnknownGeneration
 from surefind.model import GenerationRef, Manifest
-from surefind.ports import Begun, CatalogWriter, IndexWriter, StoreFacts, WholeCatalog
+from surefind.ports import (
+    Begun,
+    CatalogWriter,
+    IndexWriter,
+    ReadBytes,
+    StoreFacts,
+    Verified,
+    WholeCatalog,
+)
 from surefind.services.connected import GENERATION, ConnectedCollection, ConnectedIndex
 from surefind.services.connected_catalog import ConnectedCatalog
 
@@ -41,6 +49,9 @@ class ConnectedIndexes:
 
     async def open(self, ref: GenerationRef) -> ConnectedIndex:
         return ConnectedIndex(self._collection, (await self._collection.facts()).points)
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return None
 
     async def drop(self, ref: GenerationRef) -> None:
         raise self._collection.refuse("drop")
@@ -96,8 +107,11 @@ class ConnectedCatalogs:
         raise self._collection.refuse("ingest")
 
     async def open(self, ref: GenerationRef) -> WholeCatalog:
-        facts = await self._collection.facts()
-        return ConnectedCatalog(self._collection.connection, self._collection.foreign, facts.points)
+        collection = self._collection
+        return ConnectedCatalog(collection.connection, collection.foreign, collection.facts)
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return None
 
     async def seal(self, manifest: Manifest) -> None:
         raise self._collection.refuse("publish")

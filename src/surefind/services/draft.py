@@ -3,10 +3,11 @@
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from surefind.errors import StoreChanged, StoreError, UnknownGeneration
+from surefind.errors import InputError, StoreChanged, StoreError, UnknownGeneration
 from surefind.model import (
     ChunkRecord,
     Document,
@@ -16,7 +17,7 @@ from surefind.model import (
     Manifest,
     point_id,
 )
-from surefind.ports import Begun, Catalog, CatalogWriter, IndexWriter
+from surefind.ports import Begun, Catalog, CatalogWriter, IndexWriter, ReadBytes
 from surefind.services.building import (
     IngestTools,
     Progress,
@@ -32,25 +33,45 @@ from surefind.services.confidence import still_fits
 from surefind.services.filtering import fields_of
 from surefind.services.generations import drop
 from surefind.services.lexical import mean_on_grid
-from surefind.services.planning import Changes, check_budget
+from surefind.services.planning import Changes, check_budget, check_same_making
 from surefind.services.resuming import LARGE, PATCHED, Half, making_of, unfitting
+from surefind.services.wholeness import ReadingReport, checked_pages
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What readers see now. Everything is empty where there is nothing yet."""
+    """What the next generation is made from: mostly what readers see now.
+
+    Everything is empty where there is nothing yet. Where readers see one that is damaged, it is the
+    newest one that is not, or nothing, and `lost_documents` is how many pages the damaged one had.
+    With `rebuild`, a page whose chunks are damaged is made as if it were new.
+    """
 
     manifest: Manifest | None = None
     catalog: Catalog | None = None
     documents: Mapping[str, DocumentRecord] = field(default_factory=dict)
     index_usable: bool = False
+    is_current: bool = True
+    lost_documents: int = 0
+    rebuild: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Readers see it, and nothing of it has to be built again."""
+        return self.is_current and self.index_usable
 
     async def chunks(self, source_path: str) -> dict[str, ChunkRecord]:
         if self.catalog is None:
             return {}
-        records = await self.catalog.document_chunks(source_path)
+        try:
+            records = await self.catalog.document_chunks(source_path)
+        except StoreChanged as error:
+            if not self.rebuild:
+                raise
+            _log.warning("the page %s is made again: %s", source_path, error)
+            return {}
         return {record.chunk.id: record for record in records}
 
     async def close(self) -> None:
@@ -58,35 +79,103 @@ class Base:
             await self.catalog.close()
 
 
-async def open_base(collection: str, tools: IngestTools, *, rebuild: bool) -> Base:
-    """A generation that is damaged counts as none when everything is built anew anyway."""
-    number = await tools.catalogs.current(collection)
-    if number is None:
+async def open_base(collection: str, tools: IngestTools, report: Report, *, rebuild: bool) -> Base:
+    """Every byte of it is read, so that no damage is copied on."""
+    ref, is_current = await _newest(collection, tools)
+    if ref is None:
         return Base()
-    ref = GenerationRef(collection, number)
     try:
-        manifest = await tools.catalogs.manifest(ref)
-        catalog = await tools.catalogs.open(ref)
-        documents = {record.source_path: record for record in await catalog.documents()}
-    except (StoreError, UnknownGeneration) as error:
+        base = await _open(ref, tools, report, is_current=is_current)
+        return replace(base, rebuild=rebuild)
+    except (StoreChanged, UnknownGeneration) as error:
+        _log.warning("generation %d is built again: %s", ref.number, error)
+        if rebuild:
+            return Base(lost_documents=await _pages_in(ref, tools))
+        return await _open_earlier(ref, tools, report)
+    except StoreError as error:
         if not rebuild:
-            raise StoreError(f"{error}; or --rebuild makes it anew from the source") from error
-        _log.warning("nothing of generation %d can be kept: %s", number, error)
+            raise StoreError(f"{error}; or --rebuild makes it again from the source") from error
+        _log.warning("nothing of generation %d can be kept: %s", ref.number, error)
         return Base()
-    return Base(manifest, catalog, documents, await _holds_all_chunks(manifest, tools))
 
 
-async def _holds_all_chunks(manifest: Manifest, tools: IngestTools) -> bool:
-    """An index that was lost or damaged is built anew, without being asked."""
+async def _newest(collection: str, tools: IngestTools) -> tuple[GenerationRef | None, bool]:
+    """What readers see, and whether they do: with a damaged pointer, they see nothing."""
     try:
+        number = await tools.catalogs.current(collection)
+    except StoreChanged as error:
+        _log.warning("%s", error)
+        complete = await tools.catalogs.complete(collection)
+        return (complete[-1] if complete else None), False
+    return (None if number is None else GenerationRef(collection, number)), True
+
+
+async def _open(
+    ref: GenerationRef, tools: IngestTools, report: Report, *, is_current: bool
+) -> Base:
+    read = ReadingReport(ref, report)
+    await tools.catalogs.verify(ref, read)
+    manifest = await tools.catalogs.manifest(ref)
+    catalog = await tools.catalogs.open(ref)
+    try:
+        pages = await checked_pages(manifest, catalog)
+        documents = {record.source_path: record for record in pages}
+        usable = await _is_index_usable(manifest, tools, read)
+    except BaseException:
+        await catalog.close()
+        raise
+    return Base(manifest, catalog, documents, usable, is_current)
+
+
+async def _open_earlier(damaged: GenerationRef, tools: IngestTools, report: Report) -> Base:
+    """The newest other generation of the same making that is whole, or nothing."""
+    complete = await tools.catalogs.complete(damaged.collection)
+    for ref in reversed([ref for ref in complete if ref != damaged]):
+        try:
+            base = await _open(ref, tools, report, is_current=False)
+        except (StoreChanged, UnknownGeneration) as error:
+            _log.warning("generation %d is damaged, too: %s", ref.number, error)
+            continue
+        if base.manifest is not None and _is_of_same_making(base.manifest, tools):
+            return base
+        await base.close()
+    return Base(lost_documents=await _pages_in(damaged, tools))
+
+
+async def _pages_in(damaged: GenerationRef, tools: IngestTools) -> int:
+    """0 if its manifest is damaged too."""
+    with suppress(StoreChanged, UnknownGeneration):
+        return (await tools.catalogs.manifest(damaged)).documents
+    return 0
+
+
+def _is_of_same_making(manifest: Manifest, tools: IngestTools) -> bool:
+    try:
+        check_same_making(manifest, tools.embedder.fingerprint, tools.chunker, tools.terms.name)
+    except InputError:
+        return False
+    return True
+
+
+async def _is_index_usable(manifest: Manifest, tools: IngestTools, read: ReadBytes) -> bool:
+    """An index that was lost or damaged is built again without being asked to."""
+    try:
+        await tools.index.verify(manifest.ref, read)
         index = await tools.index.open(manifest.ref)
         try:
             points = await index.count()
         finally:
             await index.close()
     except StoreError as error:
-        _log.warning("the index of generation %d is built anew: %s", manifest.number, error)
+        _log.warning("the index of generation %d is built again: %s", manifest.number, error)
         return False
+    if points != manifest.chunks:
+        _log.warning(
+            "the index of generation %d has %d points for %d chunks; it is built again",
+            manifest.number,
+            points,
+            manifest.chunks,
+        )
     return points == manifest.chunks
 
 
@@ -229,7 +318,10 @@ class Draft:
 
     async def _is_not_current(self, ref: GenerationRef) -> bool:
         """Publishing may have failed after it was done: what readers see is never dropped."""
-        return await self._tools.catalogs.current(ref.collection) != ref.number
+        try:
+            return await self._tools.catalogs.current(ref.collection) != ref.number
+        except StoreChanged:  # the pointer was damaged before, and this run has not written it
+            return True
 
     async def _begun(self) -> tuple[GenerationRef, CatalogWriter]:
         if self._ref is None or self._catalog is None:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from surefind.errors import StoreError
 from surefind.model import FIELDS, ChunkRecord, Field, GenerationRef, Scalar
 from surefind.ports import Catalog
 from surefind.services.reading import CollectionReader, OpenGeneration
@@ -53,12 +52,11 @@ class Facets:
 
 
 async def _offer(generation: OpenGeneration) -> Offer:
-    if generation.catalog is None:
-        raise StoreError("the catalog is away, and only it knows what there is to filter by")
+    catalog = generation.require_catalog()
     added = generation.manifest.fields
     names = {*_SHARED, *(field.name for field in added)}
     few = generation.manifest.chunks <= MOST_CHUNKS
-    counted = await _count(generation.catalog, names) if few else {}
+    counted = await _count(catalog, names) if few else {}
     own = [
         Facet(field, from_front_matter=False, values=counted.get(field.name)) for field in FIELDS
     ]

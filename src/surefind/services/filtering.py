@@ -21,15 +21,22 @@ from surefind.model import (
     Scalar,
     Under,
 )
+from surefind.model.strings import check_string
 from surefind.text.urls import steps
 
 MAX_CONDITIONS = 32
+_SHOWN = 200  # characters of a wrong expression that an error repeats
 MAX_VALUES = 256
 _ALIASES = {"language": "locale", "document": "source_path", "path": "source_path"}
 _BOUNDS = ("gte", "gt", "lte", "lt")
-_EXPRESSION = re.compile(r"\s*([^=<>!^~]+?)\s*(>=|<=|!=|\^=|=|>|<)(.*)", re.DOTALL)
+_EXPRESSION = re.compile(r"([^=<>!^~]+)(>=|<=|!=|\^=|=|>|<)(.*)", re.DOTALL)
 _SIGNS = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt"}
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+_DATE = re.compile(
+    r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII
+)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+NUMBER_OR_DATE = f"^(?:{_NUMBER.pattern}|{_DATE.pattern})$"
+"""For JSON Schema; whether there is such a day is not said."""
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -79,12 +86,13 @@ def read_expressions(expressions: Sequence[str]) -> tuple[Condition, ...]:
     others: list[Condition] = []
     for expression in expressions:
         match = _EXPRESSION.fullmatch(expression)
-        if match is None:
+        key = match[1].strip() if match else ""
+        if match is None or not key:
             raise InputError(
-                f"where: {expression!r} can't be read; write key=value, key!=value, "
+                f"where: {_quoted(expression)} can't be read; write key=value, key!=value, "
                 "key>=number, key<date or key^=path"
             )
-        key, sign, value = match[1], match[2], match[3].strip()
+        sign, value = match[2], match[3].strip()
         if sign in ("=", "!="):
             place = (key, sign == "!=")
             any_of[place] = (*any_of.get(place, ()), value)
@@ -105,13 +113,15 @@ def _values(key: str, wanted: object) -> tuple[Scalar, ...]:
         if not isinstance(value, str | int | float | bool) or (
             isinstance(value, float) and not math.isfinite(value)
         ):
-            raise InputError(f"where: {key}: {value!r} is no text, number, date, true or false")
+            raise InputError(
+                f"where: {key}: {_quoted(value)} is no text, number, date, true or false"
+            )
     return tuple(values)
 
 
 def _bound(key: str, value: object) -> float | datetime:
     if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
-        raise InputError(f"where: {key}: {value!r} is neither a number nor a date")
+        raise InputError(f"where: {key}: {_quoted(value)} is neither a number nor a date")
     if isinstance(value, datetime):
         return _aware(value)
     return _number_or_date(key, str(value))
@@ -120,22 +130,27 @@ def _bound(key: str, value: object) -> float | datetime:
 def _number_or_date(key: str, value: str) -> float | datetime:
     if _DATE.fullmatch(value):
         return _date(key, value)
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    number = _number(value)
+    if number is None:
         raise InputError(
-            f"where: {key}: {value!r} is neither a number nor a date (2026-01-31, or with a time)"
+            f"where: {key}: {_quoted(value)} is neither a number nor a date "
+            "(2026-01-31, or with a time)"
         )
     return number
+
+
+def _number(written: str) -> float | None:
+    if not _NUMBER.fullmatch(written):
+        return None
+    number = float(written)
+    return number if math.isfinite(number) else None
 
 
 def _date(key: str, value: str) -> datetime:
     try:
         return _aware(datetime.fromisoformat(value))
     except ValueError as error:
-        raise InputError(f"where: {key}: {value!r} is no date: {error}") from None
+        raise InputError(f"where: {key}: {_quoted(value)} is no date: {error}") from None
 
 
 def _aware(moment: datetime) -> datetime:
@@ -143,6 +158,11 @@ def _aware(moment: datetime) -> datetime:
 
 
 # --- checking ---------------------------------------------------------------------------------
+
+
+def _quoted(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def checked(where: Sequence[Condition], fields: Iterable[Field]) -> tuple[Condition, ...]:
@@ -158,12 +178,15 @@ def checked(where: Sequence[Condition], fields: Iterable[Field]) -> tuple[Condit
 
 
 def _checked(condition: Condition, known: Mapping[str, Field]) -> Condition:
+    check_string("where", condition.key)
+    for value in _strings(condition):
+        check_string(f"where: {condition.key}", value)
     field = known.get(_ALIASES.get(condition.key, condition.key))
     if field is None:
         near = difflib.get_close_matches(condition.key, known, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
         raise InputError(
-            f"where: there is no field {condition.key!r}; {meant}There are: "
+            f"where: there is no field {_quoted(condition.key)}; {meant}There are: "
             f"{', '.join(sorted(known))}"
         )
     if isinstance(condition, AnyOf):
@@ -174,12 +197,18 @@ def _checked(condition: Condition, known: Mapping[str, Field]) -> Condition:
     return _checked_range(field, condition)
 
 
+def _strings(condition: Condition) -> list[str]:
+    if isinstance(condition, AnyOf):
+        return [value for value in condition.values if isinstance(value, str)]
+    return [condition.path] if isinstance(condition, Under) else []
+
+
 def _typed(field: Field, value: Scalar) -> list[Scalar]:
     """The value as each kind that the field holds may have it; text may stand for any kind."""
     found = [typed for kind in field.kinds for typed in _as_kind(kind, value)]
     if not found:
         kinds = " or ".join(field.kinds)
-        raise InputError(f"where: {field.name} holds a {kinds}, {value!r} is none")
+        raise InputError(f"where: {field.name} holds a {kinds}, {_quoted(value)} is none")
     return found
 
 
@@ -190,11 +219,8 @@ def _as_kind(kind: Kind, value: Scalar) -> list[Scalar]:
         flag = _FLAGS.get(value.lower()) if isinstance(value, str) else value
         return [flag] if isinstance(flag, bool) else []
     if isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
-            return []
-        if not math.isfinite(number):
+        number = _number(value)
+        if number is None:
             return []
         return [int(number) if number.is_integer() else number]
     return [] if isinstance(value, bool) else [value]

@@ -10,6 +10,7 @@ A search looks at some eighty candidates and returns five. So candidates are row
 here, and what the legs say of one is told when it is asked for.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -23,6 +24,12 @@ DENSE_WEIGHT = 0.6
 DEPTH = 50
 """Measured flat from 30 to 200; see `make bench-fusion`."""
 
+LONGEST_TIE = 500
+"""A tie of more passages than this tells none of them from the others."""
+
+_ENOUGH = 0.6
+"""The share of a look that may stand for all of it: 30 candidates answer as well as 50."""
+
 _POINT_BITS = 128
 _POINT = (1 << _POINT_BITS) - 1
 _NOTHING = 1e-100
@@ -33,13 +40,17 @@ Scale = tuple[float, float]
 
 
 class Found(NamedTuple):
-    """What the legs found in one collection; `other_…` are scores of what only one leg found."""
+    """What the legs found in one collection; `other_…` are scores of what only one leg found.
+
+    `exhausted` says that a deeper look would find nothing more.
+    """
 
     collection: str
     dense: Ranking | None
     lexical: Ranking | None
     other_dense: Ranking | None = None
     other_lexical: Ranking | None = None
+    exhausted: bool = False
 
 
 @dataclass(slots=True)
@@ -94,6 +105,7 @@ class Pool:
     collections: Sequence[str]
     dense: Leg | None
     lexical: Leg | None
+    exhausted: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -124,7 +136,7 @@ class Pool:
         if self.dense is None or threshold <= 0 or not self.goes_by_cosine:
             return False
         cosines = dict(zip(self.keys, self.dense.scores, strict=True))
-        return all(cosines[found[-1]] < threshold for found in self.dense.found if found)
+        return all(found and cosines[found[-1]] < threshold for found in self.dense.found)
 
     def is_certain_of(self, count: int) -> bool:
         """Whether a deeper look would leave the first so many as they are.
@@ -193,6 +205,37 @@ def depth_for(wanted: int) -> int:
     return depth
 
 
+def look_end(scores: Sequence[float], depth: int) -> int:
+    """How many of a leg's scores, best first, a look of this depth takes.
+
+    Which of several tied points an engine returns is left to chance, so a tie that continues
+    beyond the end is not cut: it is left out. Where that would leave too few, all of it is taken,
+    unless it is so long that it tells nothing. `scores` must reach beyond the depth by one, and to
+    the end of a tie that is taken.
+    """
+    if len(scores) <= depth or scores[depth - 1] > scores[depth]:
+        return min(depth, len(scores))
+    start = tie_start(scores, depth)
+    if start >= _ENOUGH * depth:
+        return start
+    longest = min(len(scores), start + LONGEST_TIE + 1)
+    end = next((row for row in range(depth, longest) if scores[row] < scores[depth]), longest)
+    return end if end - start <= LONGEST_TIE else start
+
+
+def tie_start(scores: Sequence[float], row: int) -> int:
+    """The first row with the same score."""
+    return bisect_left(scores, -scores[row], key=lambda score: -score)
+
+
+def must_ask_deeper(scores: Sequence[float], depth: int) -> int:
+    """How many to ask for to see the end of a tie that counts; 0 where it was seen."""
+    if look_end(scores, depth) < len(scores) or len(scores) <= depth:
+        return 0
+    wanted = tie_start(scores, depth) + LONGEST_TIE + 1
+    return wanted if len(scores) < wanted else 0
+
+
 def dense_pool(found: Sequence[Found]) -> Pool:
     """Dense alone: the order is the cosine's, and so is the score.
 
@@ -208,7 +251,7 @@ def dense_pool(found: Sequence[Found]) -> Pool:
         scores = [leg.worth(leg.scores[row]) for row in rows]
     else:
         scores = [_clamped(leg.scores[row]) for row in rows]
-    return Pool(rows, scores, keys, _names(found), leg, None)
+    return Pool(rows, scores, keys, _names(found), leg, None, _exhausted(found))
 
 
 def lexical_pool(found: Sequence[Found]) -> Pool:
@@ -220,7 +263,8 @@ def lexical_pool(found: Sequence[Found]) -> Pool:
         leg.scales.append((0.0, max(own, default=1.0)))
         shares += [leg.worth(score, number) for score in own]
     rows = _best_first(shares, keys)
-    return Pool(rows, [shares[row] for row in rows], keys, _names(found), None, leg)
+    scores = [shares[row] for row in rows]
+    return Pool(rows, scores, keys, _names(found), None, leg, _exhausted(found))
 
 
 def _add(leg: Leg, number: int, ranking: Ranking | None) -> list[int]:
@@ -261,7 +305,7 @@ def fuse(found: Sequence[Found]) -> Pool:
     for number, one in enumerate(found):
         _add_cosines(dense, number, one)
         spans.append(_add_union(keys, dense, lexical, number, one))
-    late = _late(keys, dense, lexical)
+    late = _late(keys, found)
     if late:
         spans = [_without(span, dense, lexical, late) for span in spans]
     dense.scales = [_scale([score for span in spans for score in span.dense])] * len(found)
@@ -278,7 +322,7 @@ def fuse(found: Sequence[Found]) -> Pool:
     if late:  # what was appended never outranks what came first, nor does its score
         rows.sort(key=lambda row: late.get(row, 0))
         scores = list(accumulate((fused[row] for row in rows), min))
-    return Pool(rows, scores, keys, _names(found), dense, lexical)
+    return Pool(rows, scores, keys, _names(found), dense, lexical, _exhausted(found))
 
 
 def _add_union(keys: list[int], dense: Leg, lexical: Leg, number: int, found: Found) -> _Span:
@@ -329,18 +373,31 @@ def _shares(dense: Leg, lexical: Leg, number: int, span: slice) -> list[float]:
     ]
 
 
-def _late(keys: Sequence[int], dense: Leg, lexical: Leg) -> dict[int, int]:
+def _late(keys: Sequence[int], found: Sequence[Found]) -> dict[int, int]:
     """The rows that only a deeper look brought in, and which; with one look there are none."""
-    if max(len(found) for leg in (dense, lexical) for found in leg.found) <= DEPTH:
+    legs = [
+        (number, ranking, _look_ends(ranking.scores))
+        for number, one in enumerate(found)
+        for ranking in (one.dense, one.lexical)
+        if ranking is not None
+    ]
+    if all(len(ends) == 1 for _, _, ends in legs):
         return {}
-    ranks = ((row, dense.ranks.get(key), lexical.ranks.get(key)) for row, key in enumerate(keys))
-    tiers = ((row, _tier(one, other)) for row, one, other in ranks)
-    return {row: tier for row, tier in tiers if tier}
+    looks: dict[int, int] = {}
+    for number, ranking, ends in legs:
+        for rank, key in enumerate(_keys(number, ranking), start=1):
+            look = bisect_left(ends, rank)
+            looks[key] = min(look, looks.get(key, look))
+    return {row: looks[key] for row, key in enumerate(keys) if looks[key]}
 
 
-def _tier(*ranks: int | None) -> int:
-    best = min(rank for rank in ranks if rank is not None)
-    return 0 if best <= DEPTH else ((best - 1) // DEPTH).bit_length()
+def _look_ends(scores: Sequence[float]) -> list[int]:
+    """Where each look at a leg ended: those of 50, 100, 200 … and the last."""
+    ends, depth = [], DEPTH
+    while (end := look_end(scores, depth)) < len(scores):
+        ends.append(end)
+        depth *= 2
+    return [*ends, len(scores)]
 
 
 def _without(span: _Span, dense: Leg, lexical: Leg, late: Mapping[int, int]) -> _Span:
@@ -376,6 +433,10 @@ def _keys(number: int, ranking: Ranking) -> list[int]:
 
 def _names(found: Sequence[Found]) -> list[str]:
     return [one.collection for one in found]
+
+
+def _exhausted(found: Sequence[Found]) -> bool:
+    return all(one.exhausted for one in found)
 
 
 def _clamped(score: float) -> float:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 
-from surefind.errors import InputError, StoreError, UnknownCollection
+from surefind.errors import InputError, StoreError, UnknownCollection, UnknownGeneration
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
 from surefind.services.history import Difference, difference
@@ -61,12 +61,27 @@ class Generations:
                 else await self._before_current()
             )
             manifest = await self._catalogs.manifest(ref)
-            # Readers must be able to open what the pointer names.
+            # Readers must be able to open what the pointer names, and find all as it was written.
+            await self._catalogs.verify(ref, lambda _: None)
+            await self._index.verify(ref, lambda _: None)
             await (await self._index.open(ref)).close()
             await (await self._catalogs.open(ref)).close()
             await self._catalogs.point_to(ref)
             await self._index.published(ref)
             return manifest
+
+    async def prune(self, keep: int) -> tuple[int, ...]:
+        """Remove all but the current generation and the `keep` - 1 newest others."""
+        if keep < 1:
+            raise InputError(f"keep is {keep}, it must be 1 or more: readers need a generation")
+        async with self._catalogs.writing("ingest"):
+            manifest = await self._catalogs.manifest(
+                GenerationRef(self._collection, await self.current())
+            )
+            surplus = await surplus_of(manifest, keep, self._catalogs)
+            for ref in surplus:
+                await drop(ref, self._index, self._catalogs)
+        return tuple(sorted(ref.number for ref in surplus))
 
     async def changes(self, number: int) -> Changes:
         """Against the one that readers saw before it; the oldest one kept added all it has."""
@@ -89,7 +104,7 @@ class Generations:
         current = await self.current()
         earlier = await self._before(GenerationRef(self._collection, current))
         if earlier is None:
-            raise InputError(
+            raise UnknownGeneration(
                 f"generation {current} of {self._collection!r} is the oldest one kept: "
                 "there is nothing to go back to"
             )
@@ -102,6 +117,16 @@ class Generations:
             other for other in complete if other.number < ref.number
         ]
         return earlier[-1] if earlier else None
+
+
+async def surplus_of(manifest: Manifest, keep: int, catalogs: CatalogStore) -> list[GenerationRef]:
+    """What is too many beside the current generation: the oldest ones, and what was held back."""
+    complete = await catalogs.complete(manifest.collection)
+    kept = {manifest.number} if keep == 1 else {manifest.number, manifest.follows}
+    held = await held_back(manifest, catalogs)
+    others = [ref for ref in complete if ref.number not in kept and ref not in held]
+    room = keep - len(kept & {ref.number for ref in complete})
+    return [*others[: max(0, len(others) - room)], *held]
 
 
 async def held_back(manifest: Manifest, catalogs: CatalogStore) -> list[GenerationRef]:

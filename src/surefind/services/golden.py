@@ -20,7 +20,7 @@ from surefind.evaluation.near_misses import NearMisses
 from surefind.evaluation.resolution import Resolver
 from surefind.model import ChunkRecord, GenerationRef, Query
 from surefind.ports import Catalog, CatalogStore
-from surefind.services.filtering import checked, read_expressions
+from surefind.services.filtering import checked, failing, read_expressions
 from surefind.services.reading import OpenGeneration
 from surefind.services.search import check_query
 from surefind.services.validate import DEFAULT_TOP_K, resolve
@@ -103,16 +103,25 @@ def check_filters(source: str, golden: GoldenSet) -> None:
 async def lint_set(
     golden: GoldenSet, generation: OpenGeneration, catalogs: CatalogStore
 ) -> list[Finding]:
-    catalog = generation.catalog
-    if catalog is None:
-        raise StoreError("the catalog is away, and only it knows what the tests expect")
+    catalog = generation.require_catalog()
     meaning = await resolve(golden, generation)
     gone = [one for one, chunks in meaning.items() if not chunks]
     lost = {one.chunk_id for one in gone if isinstance(one, ByChunk)}
     meant = {chunk_id for chunks in meaning.values() for chunk_id in chunks}
+    refused = _refused(golden, generation)
+    filters = {
+        test.where: checked(read_expressions(test.where), generation.manifest.fields)
+        for test in golden.tests
+        if test.where and test.test_id not in refused
+    }
     texts: dict[str, str] = {}
+    left = dict.fromkeys(filters, 0)
+    chunks = 0
     misses = NearMisses()
     async for record in catalog.chunks():
+        chunks += 1
+        for where, conditions in filters.items():
+            left[where] += not failing(record, conditions)
         if record.chunk.id in meant:
             texts[record.chunk.id] = record.chunk.content_hash
         if gone:
@@ -121,9 +130,11 @@ async def lint_set(
         meaning=meaning,
         top_k=golden.top_k or DEFAULT_TOP_K,
         older=await _older(lost, generation.manifest.ref, catalogs) if lost else {},
-        refused=_refused(golden, generation),
+        refused=refused,
         texts=texts,
         near=misses.of(gone),
+        chunks=chunks,
+        left=left,
     )
     return lint(golden, known)
 

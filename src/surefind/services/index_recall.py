@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from surefind.errors import InputError, StoreError
+from surefind.errors import InputError
 from surefind.evaluation.golden import GoldenTest
 from surefind.evaluation.index_recall import (
     IndexRecall,
@@ -89,9 +89,7 @@ class RecallMeter:
         return recall_under(condition, share, recalls)
 
     async def _suggested(self, points: int) -> list[tuple[Condition, float]]:
-        if self._generation.catalog is None:
-            raise StoreError("the catalog is away, and only it knows what can be filtered by")
-        return suggested(await _counted(self._generation.catalog), points)
+        return suggested(await _counted(self._generation.require_catalog()), points)
 
 
 def suggested(counts: Counter[Condition], points: int) -> list[tuple[Condition, float]]:

@@ -19,9 +19,15 @@ from surefind.ports import Source
 from surefind.services.building import IngestTools, Report
 from surefind.services.draft import Base, Draft, Making, open_base
 from surefind.services.gate import Gate, judge
-from surefind.services.generations import drop, held_back
+from surefind.services.generations import drop, held_back, surplus_of
 from surefind.services.links import LinkCheck
-from surefind.services.planning import Changes, check_budget, check_same_making, check_shrinking
+from surefind.services.planning import (
+    Changes,
+    check_budget,
+    check_not_fewer,
+    check_same_making,
+    check_shrinking,
+)
 from surefind.services.resuming import Half, left_behind
 from surefind.services.survey import Rehearsal, Survey, Target
 
@@ -56,7 +62,7 @@ class Ingestor:
         tools = self._tools
         async with tools.catalogs.writing("ingest"):
             half = await left_behind(options.collection, tools.index, tools.catalogs)
-            base = await open_base(options.collection, tools, rebuild=options.rebuild)
+            base = await open_base(options.collection, tools, report, rebuild=options.rebuild)
             draft = Draft(options.collection, base, tools, half)
             try:
                 return await _Run(tools, options, sources, report, half).publish(base, draft)
@@ -72,7 +78,7 @@ class Ingestor:
     ) -> IngestReport:
         """What `run` would do, guards included. It writes nothing and embeds nothing."""
         self._check(sources, options)
-        base = await open_base(options.collection, self._tools, rebuild=options.rebuild)
+        base = await open_base(options.collection, self._tools, report, rebuild=options.rebuild)
         try:
             return await _Run(self._tools, options, sources, report).rehearse(base)
         finally:
@@ -119,7 +125,7 @@ class _Run:
 
     async def publish(self, base: Base, draft: Draft) -> IngestReport:
         changes = await self._survey(base, draft)
-        if base.manifest is not None and base.index_usable and not changes.any:
+        if base.manifest is not None and base.is_whole and not changes.any:
             await draft.discard_half()
             told = self._report(base.manifest, changes, base.manifest.chunks, published=False)
             return replace(told, gate=None)
@@ -159,19 +165,14 @@ class _Run:
         if not options.allow_shrink:
             gone = (*survey.missing, *survey.changes.removed, *survey.changes.emptied)
             check_shrinking(base.documents.keys(), gone)
+            check_not_fewer(base.lost_documents, len(survey.changes.added))
         await survey.remove_missing()
         return survey.changes
 
     async def _prune(self, manifest: Manifest) -> tuple[int, ...]:
         """All is published by now: what can't be removed today is left to the next run."""
-        tools = self._tools
-        complete = await tools.catalogs.complete(manifest.collection)
         keep = self._options.keep_generations
-        kept = {manifest.number} if keep == 1 else {manifest.number, manifest.follows}
-        held = await held_back(manifest, tools.catalogs)
-        others = [ref for ref in complete if ref.number not in kept and ref not in held]
-        room = keep - len(kept & {ref.number for ref in complete})
-        return await self._drop([*others[: max(0, len(others) - room)], *held])
+        return await self._drop(await surplus_of(manifest, keep, self._tools.catalogs))
 
     async def _drop(self, surplus: Sequence[GenerationRef]) -> tuple[int, ...]:
         try:

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+import numpy as np
+
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import ChunkRecord, GenerationRef, LexicalSettings, Manifest
 from surefind.ports import (
@@ -25,7 +27,7 @@ from surefind.ports import (
 from surefind.services.building import Progress, Report, check_whole
 from surefind.services.generations import drop
 from surefind.services.lexical import TermReader, mean_on_grid
-from surefind.services.resuming import Half, left_behind, making_of
+from surefind.services.resuming import Half, left_behind, making_of, require_room
 
 Pages = Callable[[], AsyncIterator[MovedPage]]
 """They may be asked for more than once."""
@@ -34,6 +36,7 @@ Vectors = Callable[[Sequence[ChunkRecord]], Awaitable[Matrix]]
 """One row for each of a page's chunks."""
 
 _PAGES_AT_ONCE = 64
+_HEAL = "`surefind doctor` says what can be done"
 _POINTS_AT_ONCE = 500
 
 
@@ -53,7 +56,12 @@ def kept_in(index: VectorIndex) -> Vectors:
     """The vectors that the index has of chunks."""
 
     async def vectors(records: Sequence[ChunkRecord]) -> Matrix:
-        return await index.vectors([record.chunk.point_id for record in records])
+        rows = await index.vectors([record.chunk.point_id for record in records])
+        if not np.isfinite(rows).all():
+            raise StoreChanged(
+                f"the vectors of {records[0].chunk.source_path} are damaged; {_HEAL}"
+            )
+        return rows
 
     return vectors
 
@@ -76,8 +84,9 @@ class Destination:
     ) -> Manifest:
         """Publish what comes as the collection's next generation: all of it, or nothing."""
         async with self.catalogs.writing("ingest"):
-            await self.index.require_room(manifest.chunks, manifest.embedder.dimensions)
             half = await left_behind(collection, self.index, self.catalogs)
+            dimensions = manifest.embedder.dimensions
+            await require_room(collection, self.index, self.catalogs, manifest.chunks, dimensions)
             arrival = _Arrival(self, collection, manifest, half)
             try:
                 sealed = await arrival.build(pages, report)

@@ -1,8 +1,8 @@
 """Chunks by their names: one, those around it, its section, its document."""
 
-from surefind.errors import InputError, StoreError, UnknownChunk, UnknownDocument
+from surefind.errors import InputError, UnknownChunk, UnknownDocument
 from surefind.model import ChunkRecord
-from surefind.ports import Catalog
+from surefind.model.strings import check_string
 from surefind.services.expansion import neighbours_of, section_of
 from surefind.services.reading import CollectionReader, OpenGeneration
 
@@ -22,18 +22,19 @@ class Passages:
         _check("after", after)
         async with self._reader.lease() as generation:
             record = await _chunk(chunk_id, generation)
-            chunks = await _there(generation).document_chunks(record.chunk.source_path)
+            chunks = await generation.require_catalog().document_chunks(record.chunk.source_path)
         return neighbours_of(record, chunks, before, after)
 
     async def section(self, chunk_id: str) -> list[ChunkRecord]:
         async with self._reader.lease() as generation:
             record = await _chunk(chunk_id, generation)
-            chunks = await _there(generation).document_chunks(record.chunk.source_path)
+            chunks = await generation.require_catalog().document_chunks(record.chunk.source_path)
         return section_of(record, chunks)
 
     async def document(self, source_path: str) -> list[ChunkRecord]:
+        check_string("source_path", source_path)
         async with self._reader.lease() as generation:
-            catalog = _there(generation)
+            catalog = generation.require_catalog()
             if await catalog.document(source_path) is None:
                 raise UnknownDocument(f"there is no document {source_path!r}")
             return await catalog.document_chunks(source_path)
@@ -45,16 +46,11 @@ def _check(name: str, value: object) -> None:
 
 
 async def _chunk(chunk_id: str, generation: OpenGeneration) -> ChunkRecord:
-    record = await _there(generation).chunk(chunk_id)
+    check_string("chunk_id", chunk_id)
+    record = await generation.require_catalog().chunk(chunk_id)
     if record is None:
         raise UnknownChunk(
             f"generation {generation.manifest.number} has no chunk {chunk_id!r}; "
             "`surefind search` prints the ids there are"
         )
     return record
-
-
-def _there(generation: OpenGeneration) -> Catalog:
-    if generation.catalog is None:
-        raise StoreError("the catalog is away; `surefind generations rollback` may help")
-    return generation.catalog

@@ -92,6 +92,19 @@ def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:
         )
 
 
+def check_not_fewer(before: int, now: int) -> None:
+    """GuardStopped when a fifth of the pages would go that a damaged generation had.
+
+    Which pages those were is not known any more, only how many.
+    """
+    if before - now > max(1, SHRINK_LIMIT * before):
+        raise GuardStopped(
+            f"the generation that readers see is damaged and had {before} pages; these sources "
+            f"have {now}. Nothing was changed: name every source that belongs to the collection, "
+            "or give --allow-shrink if it is meant"
+        )
+
+
 def _sections(source_paths: Iterable[str]) -> set[str]:
     """`docs/guide/install.md` is in `docs/guide`; a page right below the root is in none."""
     parts = (path.split("/") for path in source_paths)

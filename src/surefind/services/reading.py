@@ -3,13 +3,18 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
 from surefind.errors import StoreChanged, StoreError, UnknownGeneration
 from surefind.model import ChunkRecord, GenerationRef, Manifest, point_id
 from surefind.ports import Catalog, IndexStore, PublishedCatalogs, VectorIndex
+from surefind.services.background_verification import (
+    GenerationVerification,
+    GenerationVerifier,
+    VerificationPace,
+)
 from surefind.services.breaker import Breaker
 from surefind.services.generations import current_number
 
@@ -20,7 +25,7 @@ _RECORDS_KEPT = 8192  # some 20 MB: all of most documentation
 
 
 class OpenGeneration:
-    """One generation, open. `catalog` is None while the catalog is away."""
+    """One generation, open. `catalog` is None while the catalog is unavailable."""
 
     def __init__(self, manifest: Manifest, index: VectorIndex, catalog: Catalog | None) -> None:
         self.manifest = manifest
@@ -28,12 +33,29 @@ class OpenGeneration:
         self.catalog = catalog
         self._known: dict[int, ChunkRecord] = {}
         self._catalog_breaker = Breaker("the catalog")
+        self._catalog_fails = False
         self._readers = 0
         self._retired = False
+        self.verification: GenerationVerification | None = None
+
+    def require_sound(self, *parts: str) -> None:
+        """StoreChanged where the background verification has found damage in one of them."""
+        if self.verification is not None:
+            self.verification.require_sound(*(parts or ("index", "catalog")))
+
+    def require_catalog(self) -> Catalog:
+        """For what the index's copies of the passages can't answer."""
+        if self.catalog is None:
+            raise StoreError(
+                "the catalog is unavailable, and this needs it; `surefind doctor` says why"
+            )
+        return self.catalog
 
     async def retire(self) -> None:
         """Close it as soon as the last reader has left."""
         self._retired = True
+        if self.verification is not None:
+            await self.verification.stop()
         await self._close_if_unused()
 
     def enter(self) -> None:
@@ -50,8 +72,12 @@ class OpenGeneration:
             try:
                 with self._catalog_breaker.watching(StoreError):
                     records.update(await self.catalog.by_point(point_ids))
-            except StoreError:
+                self._catalog_fails = False
+            except StoreError as error:
                 records.clear()
+                if not self._catalog_fails:  # the searches that follow would only repeat it
+                    _log.warning("the catalog fails, the index's copies stand in: %s", error)
+                self._catalog_fails = True
         missing: list[UUID] = []
         if len(records) < len(point_ids):
             missing = [point_id for point_id in point_ids if point_id not in records]
@@ -103,8 +129,7 @@ async def chunks_named(chunk_ids: Collection[str], generation: OpenGeneration) -
         return list(records.values())
     if generation.catalog is None:
         return []
-    found = [await generation.catalog.chunk(chunk_id) for chunk_id in chunk_ids]
-    return [record for record in found if record is not None]
+    return list((await generation.catalog.named(list(chunk_ids))).values())
 
 
 class CollectionReader:
@@ -117,11 +142,14 @@ class CollectionReader:
         catalogs: PublishedCatalogs,
         pause_s: float = _PAUSE_S,
         pinned: Manifest | None = None,
+        verifier: GenerationVerifier | None = None,
     ) -> None:
         """`pause_s` lies between two looks for a catalog that is away.
 
-        `pinned` is the one generation to read, published or not.
+        `pinned` is the one generation to read, published or not. `verifier` verifies in the
+        background what is open.
         """
+        self._verifier = verifier
         self.collection = collection
         self._pinned = pinned
         self._pause_s = pause_s
@@ -143,8 +171,52 @@ class CollectionReader:
     async def enter(self) -> OpenGeneration:
         """The current one, which stays open until who entered it leaves."""
         generation = await self._current()
+        generation.require_sound()
         generation.enter()
         return generation
+
+    async def _sound(self, *parts: str) -> OpenGeneration | None:
+        """The one that is open, if any. Where that is damaged, another may have replaced it."""
+        opened = self._open
+        try:
+            if opened is not None:
+                opened.require_sound(*parts)
+        except StoreError:
+            opened = await self._current()
+            opened.require_sound(*parts)
+        return opened
+
+    async def check_index(self) -> None:
+        """SurefindError if the index can't be searched now, because of the catalog too."""
+        opened = await self._sound()
+        if opened is not None:
+            opened.enter()
+            try:
+                await opened.index.count()
+            except StoreError:
+                pass  # another generation may have replaced it: the lease below finds out
+            else:
+                return
+            finally:
+                await opened.leave()
+        async with self.lease() as generation:
+            await generation.index.count()
+
+    async def check_catalog(self) -> None:
+        """SurefindError if the catalog can't be read now. The index is not asked."""
+        opened = await self._sound("catalog")
+        if opened is not None and opened.catalog is not None:
+            opened.enter()
+            try:
+                await opened.catalog.check()
+            finally:
+                await opened.leave()
+            return
+        catalog = await self._catalogs.open(GenerationRef(self.collection, await self._number()))
+        try:
+            await catalog.check()
+        finally:
+            await catalog.close()
 
     async def close(self) -> None:
         if self._open is not None:
@@ -167,7 +239,7 @@ class CollectionReader:
         try:
             generation.catalog = await self._open_catalog(generation.manifest.ref)
         except (StoreError, UnknownGeneration) as error:
-            _log.warning("the catalog is still away: %s", error)
+            _log.warning("the catalog is still unavailable: %s", error)
 
     async def _reopen(self, tries: int) -> OpenGeneration:
         """The token tells one pointer from the next: a number alone may come again."""
@@ -182,11 +254,19 @@ class CollectionReader:
             if tries == 1 or token == await self._find_token():
                 raise
             return await self._reopen(tries - 1)
+        if self._verifier is not None:
+            opened.verification = self._verifier.start(opened.manifest.ref, self._is_current(token))
         before, self._open, self._token = self._open, opened, token
         if before is not None:
             _log.info("%s: now reading generation %d", self.collection, number)
             await before.retire()
         return opened
+
+    def _is_current(self, token: object) -> Callable[[], Awaitable[bool]]:
+        async def is_current() -> bool:
+            return await self._find_token() == token
+
+        return is_current
 
     async def _find_token(self) -> object:
         return self._pinned or await self._catalogs.token(self.collection)
@@ -212,7 +292,7 @@ class CollectionReader:
         except StoreError as error:
             if self._pinned is None:
                 await self._catalogs.manifest(ref)  # removed meanwhile is not the same as away
-            _log.warning("the catalog is away, the index stands in: %s", error)
+            _log.warning("the catalog is unavailable, the index's copies stand in: %s", error)
             self._next_look = time.monotonic() + self._pause_s
             return None
 
@@ -254,8 +334,14 @@ class Readers:
     """
 
     def __init__(
-        self, index: IndexStore, catalogs: PublishedCatalogs, pinned: Manifest | None = None
+        self,
+        index: IndexStore,
+        catalogs: PublishedCatalogs,
+        pinned: Manifest | None = None,
+        pace: VerificationPace | None = None,
     ) -> None:
+        """`pace`: verify in the background what is kept open."""
+        self._verifier = pace and GenerationVerifier(index, catalogs, pace)
         self._index = index
         self._catalogs = catalogs
         self._pinned = pinned
@@ -269,6 +355,7 @@ class Readers:
                 self._index,
                 self._catalogs,
                 pinned=pinned if pinned and pinned.collection == collection else None,
+                verifier=self._verifier,
             )
         return self._readers[collection]
 

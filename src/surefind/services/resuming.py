@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from surefind.errors import StoreChanged, StoreRefused
+from surefind.errors import StoreChanged, StoreFull, StoreRefused
 from surefind.model import EmbedderFingerprint, GenerationRef, LexicalSettings
 from surefind.ports import Begun, Catalog, CatalogStore, IndexStore
 from surefind.services.building import all_chunks
@@ -43,7 +43,10 @@ async def left_behind(
     collection: str, index: IndexStore, catalogs: CatalogStore, now: datetime | None = None
 ) -> Half | None:
     """What dead runs have left is removed, but for what the next one may go on with."""
-    current = await catalogs.current(collection)
+    try:
+        current = await catalogs.current(collection)
+    except StoreChanged:  # nobody knows what readers see, so nothing is dropped
+        return None
     newest = max((ref.number for ref in await catalogs.complete(collection)), default=0)
     half: Half | None = None
     for ref in await catalogs.unfinished(collection):
@@ -56,6 +59,29 @@ async def left_behind(
         else:
             half = Half(ref, begun)
     return half
+
+
+async def make_room(collection: str, index: IndexStore, catalogs: CatalogStore) -> None:
+    """StoreFull where nothing can be built, once what dead runs left has been removed."""
+    async with catalogs.writing("ingest"):
+        await left_behind(collection, index, catalogs)
+        await require_room(collection, index, catalogs)
+
+
+async def require_room(
+    collection: str,
+    index: IndexStore,
+    catalogs: CatalogStore,
+    points: int = 0,
+    dimensions: int = 0,
+) -> None:
+    """What killed runs left of other collections may be all that fills the disk."""
+    try:
+        await index.require_room(points, dimensions)
+    except StoreFull:
+        for other in {ref.collection for ref in await index.held()} - {collection}:
+            await left_behind(other, index, catalogs)
+        await index.require_room(points, dimensions)
 
 
 async def unfitting(ref: GenerationRef, catalog: Catalog, index: IndexStore) -> int | None:

@@ -13,8 +13,10 @@ from surefind.ports import (
     IndexStore,
     IndexWriter,
     PublishedCatalogs,
+    ReadBytes,
     StoreFacts,
     VectorIndex,
+    Verified,
     WholeCatalog,
 )
 
@@ -56,6 +58,9 @@ class RoutedIndexStore:
     async def open(self, ref: GenerationRef) -> VectorIndex:
         return await self._of(ref.collection).open(ref)
 
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return await self._of(ref.collection).verify(ref, read)
+
     async def drop(self, ref: GenerationRef) -> None:
         await self._of(ref.collection).drop(ref)
 
@@ -89,6 +94,9 @@ class RoutedPublishedCatalogs(Generic[Catalogs]):
 
     async def open(self, ref: GenerationRef) -> Catalog:
         return await self._of(ref.collection).open(ref)
+
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+        return await self._of(ref.collection).verify(ref, read)
 
 
 class RoutedCatalogStore(RoutedPublishedCatalogs[CatalogStore]):

@@ -1,13 +1,18 @@
 """A sample of a collection that something else filled: bounded, spread, and the same every time."""
 
+import hashlib
+import heapq
 from collections.abc import AsyncIterator, Iterator
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from surefind.model import CollectionFacts, numbered_point, point_number
 from surefind.ports import Alternatives, ForeignCollection, ForeignPoint, Wanted
 
+T = TypeVar("T")
+
 SAMPLE = 256
-_PARTS = 8
+_PARTS = 32  # a second writer's points may be a short stretch of the ids
 _PAGE = 256
 
 
@@ -50,3 +55,27 @@ async def every_point(
         if following is None or following == after:
             return
         after = following
+
+
+class RandomSample(Generic[T]):
+    """A random sample of a stream of any length: the ids with the smallest hashes."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._held: list[tuple[int, int, T]] = []
+        self.offered = 0
+
+    def offer(self, point: UUID, value: T) -> None:
+        self.offered += 1
+        if not self._size:
+            return
+        digest = hashlib.blake2b(point.bytes, digest_size=8).digest()
+        one = (-int.from_bytes(digest), self.offered, value)
+        if len(self._held) < self._size:
+            heapq.heappush(self._held, one)
+        else:
+            heapq.heappushpop(self._held, one)
+
+    def values(self) -> list[T]:
+        """In an order that has nothing to do with that of the stream."""
+        return [value for _, _, value in sorted(self._held, key=lambda one: one[:2])]

@@ -9,7 +9,7 @@ from types import UnionType
 
 import numpy as np
 
-from surefind.errors import InputError, StoreError
+from surefind.errors import InputError
 from surefind.model import (
     ChunkRecord,
     Collapse,
@@ -24,6 +24,7 @@ from surefind.model import (
     Status,
     Timings,
 )
+from surefind.model.strings import check_string
 from surefind.ports import Matrix, QueryEmbedder, Reranker, Vector
 from surefind.services.answers import Answers
 from surefind.services.candidates import Place, Question, find
@@ -57,14 +58,9 @@ def check_query(query: Query) -> None:
     """InputError, naming the field, where a question can't be asked as it is."""
     if not query.text.strip():
         raise InputError("query: it is empty; ask something")
-    if len(query.text) > MAX_QUERY_LENGTH:
-        raise InputError(
-            f"query: it has {len(query.text)} characters, at most {MAX_QUERY_LENGTH} are allowed"
-        )
-    try:
-        query.text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError("query: it holds bytes that are no text; write it in UTF-8") from error
+    check_string("query", query.text, MAX_QUERY_LENGTH, blank=False)
+    for name in query.collections:
+        check_string("collections", name)
     for name, kind in _KINDS.items():
         if not isinstance(getattr(query, name), kind):
             raise InputError(f"{name}: it is {getattr(query, name)!r}, it must be a {_named(kind)}")
@@ -216,7 +212,7 @@ class Searcher:
     async def _chosen(
         self, question: Question, places: Sequence[Place], run: "Run"
     ) -> tuple[list[Chosen], Pool]:
-        """Deeper and deeper, while grouping or folding leaves too few."""
+        """Deeper and deeper, while grouping, folding or the threshold leaves too few."""
         query = run.query
         wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
         widened = query if wanted == query.top_k else replace(query, top_k=wanted)
@@ -228,11 +224,9 @@ class Searcher:
             if query.diversity:
                 candidates = await diversified(candidates, widened, run.vectors)
             chosen = await choose(candidates, widened, run.records)
-            folds = query.group_by is not None or query.collapse is not Collapse.OFF
-            sieved = folds or (query.threshold > 0 and not pool.goes_by_cosine)
-            enough = len(chosen) == wanted or not sieved or pool.has_all_above(query.threshold)
+            enough = len(chosen) == wanted or pool.has_all_above(query.threshold)
             settled = enough and pool.is_certain_of(wanted)
-            if settled or len(pool) < depth or depth >= _DEEPEST:
+            if settled or pool.exhausted or depth >= _DEEPEST:
                 return chosen, pool
             depth *= 2
 
@@ -250,12 +244,7 @@ class Searcher:
             return list(hits)
         expanded = []
         for hit in hits:
-            catalog = run.generations[hit.collection].catalog
-            if catalog is None:
-                raise StoreError(
-                    "the catalog is away, and only it knows what stands around a passage; "
-                    "leave out expand, or try again later"
-                )
+            catalog = run.generations[hit.collection].require_catalog()
             context = await context_of(hit.record, run.query, catalog)
             expanded.append(hit._replace(context=context))
         return expanded

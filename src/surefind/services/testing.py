@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 
 from surefind.errors import EmbeddingError, StoreError, SurefindError
 from surefind.evaluation.golden import GoldenTest, TestKind
-from surefind.evaluation.judging import Judged, Meaning, judge
+from surefind.evaluation.judging import Judged, Resolved, judge
 from surefind.evaluation.metrics import Measure
 from surefind.evaluation.report import Found, Integrity, Outcome, Sought, Subject, TestOutcome
-from surefind.model import ChunkRecord, Evidence, Hit, Query, SearchResult
+from surefind.model import ChunkRecord, Evidence, Hit, Query, SearchResult, Status
+from surefind.ports import Catalog
 from surefind.services.filtering import read_expressions
 from surefind.services.foresight import Foresight
 from surefind.services.search import Searcher
@@ -41,14 +42,17 @@ class Tester:
         foresight: Foresight,
         explainer: Explainer,
         subject: Subject,
-        meaning: Meaning,
+        resolved: Resolved,
         measures: Sequence[Measure],
+        catalog: Catalog | None = None,
     ) -> None:
+        """With `catalog`, hits are checked to have a row in it."""
         self.subject = subject
+        self._catalog = catalog
         self._searcher = searcher
         self._foresight = foresight
         self._explainer = explainer
-        self._meaning = meaning
+        self._meaning, self._lost = resolved.meaning, resolved.lost
         self._measures = measures
         self._hits = _HitCounts()
 
@@ -64,11 +68,12 @@ class Tester:
         try:
             query = self.query_of(test)
             result = await self._searcher.search(query)
+            uncatalogued = await self._uncatalogued(result)
         except SurefindError as error:
             failed = self.unasked(test, Outcome.ERROR, "error", str(error))
             is_away = isinstance(error, StoreError | EmbeddingError)
             return Answered(replace(failed, executed_at=executed_at), is_away=is_away)
-        self._hits.count(result)
+        self._hits.count(result, uncatalogued)
         judged = self._judge(test, result.hits)
         told = TestOutcome(
             test_id=test.test_id,
@@ -86,12 +91,24 @@ class Tester:
             latency_ms=self._foresight.latency_ms(result),
             best_similarity=result.best_similarity,
             executed_at=executed_at,
+            where=test.where,
+            digest=test.digest,
         )
+        if uncatalogued:
+            return Answered(_without_row(told, uncatalogued), result.generation)
         if test.kind is TestKind.NEGATIVE:
             return Answered(_refused(test, told, result), result.generation)
         if test.kind is TestKind.POSITIVE:
             told = await self._decided(test, told, result)
         return Answered(told, result.generation)
+
+    async def _uncatalogued(self, result: SearchResult) -> tuple[Hit, ...]:
+        """Hits that only the index has: it stood in for the catalog, and nobody would notice."""
+        if self._catalog is None or result.status is not Status.PARTIAL:
+            return ()
+        points = [hit.record.chunk.point_id for hit in result.hits]
+        rows = await self._catalog.by_point(points)
+        return tuple(hit for hit in result.hits if hit.record.chunk.point_id not in rows)
 
     def unasked(
         self, test: GoldenTest, outcome: Outcome, cause: str = "", message: str = ""
@@ -113,12 +130,14 @@ class Tester:
             sought=judged.sought,
             known_wrong=judged.known_wrong,
             measures=judged.measures if failed else {},
+            where=test.where,
+            digest=test.digest,
         )
 
     def _judge(self, test: GoldenTest, hits: Sequence[Hit]) -> Judged:
         chunk_ids = [hit.record.chunk.id for hit in hits]
         twins = [[twin.chunk.id for twin in _twins(hit)] for hit in hits]
-        return judge(test, self._meaning, chunk_ids, self._measures, twins)
+        return judge(test, self._meaning, chunk_ids, self._measures, twins, self._lost)
 
     def query_of(self, test: GoldenTest) -> Query:
         """InputError where its filter can't be read."""
@@ -139,14 +158,15 @@ class Tester:
         enough = told.accuracy is not None and (
             told.accuracy >= test.criteria.min_accuracy - _EQUAL
         )
-        stale = next((one for one in told.sought if one.stale), None)
+        stale = next((one for one in told.sought if one.stale or one.lost), None)
         if told.accuracy is None or (enough and stale is not None):
             message = f"nothing in the collection is {stale.expectation if stale else ''}"
             return replace(told, outcome=Outcome.STALE, cause="stale_label", message=message)
         if enough:
             return told
         sought = await self._explained(test, told.sought, result)
-        first = next(one for one in sought if one.rank is None and not one.stale)
+        missing = [one for one in sought if one.rank is None and not one.stale]
+        first = next((one for one in missing if one.lost), missing[0])
         message = f"{first.expectation}: {first.message}"
         return replace(
             told, outcome=Outcome.FAILED, sought=sought, cause=first.cause, message=message
@@ -159,7 +179,7 @@ class Tester:
         explained: list[Sought] = []
         left = _EXPLAINED
         for one, expectation in zip(sought, test.expected, strict=True):
-            if one.rank is None and not one.stale and left:
+            if one.rank is None and not one.stale and not one.lost and left:
                 left -= 1
                 explained.append(await self._why(one, self._meaning[expectation], result))
             else:
@@ -200,6 +220,15 @@ def _copy_of(answer: WhyNot, hits: Sequence[Hit]) -> Hit | None:
     if wanted is None or answer.cause not in _OUTSHONE:
         return None
     return near_copy(wanted, hits)
+
+
+def _without_row(told: TestOutcome, uncatalogued: Sequence[Hit]) -> TestOutcome:
+    hit = uncatalogued[0]
+    message = (
+        f"hit {hit.rank}, {hit.record.chunk.id}, is in the index and has no row in the catalog; "
+        "run `surefind doctor`"
+    )
+    return replace(told, outcome=Outcome.FAILED, cause="catalog_row_missing", message=message)
 
 
 def _refused(test: GoldenTest, told: TestOutcome, result: SearchResult) -> TestOutcome:
@@ -252,8 +281,10 @@ class _HitCounts:
         self._complete = 0
         self._similarity = 0.0
         self._is_whole: dict[str, bool] = {}
+        self._uncatalogued: set[str] = set()
 
-    def count(self, result: SearchResult) -> None:
+    def count(self, result: SearchResult, uncatalogued: Sequence[Hit]) -> None:
+        self._uncatalogued.update(hit.record.chunk.id for hit in uncatalogued)
         for hit in result.hits:
             record = hit.record
             self._hits += 1
@@ -269,6 +300,7 @@ class _HitCounts:
             complete=self._complete,
             mean_similarity=min(1.0, self._similarity / self._hits) if self._hits else 0.0,
             tampered=tuple(sorted(name for name, whole in self._is_whole.items() if not whole)),
+            uncatalogued=tuple(sorted(self._uncatalogued)),
         )
 
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from surefind.errors import InputError, StoreError
+from surefind.errors import InputError
 from surefind.evaluation.golden import GoldenSet, GoldenTest
-from surefind.evaluation.judging import Meaning
+from surefind.evaluation.judging import Lost, Meaning, Resolved
 from surefind.evaluation.metrics import Kind, Measure
 from surefind.evaluation.report import Outcome, Report, Subject, TestOutcome
 from surefind.evaluation.resolution import Resolver, quoted_on
@@ -33,9 +33,14 @@ MAX_CONCURRENCY = 64
 MAX_COST = 1000.0
 _AWAY_AFTER = 3
 """So many answers in a row that a store or a service is away, and the run ends."""
+_STOPPED = "it was stopped"
 
 Progress = Callable[[int, int], None]
 """Told how many of how many tests are done."""
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class ValidateOptions:
     `partial`: a run that is stopped tells what it found until then. `index_recall` holds the
     approximate index against an exact search, also where a gate of the golden set speaks of it;
     `duration_s` puts a load on for so long, at a rate of `rate_per_s` or as fast as it goes.
+    `stop_requested` is asked between questions: a cancellation alone may get lost.
     """
 
     collection: str = DEFAULT_COLLECTION
@@ -57,6 +63,7 @@ class ValidateOptions:
     duration_s: float | None = None
     rate_per_s: float | None = None
     false_accept_cost: float = 1.0
+    stop_requested: Callable[[], bool] = _never
 
     @property
     def load(self) -> LoadOptions | None:
@@ -84,20 +91,28 @@ class Validator:
         golden: GoldenSet,
         options: ValidateOptions | None = None,
         progress: Progress = lambda _done, _total: None,
+        lost: Lost | None = None,
     ) -> Report:
-        """StoreError where the collection can't even be opened."""
+        """StoreError where the collection can't even be opened, CancelledError where a stop was
+        requested before the first question.
+
+        `lost` are expectations that the generation before met and this one does not.
+        """
         wanted = settled(options or ValidateOptions(), golden)
         measures = measures_for(golden, wanted.top_k or DEFAULT_TOP_K)
         async with self._readers.of(wanted.collection).lease() as generation:
             indexed = await generation.index.indexed()
             subject = replace(_subject(generation.manifest, wanted, self._version), indexed=indexed)
-            meaning = await resolve(golden, generation)
+            resolved = Resolved(await resolve(golden, generation), lost or {})
             foresight = Foresight(self._searcher.embedder, _questions(golden.tests))
             searcher = self._searcher.afresh(foresight)
             explainer = Explainer(self._readers, searcher)
-            tester = Tester(searcher, foresight, explainer, subject, meaning, measures)
-            session = _Session(golden.tests, tester, progress)
+            # What a connected collection holds is its own catalog.
+            own = generation.catalog if generation.manifest.connected is None else None
+            tester = Tester(searcher, foresight, explainer, subject, resolved, measures, own)
+            session = _Session(golden.tests, tester, progress, wanted.stop_requested)
             try:
+                session.require_no_stop()
                 await session.work(wanted.concurrency, partial=wanted.partial)
             finally:
                 await foresight.close()
@@ -106,6 +121,7 @@ class Validator:
                 await fitness.measure(
                     golden, recall=wanted.index_recall, load=wanted.load, partial=wanted.partial
                 )
+                session.note_stop()
         run = Run(
             run_id=str(uuid.uuid4()),
             subject=subject,
@@ -113,7 +129,7 @@ class Validator:
             completed_at=datetime.now(UTC),
             concurrency=wanted.concurrency,
             integrity=tester.integrity,
-            interrupted=session.interrupted or fitness.interrupted,
+            interrupted=fitness.interrupted or session.interrupted,
             store_away=session.store_away or fitness.store_away,
             index_recall=fitness.index_recall,
             load=fitness.load,
@@ -142,8 +158,9 @@ def measures_for(golden: GoldenSet, top_k: int) -> tuple[Measure, ...]:
     named = (*(golden.measures or usual), *(one for one in gated if one is not None))
     for measure in named:
         if measure.cutoff is not None and measure.cutoff > top_k:
+            place = f"{golden.places[measure]}: " if measure in golden.places else ""
             raise InputError(
-                f"{measure} looks at {measure.cutoff} results, and only {top_k} are asked for; "
+                f"{place}{measure} needs {measure.cutoff} results, and top_k is {top_k}; "
                 f"set top_k to {measure.cutoff}"
             )
     return tuple(dict.fromkeys(named))
@@ -192,13 +209,17 @@ def _subject(manifest: Manifest, options: ValidateOptions, version: str) -> Subj
 
 
 async def resolve(golden: GoldenSet, generation: OpenGeneration) -> Meaning:
-    """Which chunks are meant today: a quotation also where a border between chunks cuts it."""
+    """Which chunks are meant in a generation that is open."""
+    if any(test.expected or test.known_wrong for test in golden.tests):
+        return await resolve_in(golden, generation.require_catalog())
+    return {}
+
+
+async def resolve_in(golden: GoldenSet, catalog: Catalog) -> Meaning:
+    """Which chunks are meant: a quotation also where a border between chunks cuts it."""
     resolver = Resolver(one for test in golden.tests for one in (*test.expected, *test.known_wrong))
     if not resolver.meaning:
         return resolver.meaning
-    if generation.catalog is None:
-        raise StoreError("the catalog is away, and only it knows what the tests expect")
-    catalog: Catalog = generation.catalog
     async for record in catalog.chunks():
         resolver.show(record)
     unmet = resolver.unmet_quotations
@@ -224,12 +245,19 @@ def _questions(tests: Sequence[GoldenTest]) -> list[str]:
 class _Session:
     """The tests of one run, several at a time, in whatever order they end."""
 
-    def __init__(self, tests: Sequence[GoldenTest], tester: Tester, progress: Progress) -> None:
+    def __init__(
+        self,
+        tests: Sequence[GoldenTest],
+        tester: Tester,
+        progress: Progress,
+        stop_requested: Callable[[], bool],
+    ) -> None:
         self.started_at = datetime.now(UTC)
         self.interrupted = ""
         self.store_away = False
         self._tester = tester
         self._progress = progress
+        self._stop_requested = stop_requested
         self._tests = tests
         self._outcomes: dict[int, TestOutcome] = {}
         self._waiting: Iterator[tuple[int, GoldenTest]] = iter(enumerate(tests))
@@ -243,6 +271,14 @@ class _Session:
             for number, test in enumerate(self._tests)
         )
 
+    def require_no_stop(self) -> None:
+        if self._stop_requested():
+            raise asyncio.CancelledError
+
+    def note_stop(self) -> None:
+        if self._stop_requested():
+            self.interrupted = self.interrupted or _STOPPED
+
     async def work(self, concurrency: int, *, partial: bool) -> None:
         try:
             async with asyncio.TaskGroup() as group:
@@ -253,7 +289,7 @@ class _Session:
             task = asyncio.current_task()
             if not partial or task is None or task.uncancel():
                 raise
-            self.interrupted = "it was stopped"
+            self.interrupted = _STOPPED
 
     async def _work(self) -> None:
         for number, test in self._waiting:
@@ -261,6 +297,7 @@ class _Session:
             self._outcomes[number] = answered.outcome
             self._progress(len(self._outcomes), len(self._tests))
             self._look_at(answered)
+            self.note_stop()
             if self.interrupted:
                 return
             # Where nothing is waited for, others have a turn here: a Ctrl-C, and who embeds.

@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from surefind.errors import InputError, StoreError
+from surefind.errors import InputError
 from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult
+from surefind.model.strings import check_string
 from surefind.ports import Catalog, DenseProbe, TermProbe, VectorIndex
-from surefind.services.candidates import Place, Question, find
+from surefind.services.candidates import Place, Question, find, settled
 from surefind.services.filtering import checked, describe, failing
 from surefind.services.fusion import Pool, depth_for
 from surefind.services.reading import OpenGeneration, Readers, chunks_named
@@ -72,7 +73,8 @@ class Explainer:
         """`wanted` is a chunk's id, a page's address with or without a heading, or its path."""
         check_query(query)
         async with self._readers.of(query.collection).lease() as generation:
-            chunks = await meant(wanted, _catalog(generation))
+            checked(query.where, generation.manifest.fields)  # also where nothing is searched
+            chunks = await meant(wanted, generation.require_catalog())
             if not chunks:
                 return WhyNot(wanted, Cause.ABSENT, f"no chunk, page or address is {wanted!r}")
             result = await self._searcher.search(query)
@@ -112,16 +114,11 @@ class Explainer:
         return await _cause(wanted, query, question, standing, pool, place, result)
 
 
-def _catalog(generation: OpenGeneration) -> Catalog:
-    if generation.catalog is None:
-        raise StoreError("the catalog is away, and only it knows what is there")
-    return generation.catalog
-
-
 async def meant(wanted: str, catalog: Catalog) -> list[ChunkRecord]:
     """The chunks that a chunk id, an address or a source path stands for."""
     if not wanted.strip():
         raise InputError("why_not: it is empty; name a chunk, a page's address or its path")
+    check_string("why_not", wanted)
     chunk = await catalog.chunk(wanted)
     if chunk is not None:
         return [chunk]
@@ -251,7 +248,6 @@ async def _is_lost(
     """An exact search of the pool's depth has it, and the approximate one does not."""
     if question.vector is None or pool.place(standing.point) is not None:
         return False
-    [exact] = await place.index.probe(
-        [DenseProbe(question.vector, depth, where=place.where, exact=True)]
-    )
-    return standing.point in exact.points
+    probe = DenseProbe(question.vector, depth + 1, where=place.where, exact=True)
+    [exact] = await place.index.probe([probe])
+    return standing.point in (await settled(probe, exact, place.index, depth)).ranking.points

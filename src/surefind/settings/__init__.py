@@ -28,8 +28,8 @@ from pydantic_settings import (
 )
 
 from surefind.adapters.connection_table import TABLE, read_connection
-from surefind.errors import InputError
-from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection
+from surefind.errors import InputError, without_passwords
+from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection, is_address
 from surefind.settings.surroundings import (
     ADDRESS_OF_KUBERNETES,
     DOTENV,
@@ -171,6 +171,9 @@ class Settings(BaseSettings):
     docs: bool | None = Field(
         None, description="Whether /docs is served; by default to this machine only"
     )
+    strict_health: bool = Field(
+        default=False, description="Whether /health answers 503 when degraded, not only when down"
+    )
     log_queries: bool = Field(default=False, description="Whether the log tells what was asked")
     connected: Connections = Field(
         (), description="Collections that something else filled; `surefind connect` writes them"
@@ -247,12 +250,26 @@ class Settings(BaseSettings):
         except RuntimeError as error:
             raise ValueError(f"{value}: {error}") from error
 
-    @field_validator("base_url", "embed_url", "rerank_url")
+    @field_validator("base_url", "embed_url", "rerank_url", "qdrant_url")
     @classmethod
     def _is_an_address(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("it must begin with http:// or https://")
+        if value and not is_address(value):
+            raise ValueError(
+                "it must begin with http:// or https:// and a host name, such as "
+                "https://host:6333; write / ? # @ : in a password as %2F %3F %23 %40 %3A"
+            )
         return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_public(cls, value: str | None) -> str | None:
+        if value is not None and without_passwords(value) != value:
+            raise ValueError("it must hold no user name or password: every link begins with it")
+        return value
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, without_passwords(value) if isinstance(value, str) else value
 
     @field_validator("trusted_proxies")
     @classmethod

@@ -204,6 +204,8 @@ class _Cutter:
         if block is None or start < block.head:
             return ""
         head = self._text[block.start : block.head].strip()
+        if len(head) > self._max_chars:  # what is so long is not counted, again for every piece
+            return ""
         return head if self._count(head) <= self._max_tokens // _HEAD_SHARE else ""
 
     def _is_in_head(self, start: int) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from surefind.model import Document, Left, Place, SourcePage
+from surefind.errors import InputError, without_passwords
+from surefind.model import Document, Left, Place, SourcePage, is_link
 from surefind.text.attributes import attributes_of
 from surefind.text.formats import Parsed, parse
 from surefind.text.markdown import Outline
@@ -35,12 +36,22 @@ def content_hash(content: bytes) -> str:
 
 
 def read_document(page: SourcePage, site: Placing) -> Read | Left:
-    """InputError, with the reason, where the page is not text."""
+    """InputError, with the reason, if the page is not text or its url may not become a link."""
     suffix = page.suffix or PurePosixPath(page.site_path).suffix.lower()
     parsed = parse(page.content, suffix)
     place = site.place(page.site_path, parsed.front_matter)
     if isinstance(place, Left):
         return place
+    if not is_link(place.url):
+        raise InputError(
+            f"its address {place.url[:80]!r} is neither http(s) nor relative; set the site's "
+            "address in its config, or base_url"
+        )
+    if without_passwords(place.url) != place.url:
+        raise InputError(
+            f"its address {place.url[:80]} holds a user name or password, which every link would "
+            "show; remove them from the site's address in its config"
+        )
     document = Document(
         source_path=page.source_path,
         url=place.url,

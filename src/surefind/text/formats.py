@@ -8,6 +8,7 @@ from surefind.errors import InputError
 from surefind.text.encodings import decoded
 from surefind.text.front_matter import split_front_matter
 from surefind.text.html import html_to_markdown
+from surefind.text.javascript import TooTangled
 from surefind.text.markdown import Outline, outline
 from surefind.text.mdx import strip_comments, strip_mdx
 from surefind.text.restructured import restructured_to_markdown
@@ -53,7 +54,10 @@ def _markdown(text: str, warnings: tuple[str, ...]) -> Parsed:
 def _mdx(text: str, warnings: tuple[str, ...]) -> Parsed:
     front_matter, body = split_front_matter(text)
     if _PROGRAM.search(body):
-        body = strip_mdx(body)
+        try:
+            body = strip_mdx(body)
+        except TooTangled:
+            warnings += ("its braces are too tangled to be read as MDX; read as Markdown",)
     return Parsed(front_matter, body, outline(body), warnings=warnings)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from surefind.errors import InputError
 from surefind.text.html_content import (
     anchor_of,
     content_root,
@@ -18,7 +19,8 @@ from surefind.text.html_content import (
     text_of,
 )
 from surefind.text.html_facts import read_head
-from surefind.text.markdown import escaped_tags, plain
+from surefind.text.html_nesting import is_too_deep
+from surefind.text.markdown import TITLE_LENGTH, escaped_tags, plain
 from surefind.text.markdown_writer import MarkdownWriter, fenced, guarded
 
 _LEAST_SHARE = 3  # a content root that holds less than a third of the page's words is none
@@ -32,6 +34,10 @@ _INLINE = {
     *("var", "wbr"),
 }
 _MAX_COLUMNS = 100
+# The same tags as in passages.js: what begins and ends with them was written as HTML.
+_TAGS = "article|blockquote|body|div|h[1-6]|html|main|ol|p|pre|section|span|table|ul"
+_IS_HTML = re.compile(rf"\s*(?:<!doctype[^>]*>\s*)?<(?:{_TAGS})(?:\s[^<>]*)?>", re.IGNORECASE)
+_ENDS_AS_HTML = re.compile(rf"</(?:{_TAGS})>\s*\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +50,22 @@ class HtmlPage:
 
 
 def html_to_markdown(html: str) -> HtmlPage:
+    """InputError where its elements lie too deep in each other."""
+    if is_too_deep(html):
+        raise InputError("its elements are nested too deep to be read; close those that are open")
     tree = LexborHTMLParser(html)
     text, top_heading = _content(tree)
     head = read_head(tree)
     return HtmlPage(
         text, top_heading or head.title, head.canonical, head.description, head.language
     )
+
+
+def readable(text: str) -> str:
+    """What people read of a passage that somebody stored as HTML; any other text as it is."""
+    if not _IS_HTML.match(text) or not _ENDS_AS_HTML.search(text):
+        return text
+    return html_to_markdown(text).text.strip() or text
 
 
 def _content(tree: LexborHTMLParser) -> tuple[str, str]:
@@ -153,7 +169,7 @@ class _Converter:
                 level = _HEADINGS[node.tag or ""]
                 title = escaped_tags(title)
                 if level == 1 and not self._top_heading:
-                    self._top_heading = plain(title)
+                    self._top_heading = plain(title[:TITLE_LENGTH])
                 if title.endswith("#") and not anchor:  # it would be read as a closing sign
                     title = f"{title[:-1]}\\#"
                 ending = f" {{#{anchor}}}" if anchor else ""

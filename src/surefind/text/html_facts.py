@@ -5,6 +5,8 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from surefind.text.html_nesting import is_too_deep
+
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
@@ -27,6 +29,8 @@ class PageHead:
 
 def read_facts(html: bytes, url: str, robots_header: str = "") -> PageFacts:
     """What whoever follows links wants to know of a page that was found at the url."""
+    if is_too_deep(html.decode("latin-1")):  # the page itself is refused, with the reason
+        return PageFacts(links=(), canonical=None, noindex=False)
     tree = LexborHTMLParser(html)
     base = _base(tree, url)
     directives = _directives(robots_header)

@@ -22,6 +22,7 @@ _MODULE = re.compile(
 _UNFINISHED = ("=", "=>", ",", "+", ":", "?", "&", "|", ".", "from")
 _GOES_ON = re.compile(r"[ \t]*(?:[.?:|&+)\]}]|from\b)")
 _BLANK = re.compile(r"[ \t]*$", re.MULTILINE)
+_STEPS = 20  # characters looked at for each that the page has; a tangled real page needs two
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
@@ -30,14 +31,22 @@ def opens_module_statement(text: str, start: int) -> bool:
     return _MODULE.match(text, start) is not None
 
 
+class TooTangled(Exception):  # noqa: N818 - no error of a caller: the page is read another way
+    """To find the ends of a page's braces would take time out of all proportion to its length."""
+
+
 class JavaScript:
-    """Finds where braces and statements end, past strings, templates and comments."""
+    """Finds where braces and statements end, past strings, templates and comments.
+
+    A page can make it look at the same text again and again, so there is an end to it.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._ends: dict[int, int | None] = {}
         self._last_comment_end = text.rfind("*/")
         self._counts_brackets = True
+        self._steps_left = _STEPS * (len(text) + 1000)
 
     def end_of_braces(self, opening: int) -> int | None:
         """The offset after the closing brace; None where there is none."""
@@ -92,6 +101,9 @@ class JavaScript:
         match = _JAVASCRIPT.match(self._text, position)
         if match is None:
             return position, ""
+        self._steps_left -= match.end() - position
+        if self._steps_left < 0:
+            raise TooTangled
         if match.group() == "/*" and match.end() <= self._last_comment_end:
             return self._text.index("*/", match.end()) + 2, " "
         return match.end(), match.group()

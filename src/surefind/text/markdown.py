@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from surefind.text.slugs import anchor_of
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*$")
-_ATX_CLOSING = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?![^ \t])(.*)$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _LIST_ITEM = re.compile(r"( {0,3}(?:[-+*]|\d{1,9}[.)]))([ \t]+|$)")
@@ -36,10 +35,13 @@ _LONE_TAG = re.compile(
     )\s*$""",
     re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
-_TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+$")
+# Possessive: a row of blank cells could be divided in more ways than there is time for.
+_TABLE_RULE = re.compile(
+    r" {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+(?::?-++:?|:{0,2}+)[ \t]*+)++$"
+)
 # A line that begins with none of these, nor with a digit, can only be text: most lines are.
 _MARKERS = frozenset("\t#=-`~<*_+>|:")
-_TITLE_LENGTH = 500
+TITLE_LENGTH = 500
 _EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
 _INLINE_MARKUP = re.compile(r"[\[`*_~<]")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
@@ -49,8 +51,8 @@ _TAG = re.compile(  # of HTML's own names: the `<T>` of `List<T>` is what a read
     r"|tt|u|var|wbr)(?:\s[^<>]*+)?+/?>",
     re.IGNORECASE,
 )
-_CODE_SPAN = re.compile(r"`+([^`]+)`+")
-_CODE_SPANS = re.compile(r"(`+[^`]+`+)")
+_CODE_SPAN = re.compile(r"(?<!`)`++([^`]++)`++")
+_CODE_SPANS = re.compile(r"((?<!`)`++[^`]++`++)")
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)(\1)(?!\w)")
 
 
@@ -279,12 +281,11 @@ class _Scanner:
         heading = _ATX.match(line)
         if heading is None:
             return False
-        title = _ATX_CLOSING.sub("", heading.group(2) or "")
-        self._add(len(heading.group(1)), title, start, end)
+        self._add(len(heading.group(1)), without_closing(heading.group(2)), start, end)
         return True
 
     def _add(self, level: int, raw_title: str, start: int, end: int) -> None:
-        raw_title = raw_title[:_TITLE_LENGTH]  # a longer one is a paragraph by accident
+        raw_title = raw_title[:TITLE_LENGTH]  # a longer one is a paragraph by accident
         explicit = _EXPLICIT_ID.search(raw_title)
         title = plain(_EXPLICIT_ID.sub("", raw_title)) if explicit else plain(raw_title)
         anchor = (explicit.group(1) or explicit.group(2)) if explicit else anchor_of(title)
@@ -315,6 +316,13 @@ class _Scanner:
         self._close_paragraph()
         self._lazy = False
         self._list_indent = 0
+
+
+def without_closing(title: str) -> str:
+    """An ATX heading's title without the blanks around it and the signs that close it."""
+    title = title.strip(" \t")
+    words = title.rstrip("#")
+    return words.rstrip(" \t") if not words or words[-1] in " \t" else title
 
 
 def _holds_paragraph(line: str) -> bool:

@@ -10,12 +10,12 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from surefind.text.front_matter import split_front_matter
-from surefind.text.markdown import plain
+from surefind.text.markdown import plain, without_closing
 from surefind.text.markdown_writer import fenced, guarded
 from surefind.text.mdx_scanner import Cut, Scanner, balanced
 from surefind.text.slugs import anchor_of
 
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)$")
 _EXPLICIT_ID = re.compile(r"\{#[^\s{}]+\}[ \t]*$")
 _TAG = "\0"  # stands where a tag was; cleaned text has no such character
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
@@ -97,10 +97,15 @@ def _own_anchor(line: str, source: str) -> str:
     shown, written = _HEADING.match(line), _HEADING.match(source)
     if shown is None or written is None or _EXPLICIT_ID.search(line):
         return ""
-    text = written[1].replace(_TAG, "")
+    text = _title(written[1]).replace(_TAG, "")
     words = text.strip()
     anchor = anchor_of(text.replace(words, plain(words))) if words else ""
-    return "" if anchor == anchor_of(plain(shown[1])) else anchor
+    return "" if anchor == anchor_of(plain(_title(shown[1]))) else anchor
+
+
+def _title(written: str) -> str:
+    """The spaces at its end stay: Docusaurus makes an anchor of them."""
+    return without_closing(written) if written.rstrip(" \t").endswith("#") else written.strip(" \t")
 
 
 class _Page:

@@ -52,6 +52,8 @@ _VERSIONS = {
     "versionremoved": "Removed in version",
 }
 _PROSE_ROLES = {"abbr", "any", "dfn", "doc", "download", "guilabel", "menuselection", "numref"}
+_LONGEST_PARAGRAPH = 20_000
+_LONG_WORD = re.compile(r"\S{2000}")
 _PROSE_ROLES |= {"ref", "std:doc", "std:ref", "std:term", "term"}
 # docutils takes time with the square of what is wrong: it would think about a page for minutes.
 _MAX_COMPLAINTS = 500
@@ -105,7 +107,7 @@ def _tree_of(text: str) -> nodes.document:
 
 
 class _TooManyComplaintsError(Exception):
-    """docutils has found more wrong with a page than it can handle in good time."""
+    """docutils would take more than good time for a page, or for what is wrong with it."""
 
 
 class _BoundedParser(Parser):
@@ -213,6 +215,14 @@ _STATES = tuple(
 
 
 class _TolerantInliner(states.Inliner):
+    def parse(self, text: str, lineno: int, memo: Any, parent: Any) -> Any:
+        """Its patterns take time with the square of a paragraph, and of a word without blanks."""
+        if len(text) > _LONGEST_PARAGRAPH:
+            raise _TooManyComplaintsError
+        if _LONG_WORD.search(text):
+            return [nodes.Text(unescape(text))], []
+        return super().parse(text, lineno, memo, parent)
+
     def interpreted(self, rawsource: str, text: str, role: str, lineno: int) -> Any:
         known, _ = roles.role(role, self.language, lineno, self.reporter)
         if known is not None:

@@ -25,7 +25,13 @@ from surefind.interfaces.cli import (
     settings,
     validate,
 )
-from surefind.interfaces.cli.console import note, silence_stdout, steady_streams
+from surefind.interfaces.cli.console import (
+    INTERRUPTED,
+    LogLines,
+    note,
+    silence_stdout,
+    steady_streams,
+)
 from surefind.interfaces.failures import AWAY, failure_of
 
 app = typer.Typer(
@@ -80,12 +86,16 @@ def _root(
 def main() -> None:
     """Errors become one line on stderr and an exit code, never a traceback."""
     steady_streams()
-    logging.basicConfig(format="surefind: %(message)s", level=logging.WARNING, stream=sys.stderr)
+    log = logging.StreamHandler(sys.stderr)
+    log.setFormatter(LogLines())
+    logging.basicConfig(handlers=[log], level=logging.WARNING)
     try:
         app()
     except SurefindError as error:
         note(f"error: {error}")
         sys.exit(failure_of(error).exit_code)
+    except KeyboardInterrupt:  # before or after the command, which handles its own
+        sys.exit(INTERRUPTED)
     except OSError as error:
         silence_stdout()  # it may be what failed
         where = f"{error.filename}: " if error.filename else ""

@@ -1,6 +1,6 @@
 """`surefind audit`: is the data whole?"""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,21 +19,37 @@ if TYPE_CHECKING:
     from surefind.services.audit import AuditReport, Finding
 
 
-def audit(collection: Collection = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Read every point once, and say what is missing, broken, or there twice.
+def audit(
+    collection: Collection = None,
+    certainty: Annotated[
+        float,
+        typer.Option(
+            help="Embed enough texts again to find vectors of another model with this certainty; "
+            "0 embeds none."
+        ),
+    ] = 0.95,
+    share: Annotated[
+        float, typer.Option(help="The smallest share of such vectors that must be found.")
+    ] = 0.01,
+    all_vectors: Annotated[
+        bool, typer.Option("--all", help="Embed every text again, not only a sample.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read every point, embed a sample of the texts again, and report missing or broken data.
 
-    Exit codes: 0 nothing is wrong, 1 problems were found, 2 the caller's mistake, 4 a store is
-    away.
+    Exit codes: 0 no problem found, 1 problems were found, 2 the caller's mistake, 4 a store is
+    unavailable.
     """
     from surefind.interfaces.failures import FAILED
-    from surefind.services.building import Progress
+    from surefind.services.audit import AuditOptions
 
+    options = AuditOptions(certainty, share, all_vectors)
     with progress_display() as display:
 
         async def work(application: "Application") -> "AuditReport":
-            return await application.audit(
-                lambda done, total: display(Progress("audited", done, total))
-            )
+            return await application.audit(options, display)
 
         report = run(work, collection=collection, data_dir=data_dir)
     if as_json:
@@ -51,7 +67,8 @@ def _show(report: "AuditReport") -> None:
         for example in finding.examples:
             show(f"{'':<10}{example}")
     if report.sound:
-        show("nothing is wrong")
+        compared = report.vectors is not None
+        show("no problem found" + ("" if compared else "; the vectors were not embedded again"))
 
 
 def _line(finding: "Finding") -> str:
@@ -60,6 +77,8 @@ def _line(finding: "Finding") -> str:
 
 
 def _report_json(report: "AuditReport") -> dict[str, object]:
+    from surefind.interfaces.connections import origins_json
+
     return {
         "collection": report.collection,
         "points": report.points,
@@ -75,5 +94,6 @@ def _report_json(report: "AuditReport") -> dict[str, object]:
             }
             for finding in report.findings
         ],
+        "vectors": origins_json(report.vectors),
         "seconds": round(report.seconds, 3),
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefind.errors import NotComparable
+from surefind.errors import InputError, NotComparable
 from surefind.interfaces.cli.console import note
 from surefind.interfaces.failures import INCONCLUSIVE
 
@@ -33,15 +33,16 @@ Calibrate = Annotated[
         "--calibrate", help="Keep the threshold that the tests teach with the collection."
     ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="With --calibrate: fewer than 12 negatives will do.")
+]
 FalseAcceptCost = Annotated[
     float,
-    typer.Option(help="How many missed answers a wrong one is worth, for the threshold."),
+    typer.Option(help="Cost of a false accept relative to a false reject, for the threshold."),
 ]
 TestsOut = Annotated[
     Path | None,
-    typer.Option(
-        "--tests-out", help="Write the tests with their results, in the shape of the contract."
-    ),
+    typer.Option("--tests-out", help="Write the tests with their results, to be run again."),
 ]
 Generation = Annotated[
     int | None, typer.Option(help="The generation to ask, also one that a gate held back.")
@@ -54,6 +55,7 @@ class Further:
     rate_per_s: float | None
     index_recall: bool
     calibrate: bool
+    force: bool
     false_accept_cost: float
     generation: int | None
     not_learned: str = field(default="", init=False)
@@ -67,19 +69,26 @@ class Further:
             false_accept_cost=self.false_accept_cost,
         )
 
+    def check(self) -> None:
+        if self.force and not self.calibrate:
+            raise InputError("--force goes with --calibrate")
+
     async def learn(self, application: "Application", report: "Report") -> None:
         """Whatever the verdict: tests fail for want of a threshold, too."""
         if not self.calibrate:
             return
+        from surefind.interfaces.reports.beyond_tests import rate
+
         try:
-            threshold = await application.learn_threshold(report)
+            threshold = await application.learn_threshold(report, force=self.force)
         except NotComparable as error:
             self.not_learned = str(error)
             note(f"{error}. Nothing was stored")
             return
         note(
-            f"generation {report.subject.generation} of {report.subject.collection} now goes by a "
-            f"threshold of {threshold.similarity:.3f}"
+            f"generation {report.subject.generation} of {report.subject.collection} now uses the "
+            f"threshold {threshold.similarity:.3f}; false accepts {rate(threshold.false_accepts)}, "
+            f"false rejects {rate(threshold.false_rejects)}, with 95 % confidence"
         )
 
     def exit_code(self, of_report: int) -> int:

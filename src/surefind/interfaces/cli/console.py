@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import logging
 import os
 import sys
 import time
@@ -16,6 +17,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+
+from surefind.errors import without_passwords
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -37,6 +40,7 @@ Collection = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
 
+PLAIN_FIRST_S = 2.0
 PLAIN_INTERVAL_S = 5.0
 INTERRUPTED = 130
 """The exit code of what Ctrl-C has ended, as shells count it."""
@@ -45,7 +49,12 @@ _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
 def note(message: str) -> None:
     """For the person at the terminal, never part of the result."""
-    print(f"surefind: {message}", file=sys.stderr, flush=True)  # noqa: T201
+    print(f"surefind: {without_passwords(message)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+class LogLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return without_passwords(f"surefind: {super().format(record)}")
 
 
 def show(text: str) -> None:
@@ -176,11 +185,11 @@ class _BarReport:
 
 class _PlainLines:
     def __init__(self) -> None:
-        self._last = time.monotonic()
+        self._next = time.monotonic() + PLAIN_FIRST_S
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
-        if now - self._last >= PLAIN_INTERVAL_S:
-            self._last = now
+        if now >= self._next:
+            self._next = now + PLAIN_INTERVAL_S
             of_total = f" of {progress.total}" if progress.total is not None else ""
             note(f"{progress.stage}: {progress.done}{of_total}")

@@ -1,4 +1,4 @@
-"""`surefind doctor`: are the parts there, and do they fit?"""
+"""`surefind doctor`: are the parts there, do they fit, and is everything as it was written?"""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -28,18 +28,26 @@ _MARKS = {"fine": "ok", "warning": "warning", "problem": "PROBLEM"}
 def doctor(
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Bring index and catalog together again, after asking."),
+        typer.Option("--repair", help="Repair what is damaged from what is whole, after asking."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Repair without asking.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Count what the stores hold instead of reading it all.")
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look whether everything is reachable and configured, and whether index and catalog agree.
+    """Check that everything is reachable, configured and as it was written.
 
-    Nothing is changed, unless --repair is given: then what can be put right is listed, and done
-    once you agree.
+    All generations and the embedding cache are read once. Nothing is changed unless you give
+    --repair: then it lists what can be repaired, and does so once you agree.
     """
-    findings, examination = run(_look, data_dir=data_dir)
+    if repair:
+        _mend_folder(data_dir)
+    with progress_display() as report:
+        findings, examination = run(
+            lambda application: _look(application, report, quick=quick), data_dir=data_dir
+        )
     if as_json:
         show_json(_facts(findings, examination))
     else:
@@ -51,20 +59,33 @@ def doctor(
         else:
             with progress_display() as report:
                 run(lambda application: _repair(application, repairs, report), data_dir=data_dir)
-            _, examination = run(_look, data_dir=data_dir)
+                _, examination = run(
+                    lambda application: _look(application, report, quick=quick), data_dir=data_dir
+                )
     elif repairs and not as_json:
-        note("`surefind doctor --repair` puts right what can be put right")
+        note("`surefind doctor --repair` repairs what can be repaired")
     if examination.away:
         raise typer.Exit(AWAY)
     if not examination.sound:
         raise typer.Exit(FAILED)
 
 
-async def _look(application: "Application") -> tuple[list["Finding"], "Examination"]:
+async def _look(
+    application: "Application", report: "Report", *, quick: bool
+) -> tuple[list["Finding"], "Examination"]:
     from surefind.bootstrap.examining import doctor_of, surroundings
 
-    examination = await doctor_of(application).examine()
+    examination = await doctor_of(application).examine(report, quick=quick)
     return [*surroundings(application), *examination.findings], examination
+
+
+def _mend_folder(data_dir: str | None) -> None:
+    """Before all else: nothing works in a folder whose format can't be read."""
+    from surefind.bootstrap.examining import mend_folder
+    from surefind.settings import load
+
+    for done in mend_folder(load(data_dir=data_dir)):
+        note(f"done: {done}")
 
 
 async def _repair(application: "Application", repairs: list["Repair"], report: "Report") -> None:

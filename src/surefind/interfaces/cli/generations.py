@@ -140,3 +140,28 @@ def rollback(
 
     manifest = run(work, collection=collection, data_dir=data_dir)
     show(f"{manifest.collection}: generation {manifest.number} is current again")
+
+
+@app.command("prune")
+def prune(
+    keep: Annotated[
+        int | None,
+        typer.Option(help="How many to keep. [default: the setting keep_generations]", min=1),
+    ] = None,
+    collection: Collection = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove old generations to free space. The one that readers see always stays."""
+
+    async def work(application: "Application") -> tuple[int, ...]:
+        wanted = application.settings.keep_generations if keep is None else keep
+        return await application.generations.prune(wanted)
+
+    removed = run(work, collection=collection, data_dir=data_dir)
+    if as_json:
+        show_json({"removed": list(removed)})
+    elif removed:
+        show(f"removed {len(removed)}: generation {', '.join(map(str, removed))}")
+    else:
+        show("nothing to remove")

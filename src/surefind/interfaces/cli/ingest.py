@@ -83,7 +83,9 @@ def ingest(
     ] = None,
     gate_strict: Annotated[
         bool,
-        typer.Option("--gate-strict", help="Publish nothing that the gate can't decide on, too."),
+        typer.Option(
+            "--gate-strict", help="Also hold back a generation when the gate is inconclusive."
+        ),
     ] = False,
     no_gate: Annotated[
         bool, typer.Option("--no-gate", help="Publish without the gate that the settings name.")
@@ -195,11 +197,13 @@ def gate_lines(gate: "GateResult") -> list[str]:
     """What golden tests said before publishing, and what can be done about it."""
     passed = f"{gate.passed} of {gate.tests} passed"
     lines = [f"  gate     {_VERDICTS[gate.verdict]}: {passed} ({gate.golden})"]
-    if gate.compared_with is not None:
+    lines += [f"           {reason}" for reason in gate.reasons]
+    if gate.comparison:
+        lines += [f"           {line}" for line in gate.comparison]
+    elif gate.compared_with is not None:
         lines.append(f"           compared with generation {gate.compared_with}")
     elif gate.not_compared:
         lines.append(f"           not compared: {gate.not_compared}")
-    lines += [f"           {reason}" for reason in gate.reasons]
     lines += [f"           warning: {warning}" for warning in gate.warnings]
     for test in gate.failed:
         why = ": ".join(filter(None, (test.cause.replace("_", " "), test.message)))

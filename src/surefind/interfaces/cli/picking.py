@@ -111,6 +111,8 @@ def _head(hit: "Hit") -> "Text":
 
 
 def _excerpt(hit: "Hit") -> str:
-    words = " ".join(hit.record.chunk.text.split())
+    from surefind.text.html import readable
+
+    words = " ".join(readable(hit.record.chunk.text).split())
     short = words if len(words) <= _SHOWN_CHARS else f"{words[: _SHOWN_CHARS - 1]}…"
     return f"     {short}"

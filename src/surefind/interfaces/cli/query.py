@@ -11,7 +11,7 @@ from surefind.model import Mode
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
-    from surefind.contracts.testing import ChunkContent, RetrievedChunk
+    from surefind.contracts.testing import RetrievedChunk
     from surefind.model import SearchResult
 
 _EXCERPT = 160
@@ -27,7 +27,8 @@ def query(
         bool,
         typer.Option(
             "--include-metadata/--no-include-metadata",
-            help="Whether results tell their url, position and created_at.",
+            help="Whether results in JSON also have their title, section, breadcrumb and "
+            "source_path.",
         ),
     ] = True,
     mode: Annotated[
@@ -61,28 +62,30 @@ def query(
     note(closing(result))
 
 
-def _table(chunks: "Sequence[RetrievedChunk | ChunkContent]") -> str:
-    """One row for each result, as wide as the terminal."""
+def _table(chunks: "Sequence[RetrievedChunk]") -> str:
+    """One row for each result, as wide as the terminal; its flaws follow its content."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from surefind.contracts.testing import RetrievedChunk
+    from surefind.contracts.testing import FlawedRetrievedChunk
+    from surefind.text.html import readable
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("#", justify="right")
     table.add_column("similarity", justify="right")
     table.add_column("content", ratio=2)
-    if isinstance(chunks[0], RetrievedChunk):
-        table.add_column("position", justify="right")
-        table.add_column("url", overflow="fold", ratio=1)
+    table.add_column("position", justify="right")
+    table.add_column("url", overflow="fold", ratio=1)
     for rank, chunk in enumerate(chunks, start=1):
-        excerpt = " ".join(chunk.content.split())
-        cells = [str(rank), f"{chunk.similarity_score:.3f}", _shortened(excerpt)]
-        if isinstance(chunk, RetrievedChunk):
-            cells += [str(chunk.position), chunk.url]
-        table.add_row(*(Text(cell) for cell in cells))
+        flaws = chunk.flaws if isinstance(chunk, FlawedRetrievedChunk) else []
+        words = " ".join(readable(chunk.content).split())
+        lines = [_shortened(words), *(f"! {flaw}" for flaw in flaws)]
+        content = "\n".join(line for line in lines if line)
+        position = "?" if "position" in chunk.assumed else str(chunk.position)
+        cells = (str(rank), f"{chunk.similarity_score:.3f}", content, position, chunk.url)
+        table.add_row(*map(Text, cells))
     console = Console()
     with console.capture() as captured:
         console.print(table)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from surefind.interfaces.cli.console import note
 
@@ -47,9 +47,13 @@ class ReportFiles:
 
     def check(self, inputs: Sequence[Input] = ()) -> None:
         """Before an hour of questions, not after it: each can be written, and is nobody else's."""
+        if self.trec_out is not None:
+            _refuse_stdout(_Output("--trec-out", self.trec_out))
         if self.trec_out is not None and self.trec_out.exists() and not self.trec_out.is_dir():
             _refuse(self.trec_out, f"{self.trec_out} is no folder")
         outputs = list(self._outputs())
+        for output in outputs:
+            _refuse_stdout(output)
         for number, output in enumerate(outputs):
             for read in inputs:
                 _keep_apart(output, read)
@@ -73,7 +77,7 @@ class ReportFiles:
                 yield _Output("--trec-out", self.trec_out / name)
 
     def write(self, report: "Report", beside: "Beside | None") -> None:
-        from surefind.interfaces.reports import json_report, trec
+        from surefind.interfaces.reports import trec
         from surefind.interfaces.reports.junit import junit
         from surefind.interfaces.reports.markdown import markdown
 
@@ -91,6 +95,10 @@ class ReportFiles:
                 _save(self.trec_out / name, text)
         if self.tests_out is not None:
             _save_tests(self.tests_out, report)
+
+    def write_baseline(self, report: "Report") -> None:
+        from surefind.interfaces.reports import json_report
+
         if self.save_baseline is None:
             return
         if report.interrupted:
@@ -189,18 +197,40 @@ def _rehearse(path: Path, folder: Path) -> None:
 
 
 def _save_tests(path: Path, report: "Report") -> None:
-    """What was run, as the contract's tests: a list, or lines where the name says so."""
+    """What was run, as golden tests that ask the same again: the contract's tests with their
+    `where`, after what holds for all of them.
+    """
     from surefind.contracts.implementation_tests import validation_tests_of
 
-    tests = [test.model_dump(mode="json") for test in validation_tests_of(report)]
+    where = {test.test_id: test.where for test in report.tests if test.where}
+    tests = [
+        test.model_dump(mode="json")
+        | ({"where": list(where[test.test_id])} if test.test_id in where else {})
+        for test in validation_tests_of(report)
+    ]
+    subject = report.subject
+    for_all: dict[str, Any] = {
+        "top_k": subject.top_k,
+        "mode": subject.mode.value,
+        "collapse": subject.collapse.value,
+    }
     if path.suffix.casefold() in _LINES:
-        text = "".join(f"{json.dumps(test, ensure_ascii=False)}\n" for test in tests)
+        lines = [for_all, *tests]
+        text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     else:
-        text = json.dumps(tests, ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(for_all | {"tests": tests}, ensure_ascii=False, indent=2) + "\n"
     _save(path, text)
     if len(tests) < report.totals.total:
         left = report.totals.total - len(tests)
         note(f"{left} of {report.totals.total} tests name no chunk, and are not written")
+
+
+def _refuse_stdout(output: _Output) -> None:
+    """Stdout has the report for people, or the JSON."""
+    if str(output.path) == "-":
+        from surefind.errors import InputError
+
+        raise InputError(f"{output.option} -: name a file; only --json prints to stdout")
 
 
 def _save(path: Path, text: str) -> None:

@@ -143,13 +143,16 @@ def _show_cause(answer: "WhyNot", *, as_json: bool) -> None:
         similarity = "" if answer.similarity is None else f", similarity {answer.similarity:.3f}"
         show(f"     {answer.record.link}\n     chunk {answer.record.chunk.id}{similarity}")
     for hit in answer.ahead:
-        show(f"     before it: {hit.rank}. {hit.record.breadcrumb} (score {hit.score:.3f})")
+        name = hit.record.breadcrumb or hit.record.chunk.source_path
+        show(f"     before it: {hit.rank}. {name} (score {hit.score:.3f})")
 
 
 def passage(hit: "Hit", *, explain: bool = False) -> str:
+    from surefind.text.html import readable
+
     record = hit.record
     similarity = "" if hit.similarity is None else f", similarity {hit.similarity:.3f}"
-    text = record.chunk.text if hit.context is None else hit.context.text
+    text = readable(record.chunk.text if hit.context is None else hit.context.text)
     lines = [
         line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, _WIDTH) or [""]
     ]

@@ -1,5 +1,6 @@
 """`surefind settings`: what can be set, and what it is set to."""
 
+from surefind.errors import without_passwords
 from surefind.interfaces.cli.console import AsJson, show, show_json
 
 
@@ -28,5 +29,5 @@ def settings(as_json: AsJson = False) -> None:
 def _shown(value: object) -> object:
     """Connections by their names: how they are read is for the file to say."""
     if isinstance(value, tuple):
-        return ", ".join(getattr(one, "name", str(one)) for one in value) or None
-    return value
+        value = ", ".join(getattr(one, "name", str(one)) for one in value) or None
+    return without_passwords(value) if isinstance(value, str) else value

@@ -1,6 +1,6 @@
 """`surefind validate`: is retrieval right, whole and fast."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +10,7 @@ from surefind.interfaces.cli.beyond_tests import (
     Calibrate,
     Duration,
     FalseAcceptCost,
+    Force,
     Further,
     Generation,
     IndexRecall,
@@ -29,6 +30,7 @@ from surefind.interfaces.cli.console import (
 from surefind.interfaces.cli.garbage import rare_collections
 from surefind.interfaces.cli.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.report_files import ReportFiles, content_of, files_read
+from surefind.interfaces.cli.stopping import StopRequest, stop_request
 from surefind.model import Mode
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ def validate(
     rate: Rate = None,
     index_recall: IndexRecall = False,
     calibrate: Calibrate = False,
+    force: Force = False,
     false_accept_cost: FalseAcceptCost = 1.0,
     generation: Generation = None,
     tests_out: TestsOut = None,
@@ -104,10 +107,10 @@ def validate(
     """Ask questions, judge the answers, and report.
 
     Exit codes: 0 passed, 1 failed or worse than the baseline, 2 the caller's mistake,
-    3 inconclusive, not comparable or no queries, 4 a store or service is away.
+    3 inconclusive, not comparable, stopped early or no queries, 4 a store or service is
+    unavailable, 130 or 143 stopped before the first question, after the last one, or twice.
     """
     from surefind.errors import InputError
-    from surefind.interfaces.reports.json_report import read_report, report_json
 
     if qrels is not None and file is None:
         raise InputError("--qrels: name the file of topics that it judges")
@@ -117,21 +120,18 @@ def validate(
             raise InputError("--history asks nothing, so there is no report to write or compare")
         show_history(file, qrels, number, collection, data_dir, as_json=as_json)
         return
-    files.check(files_read(file, qrels, baseline))
-    before = None if baseline is None else read_report(str(baseline), content_of(baseline))
-    further = Further(duration, rate, index_recall, calibrate, false_accept_cost, generation)
-    kept, with_passages = not no_history, html is not None
-    wanted = _Wanted(file, qrels, top_k, mode, concurrency, before, further, kept, with_passages)
-    done = _run(wanted, collection, data_dir)
-    report = done.report
-    if as_json:
-        show_json(report_json(report))
-    else:
-        from surefind.interfaces.reports.terminal import terminal
-
-        show(terminal(report))
-    files.write(report, done.beside)
-    raise typer.Exit(further.exit_code(_exit_code(report)))
+    further = Further(duration, rate, index_recall, calibrate, force, false_accept_cost, generation)
+    with stop_request() as stop:
+        files.check(files_read(file, qrels, baseline))
+        before = None if baseline is None else _read_baseline(baseline)
+        further.check()
+        kept, with_passages = not no_history, html is not None
+        wanted = _Wanted(
+            file, qrels, top_k, mode, concurrency, before, further, kept, with_passages
+        )
+        done = _run(wanted, collection, data_dir, stop)
+        _write(done, files, stop, as_json=as_json)
+    raise typer.Exit(further.exit_code(_exit_code(done.report)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class _Done:
     beside: "Beside | None"
 
 
-def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done:
+def _run(wanted: _Wanted, collection: str | None, data_dir: str | None, stop: StopRequest) -> _Done:
     from surefind.evaluation.comparison import beside_baseline
     from surefind.services.building import Progress
     from surefind.services.validate import ValidateOptions
@@ -163,12 +163,16 @@ def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done
     with progress_display() as display:
 
         async def work(application: "Application") -> _Done:
+            with stop.cancels_this_task():
+                return await validated(application)
+
+        async def validated(application: "Application") -> _Done:
             golden = await application.golden(wanted.file, wanted.qrels)
             options = ValidateOptions(
                 application.settings.collection, wanted.top_k, wanted.mode, wanted.concurrency
             )
             further = wanted.further
-            options = further.added_to(options)
+            options = replace(further.added_to(options), stop_requested=stop.is_made)
             if wanted.baseline is not None:
                 _check_baseline(wanted.baseline, golden, options)
             with rare_collections():
@@ -178,9 +182,11 @@ def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done
                     lambda done, total: display(Progress("validated", done, total)),
                     further.generation,
                 )
+            _require_finished(report, stop)
             await further.learn(application, report)
             if wanted.baseline is not None:
                 report = beside_baseline(wanted.baseline, report)
+            _require_finished(report, stop)
             if wanted.is_kept:
                 await _keep(application, report)
             beside = None
@@ -189,6 +195,37 @@ def _run(wanted: _Wanted, collection: str | None, data_dir: str | None) -> _Done
             return _Done(report, beside)
 
         return run(work, collection=collection, data_dir=data_dir)
+
+
+def _write(done: _Done, files: ReportFiles, stop: StopRequest, *, as_json: bool) -> None:
+    """A stop in the middle of the baseline waits until it is whole: half of one is no use."""
+    from surefind.interfaces.reports.json_report import report_json
+
+    report = done.report
+    with stop.raises_at_once():
+        _require_finished(report, stop)
+        if as_json:
+            show_json(report_json(report))
+        else:
+            from surefind.interfaces.reports.terminal import terminal
+
+            show(terminal(report))
+        files.write(report, done.beside)
+    _require_finished(report, stop)
+    files.write_baseline(report)
+    _require_finished(report, stop)
+
+
+def _require_finished(report: "Report", stop: StopRequest) -> None:
+    """A report says itself that its run was stopped; later stops end the command."""
+    if not report.interrupted:
+        stop.check()
+
+
+def _read_baseline(path: Path) -> "Report":
+    from surefind.interfaces.reports.json_report import read_report
+
+    return read_report(str(path), content_of(path))
 
 
 def _check_baseline(baseline: "Report", golden: "GoldenSet", options: "ValidateOptions") -> None:

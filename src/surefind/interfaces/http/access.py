@@ -74,6 +74,8 @@ class Access:
         if shown is None:
             return "a key is needed: send Authorization: Bearer KEY, or X-API-Key: KEY"
         key = await self._keyring.find(shown)
+        if key is None and shown != "".join(shown.split()):
+            return "the key has a blank in it or after it; send it exactly as it was made"
         if key is None:
             return "the key is unknown or was revoked"
         scope[_SEEN] = key
@@ -126,16 +128,20 @@ def _client(scope: Scope) -> str:
 
 
 def _shown(scope: Scope) -> str | None:
+    """Exactly as it came: a key with anything around it is another key, and so unknown.
+
+    Which of several is meant would be a guess, and a proxy may guess otherwise.
+    """
     headers = Headers(scope=scope)
-    given = headers.getlist("authorization")
-    if len(given) > 1:
+    given, keys = headers.getlist("authorization"), headers.getlist("x-api-key")
+    if len(given) > 1 or len(keys) > 1:
         return None
     scheme, _, value = (given[0] if given else "").partition(" ")
-    if scheme.lower() == "bearer" and value.strip():
-        return value.strip()
+    if scheme.lower() == "bearer" and value.strip(" "):
+        return value.lstrip(" ")
     if scheme.lower() == "basic" and scope["path"].startswith(_BROWSED):
         return _password(value)
-    return headers.get("x-api-key")
+    return keys[0] if keys else None
 
 
 def _password(value: str) -> str | None:

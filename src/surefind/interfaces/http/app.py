@@ -22,6 +22,7 @@ from surefind.interfaces.http.reference import add_reference
 from surefind.interfaces.http.requests import Requests, note_search
 from surefind.interfaces.http.retrieval import add_retrieval
 from surefind.interfaces.http.security import SecurityHeaders
+from surefind.interfaces.http.strings import CheckedRoute
 from surefind.services.rates import Rates
 from surefind.services.turnstile import Turnstile
 
@@ -57,6 +58,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
         redirect_slashes=False,  # a redirect would repeat whatever Host the client names
         middleware=_layers(application, metrics, turnstile, public=public),
     )
+    app.router.route_class = CheckedRoute
     application.observers.append(note_search)
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]
     add_error_handlers(app)

@@ -5,19 +5,31 @@ from typing import Annotated
 from fastapi import FastAPI, Path, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from surefind.bootstrap import Application
-from surefind.errors import StoreError
 from surefind.interfaces.http.examples import CHUNK, CHUNKS, DOCUMENTS, FIELDS
 from surefind.interfaces.http.openapi import TAGS, answers
 from surefind.interfaces.native import Json, chunk_json, documents_of, offer_json
 from surefind.model import DocumentRecord
+from surefind.model.strings import MAX_STRING, NO_NUL
 from surefind.services.passages import MAX_AROUND
 
 MAX_PAGE = 500
 
-ChunkId = Annotated[str, Path(max_length=200, description="As a search tells it")]
-SourcePath = Annotated[str, Path(max_length=4000, description="As a search tells it")]
+_NO_NUL: JsonDict = {"pattern": NO_NUL}
+ChunkId = Annotated[
+    str,
+    Path(max_length=200, description="As a search result gives it", json_schema_extra=_NO_NUL),
+]
+SourcePath = Annotated[
+    str,
+    Path(
+        max_length=MAX_STRING,
+        description="As a search result gives it",
+        json_schema_extra=_NO_NUL,
+    ),
+]
 
 
 class Page(BaseModel):
@@ -25,8 +37,8 @@ class Page(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    after: str | None = Field(
-        None, max_length=4000, description="Only what comes after this path: the last part's next"
+    after: Annotated[str, Field(max_length=MAX_STRING, json_schema_extra=_NO_NUL)] | None = Field(
+        None, description="Only what comes after this path: the last part's next"
     )
     limit: int = Field(100, ge=1, le=MAX_PAGE, description="How many to give at most")
 
@@ -50,9 +62,8 @@ def add_catalog(app: FastAPI, application: Application) -> None:
     async def documents(page: Annotated[Page, Query()]) -> JSONResponse:
         """The documents of the collection, in the order of their paths."""
         async with application.reader.lease() as generation:
-            if generation.catalog is None:
-                raise StoreError("the catalog is away, and only it knows all documents")
-            records = await generation.catalog.documents(page.after, page.limit + 1)
+            catalog = generation.require_catalog()
+            records = await catalog.documents(page.after, page.limit + 1)
         shown = records[: page.limit]
         return JSONResponse(
             {

@@ -15,6 +15,7 @@ from surefind.interfaces.http.examples import CHANGES, COLLECTIONS, GENERATION, 
 from surefind.interfaces.http.openapi import FORBIDDEN, TAGS, answers
 from surefind.interfaces.native import Json, changes_json, documents_of, manifest_json
 from surefind.model import GenerationRef
+from surefind.model.strings import COLLECTION_NAME
 
 _log = logging.getLogger(__name__)
 
@@ -23,14 +24,17 @@ MAX_NUMBER = 10**9
 Number = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="A generation's number")]
 
 
+_CollectionName = Annotated[
+    str, Field(min_length=1, json_schema_extra={"pattern": COLLECTION_NAME})
+]
+
+
 class Whose(BaseModel):
     """Which collection: by default the one that is served."""
 
     model_config = ConfigDict(extra="forbid")
 
-    collection: str | None = Field(
-        None, min_length=1, max_length=200, description="A collection's name"
-    )
+    collection: _CollectionName | None = Field(None, description="A collection's name")
 
 
 class RollbackRequest(StrictRequest):

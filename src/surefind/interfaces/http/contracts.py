@@ -10,7 +10,7 @@ from surefind.contracts.api import HealthResponse, SearchRequest, SearchResponse
 from surefind.contracts.implementation import SearchQuery, SearchQueryResponse
 from surefind.contracts.implementation_tests import ValidateRequest, ValidateResponse
 from surefind.contracts.testing import QueryRequest, QueryResponse
-from surefind.errors import NothingIngested, StoreError, SurefindError, UnknownCollection
+from surefind.errors import NothingIngested, SurefindError, UnknownCollection
 from surefind.interfaces.http.access import count_searches
 from surefind.interfaces.http.errors import public_message
 from surefind.interfaces.http.openapi import ERRORS, Responses
@@ -19,7 +19,10 @@ from surefind.services.expectations import Outcome, check_expectations
 
 _log = logging.getLogger(__name__)
 _UNHEALTHY: Responses = {
-    503: {"model": HealthResponse, "description": "Degraded, or not to be searched"}
+    503: {
+        "model": HealthResponse,
+        "description": "Nothing can be searched; with `strict_health`, also degraded",
+    }
 }
 
 
@@ -40,7 +43,8 @@ def add_contracts(app: FastAPI, application: Application) -> None:
     @app.post("/api/v1/search", responses=ERRORS, tags=["retrieval implementation"])
     async def search_v1(request: SearchQuery) -> SearchQueryResponse:
         """Passages that are similar enough, with the status of the search."""
-        return SearchQueryResponse.of(await _search(application, request.to_query(collection)))
+        result = await _search(application, request.to_query(collection))
+        return SearchQueryResponse.of(result, request)
 
     @app.post("/api/v1/validate", responses=ERRORS, tags=["retrieval implementation"])
     async def validate_v1(http: Request, request: ValidateRequest) -> ValidateResponse:
@@ -61,9 +65,10 @@ def add_contracts(app: FastAPI, application: Application) -> None:
     @app.get("/health", responses=_UNHEALTHY, tags=["retrieval API"])
     @app.get("/api/v1/health", responses=_UNHEALTHY, tags=["retrieval implementation"])
     async def health(response: Response) -> HealthResponse:
-        """Whether the engine and the catalog answer. It embeds nothing."""
-        report = await _health(application)
-        if report.status != "ok":
+        """Whether the index and the catalog answer, each asked on its own. Embeds nothing."""
+        report = HealthResponse.of(await application.health())
+        strict = application.settings.strict_health
+        if report.status == "error" or (strict and report.status == "degraded"):
             response.status_code = 503
         return report
 
@@ -85,17 +90,3 @@ def _publishable(outcome: Outcome) -> Outcome:
         return outcome
     _log.warning("a test could not be judged: %s", outcome.error)
     return replace(outcome, error=type(outcome.error)(public_message(outcome.error)))
-
-
-async def _health(application: Application) -> HealthResponse:
-    try:
-        async with application.reader.lease() as generation:
-            await generation.index.count()
-            try:
-                if catalog := generation.catalog is not None:
-                    await generation.catalog.chunk("")  # far sooner answered than a count of all
-            except StoreError:
-                catalog = False
-            return HealthResponse.of(index=True, catalog=catalog)
-    except SurefindError:
-        return HealthResponse.of(index=False, catalog=False)

@@ -27,6 +27,8 @@ INTERNAL_ERROR = (500, "internal_error", "Something went wrong; the log says mor
 def error_response(
     status: int, name: str, message: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
+    # A message may quote what was sent, and half of a character can't be sent back.
+    message = message.encode("utf-8", "backslashreplace").decode()
     return JSONResponse({"error": name, "message": message}, status, headers)
 
 
@@ -42,7 +44,7 @@ def public_message(error: SurefindError) -> str:
     if isinstance(error, RerankingError):
         return "the reranking service failed; the log says more, try again later"
     if isinstance(error, StoreError):
-        return "a store failed or is away; the log says more, try again later"
+        return "a store is unavailable; the log says more, try again later"
     return str(error)
 
 
@@ -81,4 +83,4 @@ def _explain(error: RequestValidationError) -> str:
     if first["type"] == "json_invalid":
         return "The body is not valid JSON"
     _, *place = first["loc"]  # the body, the address or its query: the field says enough
-    return explain(tuple(place), first["msg"])
+    return explain(tuple(place), first["msg"], first["type"])

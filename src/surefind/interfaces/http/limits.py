@@ -5,6 +5,7 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surefind.errors import Overloaded
+from surefind.interfaces.http.access import is_open
 from surefind.interfaces.http.errors import error_response, known_response
 from surefind.services.turnstile import Turnstile
 
@@ -12,6 +13,8 @@ MAX_BODY_BYTES = 64 * 1024
 LARGER_BODIES = {"/api/v1/validate": 1024 * 1024, "/retrieve/batch": 1024 * 1024}
 _CLOSING = {"Connection": "close"}  # the rest of the body would be taken for another request
 _SOON_S = "1"
+# These read no store, and monitoring needs them while the server is busy.
+_UNLIMITED = frozenset({"/metrics", "/openapi.json", "/docs"})
 
 
 class BodyLimit:
@@ -71,8 +74,12 @@ def _too_large(max_bytes: int) -> ASGIApp:
     return error_response(400, "validation_error", message, _CLOSING)
 
 
+def _takes_place(path: str) -> bool:
+    return not is_open(path) and path not in _UNLIMITED
+
+
 class Deadline:
-    """A search waits for its place and then has so long; other requests only have so long."""
+    """Whatever reads a store waits for its place; that, and the answer, have one time limit."""
 
     def __init__(self, app: ASGIApp, turnstile: Turnstile, timeout_s: float) -> None:
         self._app = app
@@ -93,7 +100,7 @@ class Deadline:
 
         try:
             async with limit:
-                if scope["method"] == "POST":
+                if _takes_place(scope["path"]):
                     async with self._turnstile.passed():
                         await self._app(scope, receive, answer)
                 else:

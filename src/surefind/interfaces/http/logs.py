@@ -5,6 +5,7 @@ import logging
 import sys
 from datetime import UTC, datetime
 
+from surefind.errors import without_passwords
 from surefind.interfaces.http import requests
 
 
@@ -21,7 +22,7 @@ class JsonLines(logging.Formatter):
         line |= getattr(record, "fields", {})
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+        return without_passwords(json.dumps(line, default=str))
 
 
 def log_as_json() -> None:

@@ -3,7 +3,7 @@
 from html import escape
 
 from surefind.bootstrap import Application
-from surefind.errors import StoreError, SurefindError, UnknownCollection, UnknownDocument
+from surefind.errors import SurefindError, UnknownCollection, UnknownDocument
 from surefind.interfaces.http.errors import public_message
 from surefind.model import ChunkRecord
 from surefind.text.rejoining import unrepeated
@@ -34,12 +34,11 @@ async def render_document(application: Application, collection: str, source_path
     if collection != application.settings.collection:
         raise UnknownCollection(f"this server has no collection {collection!r}")
     async with application.reader.lease() as generation:
-        if generation.catalog is None:
-            raise StoreError("the catalog is away, and only it knows whole pages")
-        document = await generation.catalog.document(source_path)
+        catalog = generation.require_catalog()
+        document = await catalog.document(source_path)
         if document is None:
             raise UnknownDocument(f"collection {collection!r} has no page {source_path!r}")
-        chunks = await generation.catalog.document_chunks(source_path)
+        chunks = await catalog.document_chunks(source_path)
     return _page(document.title, source_path, _body(chunks))
 
 

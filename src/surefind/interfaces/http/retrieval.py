@@ -5,15 +5,24 @@ from typing import Annotated, Any, cast
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field, JsonValue
+from pydantic.config import JsonDict
 from pydantic_core import to_json
 
 from surefind.bootstrap import Application
-from surefind.contracts.request import Fraction, SearchMode, StrictRequest, Words
+from surefind.contracts.request import (
+    Fraction,
+    SearchMode,
+    StrictRequest,
+    Words,
+    without_cosine,
+)
 from surefind.interfaces.asking import SearchOptions, query_of
 from surefind.interfaces.http.access import count_searches
 from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
 from surefind.interfaces.native import search_json, why_not_json
 from surefind.model import Collapse, Expand, GroupBy, Mode, Query
+from surefind.model.strings import COLLECTION_NAME, MAX_STRING, NO_NUL
+from surefind.services.filtering import MAX_CONDITIONS, MAX_VALUES, NUMBER_OR_DATE
 from surefind.services.search import (
     MAX_COLLECTIONS,
     MAX_NEIGHBOURS,
@@ -31,6 +40,35 @@ _EXAMPLE: dict[str, JsonValue] = {
 }
 
 Loose = Field(strict=False)
+_NO_COSINE = without_cosine("threshold")
+
+
+_STRING: JsonDict = {"type": "string", "maxLength": MAX_STRING, "pattern": NO_NUL}
+_SCALARS: list[JsonValue] = [_STRING, {"type": "number"}, {"type": "boolean"}]
+_LIST: JsonDict = {
+    "type": "array",
+    "items": {"anyOf": _SCALARS},
+    "minItems": 1,
+    "maxItems": MAX_VALUES,
+}
+_VALUES: JsonDict = {"anyOf": [*_SCALARS, _LIST]}
+_BOUND: JsonDict = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": NUMBER_OR_DATE}]}
+_OPERATORS: JsonDict = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("gte", "gt", "lte", "lt"), _BOUND),
+        "under": _STRING,
+        "any": _VALUES,
+        "not": _VALUES,
+    },
+    "additionalProperties": False,
+    "minProperties": 1,
+}
+_WHERE: JsonDict = {
+    "additionalProperties": {"anyOf": [*_SCALARS, _LIST, _OPERATORS]},
+    "propertyNames": {"maxLength": MAX_STRING, "pattern": NO_NUL},
+    "maxProperties": MAX_CONDITIONS,
+}
 
 
 class SearchParameters(StrictRequest):
@@ -40,7 +78,9 @@ class SearchParameters(StrictRequest):
     where: dict[str, JsonValue] = Field(
         default_factory=dict,
         description="Conditions by field: a value, a list of which one must be held, or an object "
-        "with any of gte, gt, lte, lt, under, any, not",
+        "with any of gte, gt, lte, lt, under, any, not. `GET /fields` lists the fields and their "
+        "kinds; another field or kind is a 400",
+        json_schema_extra=_WHERE,
     )
     group_by: Annotated[GroupBy, Loose] | None = None
     group_size: int = Field(default=1, ge=1, le=MAX_TOP_K)
@@ -51,7 +91,9 @@ class SearchParameters(StrictRequest):
     max_tokens: int | None = Field(default=None, ge=1, le=10**7)
     rerank: bool = False
     highlight: bool = False
-    collections: list[str] = Field(default_factory=list, max_length=MAX_COLLECTIONS)
+    collections: list[Annotated[str, Field(json_schema_extra={"pattern": COLLECTION_NAME})]] = (
+        Field(default_factory=list, max_length=MAX_COLLECTIONS)
+    )
 
     def to_query(self, text: str, collection: str) -> Query:
         names = SearchOptions.__optional_keys__
@@ -62,7 +104,7 @@ class SearchParameters(StrictRequest):
 class RetrieveRequest(SearchParameters):
     """surefind's own search, with everything it can do."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE], **_NO_COSINE})
 
     query: Words = Field(min_length=1, max_length=MAX_QUERY_LENGTH)
 
@@ -71,7 +113,10 @@ class BatchRequest(SearchParameters):
     """Several questions with the same parameters."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"queries": ["How?", "Where?"], "top_k": 3}]}
+        json_schema_extra={
+            "examples": [{"queries": ["How?", "Where?"], "top_k": 3}],
+            **_NO_COSINE,
+        }
     )
 
     queries: list[Annotated[Words, Field(min_length=1, max_length=MAX_QUERY_LENGTH)]] = Field(
@@ -83,7 +128,10 @@ class WhyNotRequest(RetrieveRequest):
     """A search, and what was missed among its hits."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"query": "How?", "wanted": "docs/settings.md"}]}
+        json_schema_extra={
+            "examples": [{"query": "How?", "wanted": "docs/settings.md"}],
+            **_NO_COSINE,
+        }
     )
 
     wanted: Words = Field(

@@ -35,8 +35,8 @@ def _separation(told: Separation) -> Iterator[str]:
         return
     weight = "" if told.false_accept_cost == 1 else f", at {told.false_accept_cost:g} to 1"
     yield f"threshold: a question is answered from a similarity of {told.similarity:.3f} on{weight}"
-    yield f"false accepts {_rate(told.false_accepts)}, of {told.negatives} negatives"
-    yield f"false rejects {_rate(told.false_rejects)}, of {told.positives} positives"
+    yield f"false accepts {rate(told.false_accepts)}, of {told.negatives} negatives"
+    yield f"false rejects {rate(told.false_rejects)}, of {told.positives} positives"
 
 
 def _index_recall(told: IndexRecall) -> Iterator[str]:
@@ -76,5 +76,6 @@ def _load(told: Load) -> Iterator[str]:
         yield f"not answered yet when it was stopped: {told.waiting}"
 
 
-def _rate(rate: Rate) -> str:
-    return f"{rate.value:.1%} ({rate.low:.1%} to {rate.high:.1%})"
+def rate(told: Rate) -> str:
+    """With its interval: few tests say little."""
+    return f"{told.value:.1%} ({told.low:.1%} to {told.high:.1%})"

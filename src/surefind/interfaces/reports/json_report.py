@@ -58,8 +58,28 @@ def read_report(source: str, content: bytes) -> Report:
             f"{source}: it is of the form {schema!r}, this surefind reads {SCHEMA!r}"
         )
     try:
-        return _adapter().validate_json(content)
+        report = _adapter().validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{source}: it is no whole report: {place}: {first['msg']}") from error
+        raise InputError(f"{source}: not a complete report: {place}: {first['msg']}") from error
+    _check_measures(source, report)
+    return report
+
+
+def _check_measures(source: str, report: Report) -> None:
+    """A file that was edited by hand must not fail in the middle of a comparison."""
+    names = report.means.values.keys()
+    for test in report.tests:
+        if test.measures and names - test.measures.keys():
+            missing = ", ".join(sorted(names - test.measures.keys()))
+            raise InputError(
+                f"{source}: not a complete report: test {test.test_id!r} has no {missing}; save "
+                "the baseline again with --save-baseline"
+            )
+        for name, value in test.measures.items():
+            if not 0 <= value <= 1:
+                raise InputError(
+                    f"{source}: not a valid report: {name} of test {test.test_id!r} is {value:g}, "
+                    "it must be from 0 to 1; save the baseline again with --save-baseline"
+                )

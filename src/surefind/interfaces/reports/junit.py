@@ -4,6 +4,7 @@ import re
 from xml.etree import ElementTree as ET
 
 from surefind.evaluation.report import Outcome, Report, TestOutcome
+from surefind.evaluation.wording import compared
 
 # What XML 1.0 has no way to write.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -34,9 +35,11 @@ def junit(report: Report) -> str:
     for test in report.tests:
         _case(suite, test)
     _verdict(suite, report)
-    if report.warnings:
-        told = ET.SubElement(suite, "system-out")
-        told.text = _text("\n".join(f"warning: {warning}" for warning in report.warnings))
+    notes = [f"warning: {warning}" for warning in report.warnings]
+    if report.comparison is not None:
+        notes += compared(report.comparison)
+    if notes:
+        ET.SubElement(suite, "system-out").text = _text("\n".join(notes))
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -17,7 +17,7 @@ def lint_json(file: str, tests: int, findings: Sequence[Finding]) -> dict[str, A
             {
                 "severity": one.severity.value,
                 "problem": one.problem.value,
-                "test_id": one.test_id,
+                "test_id": one.test_id or None,
                 "line": one.line or None,
                 "message": one.message,
                 "other_test_id": one.other or None,
@@ -34,7 +34,8 @@ def lint_text(file: str, tests: int, findings: Sequence[Finding]) -> str:
     for one in findings:
         place = f"{file}:{one.line}" if one.line else file
         problem = one.problem.value.replace("_", " ")
-        lines.append(f"{place}: {one.severity.value}: {problem}: {one.test_id}: {one.message}")
+        named = f"{one.test_id}: " if one.test_id else ""
+        lines.append(f"{place}: {one.severity.value}: {problem}: {named}{one.message}")
     errors = errors_of(findings)
     counts = {"test": tests, "error": errors, "warning": len(findings) - errors}
     lines.append(", ".join(f"{n} {one}" + ("" if n == 1 else "s") for one, n in counts.items()))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.statistics import Verdict
-from surefind.evaluation.wording import in_short, passed_by, values_of
+from surefind.evaluation.wording import compared, in_short, passed_by, values_of
 from surefind.interfaces.reports.beyond_tests import beyond_tests
 
 _SHOWN = 20
@@ -105,9 +105,19 @@ def _beyond_tests(report: Report) -> Iterable[str]:
 def _comparison(comparison: Comparison | None) -> Iterable[str]:
     if comparison is None:
         return
-    yield f"### Against the baseline: {_MARKS[comparison.verdict]}\n"
+    mark = _MARKS[comparison.verdict].split()[0]
+    yield f"### Against the baseline: {mark} {comparison.evidence}\n"
     yield _table(
-        ("measure", "before", "after", "difference", "95 % interval", "p", "detectable", "verdict"),
+        (
+            "measure",
+            "before",
+            "after",
+            "difference",
+            "95 % interval",
+            "p",
+            "detectable",
+            "evidence",
+        ),
         [
             (
                 change.measure,
@@ -117,15 +127,13 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
                 f"{change.difference.low:+.4f} to {change.difference.high:+.4f}",
                 f"{change.p:.4f}",
                 f"{change.difference.detectable:.4f}",
-                change.verdict.value,
+                str(change.evidence),
             )
             for change in comparison.changes
         ],
     )
-    yield (
-        f"By {comparison.measure}: {len(comparison.better)} better, {len(comparison.worse)} worse, "
-        f"{comparison.same} the same.\n"
-    )
+    yield from (f"- {_safe(line)}" for line in compared(comparison))
+    yield ""
     yield from _changed("worse", comparison.worse, comparison.measure, _SHOWN)
     yield from _changed("better", comparison.better, comparison.measure, _BETTER_SHOWN)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from surefind.contracts.validation_run import validation_report_of
 from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
-from surefind.evaluation.wording import SHORT, in_short, passed_by, values_of
+from surefind.evaluation.wording import SHORT, compared, in_short, passed_by, values_of
 from surefind.interfaces.reports.beyond_tests import beyond_tests
 from surefind.interfaces.reports.tables import table
 
@@ -75,15 +75,13 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
             f"{change.difference.low:+.4f} to {change.difference.high:+.4f}",
             f"{change.p:.3f}",
             f"{change.difference.detectable:.4f}",
-            change.verdict.value,
+            str(change.evidence),
         )
         for change in comparison.changes
     ]
-    head = ("measure", "before", "after", "change", "95 % interval", "p", "detectable", "verdict")
+    head = ("measure", "before", "after", "change", "95 % interval", "p", "detectable", "evidence")
     yield table(head, rows)
-    better, worse = len(comparison.better), len(comparison.worse)
-    counts = f"{better} better, {worse} worse, {comparison.same} the same"
-    yield f"against the baseline, by {comparison.measure}: {counts}"
+    yield "\n".join(compared(comparison))
     measure = comparison.measure
     yield "\n".join(
         [

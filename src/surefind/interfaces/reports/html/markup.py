@@ -17,12 +17,14 @@ def shortened(value: str, length: int) -> str:
     return value if len(value) <= length else f"{value[: length - 1].rstrip()}…"
 
 
-def outcome(word: str) -> str:
-    """An outcome or a verdict as a badge; its colour is never the only sign."""
+def outcome(word: str, shown: str = "") -> str:
+    """An outcome or a verdict as a badge, in other words if you like; its colour is never the only
+    sign.
+    """
     mark = _MARKS.get(word, "?")
     return (
         f'<span class="badge {text(word)}"><span aria-hidden="true">{mark}</span> '
-        f"{text(word.replace('_', ' '))}</span>"
+        f"{text(shown or word.replace('_', ' '))}</span>"
     )
 
 

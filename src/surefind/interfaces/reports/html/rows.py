@@ -10,6 +10,7 @@ from surefind.evaluation.golden import TestKind
 from surefind.evaluation.report import Outcome, Report, Sought, TestOutcome
 from surefind.interfaces.reports.html.markup import is_web_address, shortened
 from surefind.model import ChunkRecord
+from surefind.text.html import readable
 
 MAX_TESTS = 20_000
 """A page of more would be no page any more; the JSON of a report has them all."""
@@ -71,7 +72,7 @@ class _Chunks:
         record, found = self._passages.get(chunk_id), self._found.get(chunk_id)
         url = record.link if record else found.url if found else ""
         place = record.breadcrumb or record.title if record else found.section if found else ""
-        passage = shortened(record.chunk.text, self._length) if record else ""
+        passage = shortened(readable(record.chunk.text), self._length) if record else ""
         return [chunk_id, url if is_web_address(url) else "", place, passage]
 
 

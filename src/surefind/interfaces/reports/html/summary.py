@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from surefind.evaluation.past_runs import Trend
 from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.statistics import Verdict
-from surefind.evaluation.wording import passed_by
+from surefind.evaluation.wording import compared, passed_by
 from surefind.interfaces.reports.beyond_tests import beyond_tests
 from surefind.interfaces.reports.html.charts import (
     Bins,
@@ -194,7 +194,7 @@ def comparison(told: Comparison | None) -> str:
             f"{one.difference.low:+.4f} to {one.difference.high:+.4f}",
             f"{one.p:.3f}",
             f"{one.difference.detectable:.4f}",
-            outcome(one.verdict.value),
+            outcome(one.verdict.value, str(one.evidence)),
         )
         for one in told.changes
     ]
@@ -207,18 +207,15 @@ def comparison(told: Comparison | None) -> str:
         "95 % interval",
         "p",
         "detectable",
-        "verdict",
+        "evidence",
     )
-    counts = (
-        f"By {told.measure}: {len(told.better):,} better, {len(told.worse):,} worse, "
-        f"{told.same:,} the same. The baseline is run {told.baseline_run_id}, of generation "
-        f"{told.baseline_generation}."
-    )
+    baseline = f"the baseline (run {told.baseline_run_id}, generation {told.baseline_generation})"
+    listed = "".join(f"<li>{text(line)}</li>" for line in compared(told, baseline))
     return section(
         "baseline",
         "Beside the baseline",
         table("Measures beside the baseline", head, rows, (1, 2, 3, 5, 6, 7)),
-        f"<p class=quiet>{text(counts)}</p>",
+        f"<ul>{listed}</ul>",
         _changed("Got worse", told.worse),
         _changed("Got better", told.better),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from surefind.evaluation.report import Found, Outcome, Report, Sought, TestOutcome
 from surefind.interfaces.reports.html.markup import link, outcome, section, shortened, text
 from surefind.model import ChunkRecord
+from surefind.text.html import readable
 
 _SHOWN = 15
 _HITS = 5
@@ -73,4 +74,4 @@ def _came(hit: Found, record: ChunkRecord | None, *, expected: bool) -> str:
 
 
 def _quoted(record: ChunkRecord) -> str:
-    return f"<blockquote>{text(shortened(record.chunk.text, _PASSAGE))}</blockquote>"
+    return f"<blockquote>{text(shortened(readable(record.chunk.text), _PASSAGE))}</blockquote>"

@@ -174,7 +174,7 @@ function showAnswer(answer, body) {
   askWhyNot(body);
   if (!answer.hits.length) return showNothing(answer);
   const told = answer.status === "partial"
-    ? [element("p", {}, "The catalog is away: the passages are the index’s own copies, and whole pages can’t be opened here.")]
+    ? [element("p", {}, "The catalog is unavailable: the passages are the index’s own copies, and whole pages can’t be opened here.")]
     : [];
   if (answer.confidence?.evidence === "thin") {
     told.push(element("p", {}, "The evidence is thin: this may not be in the documentation at all. These are the nearest passages."));

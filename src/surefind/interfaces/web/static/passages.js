@@ -4,6 +4,7 @@ import { button, described, element, placeOf } from "/static/dom.js";
 
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|!?\[([^\]]*)\]\([^)]*\)/g;
 const ITEM = /^(\s*)([-*+]|\d{1,3}[.)])\s+/;
+const STORED_AS_HTML = /^\s*<(?:article|blockquote|body|div|h[1-6]|html|main|ol|p|pre|section|span|table|ul)(?:\s[^<>]*)?>[\s\S]*<\/(?:article|blockquote|body|div|h[1-6]|html|main|ol|p|pre|section|span|table|ul)>\s*$/i;
 const FENCE = /^ *(`{3,}|~{3,})/;
 
 export function showHit(hit) {
@@ -66,8 +67,9 @@ function scoreOf({ rank, score, legs: { dense, lexical } }) {
 // --- the text ---------------------------------------------------------------------------------
 
 /** The passage without the headings that stand above it, its Markdown set as far as it helps. */
-function passageOf({ text, breadcrumb, content_type: type, highlights }) {
-  const spans = unitsOf(text, highlights);
+function passageOf({ text: stored, breadcrumb, content_type: type, highlights }) {
+  const text = readable(stored);
+  const spans = unitsOf(text, text === stored ? highlights : []);
   const said = (start, end) => inline(text, spans, start, end);
   return blocksOf(text, breadcrumb.split(" > "), type).map(({ kind, start, end, marker, depth }) => {
     if (kind === "pre") return element("pre", {}, ...marked(text, spans, start, end));
@@ -77,6 +79,15 @@ function passageOf({ text, breadcrumb, content_type: type, highlights }) {
     item.style.setProperty("--depth", depth);
     return item;
   });
+}
+
+/** What somebody stored as HTML becomes text; such a document loads nothing and runs nothing. */
+function readable(text) {
+  if (!STORED_AS_HTML.test(text)) return text;
+  const { body } = new DOMParser().parseFromString(text, "text/html");
+  for (const node of body.querySelectorAll("script, style")) node.remove();
+  for (const node of body.querySelectorAll("br, div, h1, h2, h3, h4, h5, h6, li, p, pre, tr")) node.after("\n\n");
+  return body.textContent.trim() || text;
 }
 
 function blocksOf(text, above, type) {

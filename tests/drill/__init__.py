@@ -1,0 +1,1 @@
+"""What happens to readers when surefind is killed, its disk fills, its files rot, too many ask."""

@@ -1,0 +1,83 @@
+"""Pages that are made to take time: each is read soon, or refused with the reason.
+
+Nothing here looks at a clock. Work is counted, or an input is so large that what grew with its
+square, or faster, would not end before the run is killed.
+"""
+
+import re
+
+import pytest
+
+from surefind.errors import InputError
+from surefind.model import ChunkerSettings, Document
+from surefind.services.filtering import read_expressions
+from surefind.text.chunking import chunk_document
+from surefind.text.formats import Parsed, parse
+
+LARGE = 400_000
+
+
+def read(text: str, suffix: str) -> Parsed:
+    return parse(text.encode(), suffix)
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix"),
+    [
+        ("## a {#" + " " * LARGE + "x", ".md"),
+        ("a|b\n-" + "|  " * LARGE + "x", ".md"),
+        ("<b/>\n# a <b/> " + " " * LARGE + "b", ".mdx"),
+        ("{//" * LARGE, ".mdx"),
+        ("<h1>" + "`" * LARGE + "</h1>", ".html"),
+        (":a:`" * LARGE, ".rst"),
+        ("{a" * LARGE, ".rst"),
+    ],
+    ids=["blanks", "table", "MDX heading", "braces", "ticks", "roles", "word"],
+)
+def test_a_page_of_one_sign_over_and_over_is_read(text: str, suffix: str) -> None:
+    read(text, suffix)
+
+
+def test_elements_in_each_other_are_read_up_to_a_limit() -> None:
+    assert "deep" in read("<div>" * 10_000 + "deep", ".html").text
+    with pytest.raises(InputError, match="nested too deep"):
+        read("<div>" * 40_000 + "deep", ".html")
+    with pytest.raises(InputError, match="nested too deep"):
+        read("<div>" * 9_000 + "<b></b>" * 20_000, ".html")
+
+
+def test_many_elements_beside_each_other_are_no_nesting() -> None:
+    page = "<ul>" + "<li>item<p>words<br>more" * 20_000 + "</ul>" + "<div>a</div>" * 20_000
+    assert read(page, ".html").text.count("words") == 20_000
+
+
+def test_mdx_that_is_too_tangled_is_read_as_markdown_and_says_so() -> None:
+    page = "# Title\n\n" + "{//" * 20_000 + "\n" + "words\n" * 20_000
+    parsed = read(page, ".mdx")
+    assert parsed.warnings == ("its braces are too tangled to be read as MDX; read as Markdown",)
+    assert [heading.title for heading in parsed.structure.headings] == ["Title"]
+
+
+def test_the_opening_of_a_block_that_is_longer_than_a_chunk_is_not_counted_again() -> None:
+    """Tokens are counted over the text about once, and not once more for each piece."""
+    text = "```" + "info " * 20_000 + "\n" + "code of a line\n" * 5_000 + "```\n"
+    parsed, counted = read(text, ".md"), 0
+
+    def count(words: str) -> int:
+        nonlocal counted
+        counted += len(words)
+        return len(words) // 4
+
+    document = Document("a.md", "", "a", "A", parsed.text, "")
+    chunks = chunk_document(document, parsed.structure, ChunkerSettings(), count)
+    assert len(chunks) > 50
+    assert counted < 10 * len(text)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", " \n"])
+def test_an_expression_of_blanks_is_refused_and_repeated_in_part(blank: str) -> None:
+    with pytest.raises(InputError, match="can't be read") as refusal:
+        read_expressions([blank * LARGE + "x"])
+    assert len(str(refusal.value)) < 1000
+    with pytest.raises(InputError, match=re.escape("can't be read")):
+        read_expressions([" " * LARGE + "=x"])
