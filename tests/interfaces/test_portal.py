@@ -1,7 +1,6 @@
 """The door between code that waits and code that awaits."""
 
 import asyncio
-import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,21 @@ def test_what_the_work_returns_comes_back() -> None:
     with Portal() as portal:
         assert portal.call(double, 21) == 42
         assert portal.call(where) == "surefind" != threading.current_thread().name
+
+
+def test_work_may_take_longer_than_one_look_for_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def slow() -> str:
+        await asyncio.sleep(0.1)
+        return "done"
+
+    async def times_out() -> None:
+        raise TimeoutError("the store did not answer")
+
+    monkeypatch.setattr(module, "SIGNAL_CHECK_S", 0.01)
+    with Portal() as portal:
+        assert portal.call(slow) == "done"
+        with pytest.raises(TimeoutError, match="the store did not answer"):
+            portal.call(times_out)
 
 
 def test_what_the_work_raises_comes_back() -> None:
@@ -56,7 +70,9 @@ async def test_a_running_loop_is_no_hindrance() -> None:
         assert portal.call(double, 3) == 6
 
 
-def test_ctrl_c_stops_the_work_before_it_stops_the_caller() -> None:
+@pytest.mark.parametrize("thread", ["the caller", "another"])
+def test_ctrl_c_stops_the_work_before_it_stops_the_caller(thread: str) -> None:
+    """A signal that another thread receives does not wake a caller that waits on a lock."""
     begun, tidied = threading.Event(), threading.Event()
 
     async def endless() -> None:
@@ -69,7 +85,8 @@ def test_ctrl_c_stops_the_work_before_it_stops_the_caller() -> None:
 
     def press() -> None:
         begun.wait(10)
-        os.kill(os.getpid(), signal.SIGINT)
+        receiver = threading.main_thread().ident if thread == "the caller" else None
+        signal.pthread_kill(receiver or threading.get_ident(), signal.SIGINT)
 
     with Portal() as portal:
         threading.Thread(target=press).start()

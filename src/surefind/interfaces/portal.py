@@ -13,6 +13,8 @@ from surefind.errors import InputError
 
 T = TypeVar("T")
 
+SIGNAL_CHECK_S = 0.5
+
 
 def require_own_process(opened_in: int) -> None:
     """A forked child has no threads of its parent, so a call there would wait for ever."""
@@ -67,7 +69,7 @@ class Portal:
             raise RuntimeError("surefind is closed here: use it inside of its `with` block")
         answer = asyncio.run_coroutine_threadsafe(work(*arguments), loop)
         try:
-            return answer.result()
+            return _wait_for(answer)
         except KeyboardInterrupt:
             answer.cancel()
             asyncio.run_coroutine_threadsafe(_cancelled(), loop).result()
@@ -85,6 +87,20 @@ class Portal:
     async def _stay(self) -> None:
         self._begun.set_result(asyncio.get_running_loop())
         await self._closing.wait()
+
+
+def _wait_for(answer: Future[T]) -> T:
+    """Waits in short turns, so that Ctrl-C is never lost.
+
+    A signal that arrives just before Python blocks on a lock does not wake it: its handler would
+    run only after the work has ended.
+    """
+    while True:
+        try:
+            return answer.result(timeout=SIGNAL_CHECK_S)
+        except TimeoutError:
+            if answer.done():  # the work itself raised it, or ended in this moment
+                return answer.result()
 
 
 async def _cancelled() -> None:
