@@ -27,14 +27,14 @@ sys.path.append(str(ROOT / "tests"))
 from fakes import MemoryCatalogStore  # noqa: E402
 from fakes.catalogs import MemoryCatalog  # noqa: E402
 from postgres_service import PostgresService, running  # noqa: E402
-from surefind.adapters.bge_small import BgeSmallEmbedder  # noqa: E402
-from surefind.adapters.model_files import locate  # noqa: E402
-from surefind.adapters.postgres import PostgresCatalogStore  # noqa: E402
-from surefind.adapters.postgres_connection import Database  # noqa: E402
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder  # noqa: E402
+from surefind.adapters.embedders.model_files import locate  # noqa: E402
+from surefind.adapters.postgres.connection import Database  # noqa: E402
+from surefind.adapters.postgres.generations import PostgresCatalogStore  # noqa: E402
 from surefind.bootstrap import Application  # noqa: E402
 from surefind.model import ChunkRecord, GenerationRef, Mode, Query  # noqa: E402
-from surefind.services.reading import Readers  # noqa: E402
-from surefind.services.search import Searcher  # noqa: E402
+from surefind.services.generations.readers import Readers  # noqa: E402
+from surefind.services.search.search import Searcher  # noqa: E402
 from surefind.settings import load  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results"

@@ -28,11 +28,11 @@ from pathlib import Path
 import numpy as np
 
 from corpora import folder_of, lines_of
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.model_files import locate
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
-from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.model_files import locate
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
+from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.model import (
     Chunk,
     ChunkerSettings,
@@ -43,16 +43,16 @@ from surefind.model import (
     SourcePage,
 )
 from surefind.ports import IndexEntry, VectorIndex
-from surefind.services.candidates import Place, Question, find
-from surefind.services.embedding import CachedEmbedder
-from surefind.services.fusion import DEPTH as CANDIDATES
-from surefind.services.lexical import TermReader, mean_on_grid
+from surefind.services.encoding.bm25 import TermReader, mean_on_grid
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.search.candidates import Place, Question, find
+from surefind.services.search.fusion import DEPTH as CANDIDATES
 from surefind.settings import load
 from surefind.text.chunking import chunk_document
 from surefind.text.cleaning import clean
 from surefind.text.documents import read_document
-from surefind.text.markdown import Outline
-from surefind.text.sites import ReaderSite
+from surefind.text.markdown.blocks import Outline
+from surefind.text.sites.site import ReaderSite
 
 DEPTH = 10
 BUDGET_CHARS = 4000

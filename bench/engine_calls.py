@@ -27,18 +27,18 @@ from results import table
 from room import Room
 from rooms import RESULTS, room_of
 from stored import REF, Prepared, build
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.model_files import locate
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore
-from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.model_files import locate
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore
+from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.model import Mode, Query, Terms
 from surefind.ports import DenseProbe, TermProbe, Vector
-from surefind.services.embedding import CachedEmbedder
-from surefind.services.fusion import DEPTH
-from surefind.services.lexical import TermReader
-from surefind.services.reading import Readers
-from surefind.services.search import SHALLOW, Searcher
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.generations.readers import Readers
+from surefind.services.search.fusion import DEPTH
+from surefind.services.search.search import SHALLOW, Searcher
 from surefind.settings import load
 
 SET = "squad-dev-even"

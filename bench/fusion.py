@@ -19,8 +19,8 @@ from rooms import RESULTS
 from surefind.bootstrap import Application
 from surefind.model import Ranking, Terms
 from surefind.ports import DenseProbe, TermProbe, Vector
-from surefind.services import fusion
-from surefind.services.reading import OpenGeneration
+from surefind.services.generations.readers import OpenGeneration
+from surefind.services.search import fusion
 from surefind.settings import load
 from workers import machine
 

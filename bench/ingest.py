@@ -91,7 +91,7 @@ def bare(tree: Path, root: Path) -> tuple[int, float]:
     import os
 
     from embedding import SameEmbedder
-    from surefind.adapters.model_files import locate
+    from surefind.adapters.embedders.model_files import locate
     from surefind.bootstrap import Application
     from surefind.settings import load
 

@@ -52,19 +52,19 @@ async def ingest(tree: Path, data: Path) -> None:
 
     sys.path.insert(0, str(HERE.parent / "tests"))
     from fakes import WordEmbedder
-    from surefind.adapters.filesystem import sources_of
-    from surefind.adapters.layout import DataFolder
-    from surefind.adapters.model_files import TOKENIZER, locate
-    from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
-    from surefind.adapters.sqlite import SqliteCatalogStore
-    from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
-    from surefind.adapters.wordpiece import WordPieceCounter
+    from surefind.adapters.embedders.model_files import TOKENIZER, locate
+    from surefind.adapters.embedders.wordpiece import WordPieceCounter
+    from surefind.adapters.files.data_folder import DataFolder
+    from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
+    from surefind.adapters.sources.filesystem import sources_of
+    from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
+    from surefind.adapters.sqlite.generations import SqliteCatalogStore
     from surefind.model import ChunkerSettings
     from surefind.ports import Matrix
-    from surefind.services.building import IngestTools
-    from surefind.services.embedding import CachedEmbedder
-    from surefind.services.ingest import IngestOptions, Ingestor
-    from surefind.services.lexical import TermReader
+    from surefind.services.encoding.bm25 import TermReader
+    from surefind.services.encoding.cached_embedder import CachedEmbedder
+    from surefind.services.generations.index_building import IngestTools
+    from surefind.services.ingest.ingest import IngestOptions, Ingestor
     from surefind.settings import load
 
     tokenizer = Tokenizer.from_file(str(locate(None, load().cache_dir, print) / TOKENIZER.name))

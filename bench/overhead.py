@@ -25,25 +25,25 @@ from pydantic import BaseModel
 from tokenizers import Tokenizer
 
 from corpora import lines_of, texts_of
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.filesystem import sources_of
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.model_files import TOKENIZER, WEIGHTS, locate
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore
-from surefind.adapters.sqlite import SqliteCatalogStore
-from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.model_files import TOKENIZER, WEIGHTS, locate
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore
+from surefind.adapters.sources.filesystem import sources_of
+from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
+from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.contracts.api import SearchResponse
 from surefind.contracts.implementation import SearchQuery, SearchQueryResponse
 from surefind.contracts.testing import QueryResponse
 from surefind.model import ChunkerSettings, Mode, Query, SearchResult
 from surefind.ports import DenseProbe, TermProbe
-from surefind.services.building import IngestTools
-from surefind.services.embedding import CachedEmbedder
-from surefind.services.fusion import DEPTH as CANDIDATES
-from surefind.services.ingest import IngestOptions, Ingestor
-from surefind.services.lexical import TermReader
-from surefind.services.reading import Readers
-from surefind.services.search import Searcher
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.generations.index_building import IngestTools
+from surefind.services.generations.readers import Readers
+from surefind.services.ingest.ingest import IngestOptions, Ingestor
+from surefind.services.search.fusion import DEPTH as CANDIDATES
+from surefind.services.search.search import Searcher
 from surefind.settings import load
 
 SET = "squad-dev-even"

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from parsing_tree import plant
-from surefind.adapters.model_files import TOKENIZER, locate
+from surefind.adapters.embedders.model_files import TOKENIZER, locate
 from surefind.settings import load
 
 HERE = Path(__file__).parent

@@ -17,15 +17,15 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.filesystem import FolderSource, sources_of
-from surefind.adapters.model_files import locate
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.model_files import locate
+from surefind.adapters.sources.filesystem import FolderSource, sources_of
 from surefind.model import ChunkerSettings, Left, SourcePage
 from surefind.ports import Site
 from surefind.settings import load
 from surefind.text.chunking import CountTokens, chunk_document
 from surefind.text.documents import read_document
-from surefind.text.sites import ReaderSite
+from surefind.text.sites.site import ReaderSite
 
 
 class Counting:

@@ -30,8 +30,8 @@ from room import Room
 from rooms import RESULTS, room_of
 from services import SERVICES, Service
 from stored import build
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.model_files import FINGERPRINT, locate
+from surefind.adapters.embedders.model_files import FINGERPRINT, locate
+from surefind.adapters.files.data_folder import DataFolder
 from surefind.settings import load as load_settings
 from systems import BY_NAME, OURS
 from workers import SETTINGS, Failed, Worker, installed, machine, python_of, versions

@@ -31,8 +31,8 @@ from corpora import texts_of
 from results import table
 from rooms import RESULTS, room_of
 from stored import build
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.model_files import FINGERPRINT
+from surefind.adapters.embedders.model_files import FINGERPRINT
+from surefind.adapters.files.data_folder import DataFolder
 
 HERE = Path(__file__).parent
 SUREFIND = Path(sys.executable).with_name("surefind")

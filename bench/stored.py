@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from room import DIMENSIONS, Room
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
-from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
+from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.model import (
     Chunk,
     ChunkerSettings,
@@ -18,7 +18,7 @@ from surefind.model import (
     Manifest,
 )
 from surefind.ports import EmbeddedQuery, IndexEntry, Vector
-from surefind.services.lexical import TermReader
+from surefind.services.encoding.bm25 import TermReader
 
 BATCH, CHUNKS_A_PAGE, MEAN_TERMS = 500, 10, 60.0
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

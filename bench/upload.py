@@ -26,15 +26,15 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 
 from fakes import record  # noqa: E402 - the tests are no package
 from qdrant_http import serve  # noqa: E402
-from surefind.adapters.payload import to_payload  # noqa: E402
-from surefind.adapters.qdrant_server import QdrantIndexStore  # noqa: E402
-from surefind.adapters.qdrant_server_calls import Place  # noqa: E402
-from surefind.adapters.qdrant_server_schema import (  # noqa: E402
+from surefind.adapters.qdrant.payload import to_payload  # noqa: E402
+from surefind.adapters.qdrant.server.calls import Place  # noqa: E402
+from surefind.adapters.qdrant.server.schema import (  # noqa: E402
     CollectionShape,
     dense_params,
     lexical_params,
 )
-from surefind.adapters.qdrant_server_writer import POINTS_PER_PART  # noqa: E402
+from surefind.adapters.qdrant.server.store import QdrantIndexStore  # noqa: E402
+from surefind.adapters.qdrant.server.writer import POINTS_PER_PART  # noqa: E402
 from surefind.adapters.retrying import Conduct  # noqa: E402
 from surefind.model import GenerationRef, Terms  # noqa: E402
 from surefind.ports import IndexEntry  # noqa: E402

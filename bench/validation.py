@@ -23,15 +23,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.model_files import locate
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.model_files import locate
 from surefind.bootstrap import Application
-from surefind.evaluation.golden import GoldenSet, GoldenTest
-from surefind.evaluation.metrics import Measure, measure_run
-from surefind.evaluation.report import Report
-from surefind.interfaces.cli.garbage import rare_collections
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
+from surefind.evaluation.measures.ranking import Measure, measure_run
+from surefind.evaluation.report.report import Report
+from surefind.interfaces.cli.validation.garbage import rare_collections
 from surefind.interfaces.reports.html import Beside, html_page
-from surefind.services.validate import ValidateOptions
+from surefind.services.validation.validate import ValidateOptions
 from surefind.settings import load
 
 DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data")) / "squad-dev-even"

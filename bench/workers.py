@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from surefind.adapters.model_files import locate
+from surefind.adapters.embedders.model_files import locate
 from surefind.settings import load
 from systems import Contender
 

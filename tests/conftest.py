@@ -9,9 +9,9 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from postgres_service import PostgresService, running
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.model_files import locate
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.model_files import locate
+from surefind.adapters.files.data_folder import DataFolder
 from surefind.settings import load
 
 # CI tries the same examples every time: what is red there is red everywhere. At home each run looks

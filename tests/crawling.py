@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from local_site import Reply, Request, Site
-from surefind.adapters.website import WebsiteSource
-from surefind.adapters.website_http import CrawlOptions
+from surefind.adapters.sources.website.http import CrawlOptions
+from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.model import PageFailure, PageUnchanged, SourcePage
 
 Page = SourcePage | PageFailure | PageUnchanged

@@ -11,18 +11,18 @@ from qdrant_client import AsyncQdrantClient, models
 from fakes import WordEmbedder
 from payload_shapes import Passage, Payload, book
 from qdrant_service import Address, unique
-from surefind.adapters.qdrant_connected import QdrantForeignCollection
-from surefind.adapters.qdrant_edge import Bm25Analyzer
-from surefind.adapters.qdrant_server_calls import Place, QdrantServer
+from surefind.adapters.qdrant.connected import QdrantForeignCollection
+from surefind.adapters.qdrant.edge import Bm25Analyzer
+from surefind.adapters.qdrant.server.calls import Place, QdrantServer
 from surefind.adapters.retrying import Conduct, Patience
 from surefind.model import Connection, Distance
 from surefind.ports import Matrix
-from surefind.services.connect import ConnectWish, Proposal, propose
-from surefind.services.connected import ConnectedCollection
-from surefind.services.connected_stores import ConnectedCatalogs, ConnectedIndexes
-from surefind.services.lexical import TermReader
-from surefind.services.reading import Readers
-from surefind.services.search import Searcher
+from surefind.services.connected.collection import ConnectedCollection
+from surefind.services.connected.connect import ConnectWish, Proposal, propose
+from surefind.services.connected.stores import ConnectedCatalogs, ConnectedIndexes
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.generations.readers import Readers
+from surefind.services.search.search import Searcher
 
 HASTY = Patience(2, 0.01, 0.02, 0.1, concurrency=4)
 DISTANCES = {

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from surefind.adapters.layout import copy_sparse
+from surefind.adapters.files.data_folder import copy_sparse
 
 
 def copy_home(home: Path, target: Path) -> None:

@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from surefind.evaluation.comparison import compare_reports
-from surefind.evaluation.report import Report
-from surefind.evaluation.statistics import Evidence
-from surefind.evaluation.summary import means_of
+from surefind.evaluation.report.comparison import compare_reports
+from surefind.evaluation.report.report import Report
+from surefind.evaluation.report.summary import means_of
+from surefind.evaluation.statistics.significance import Evidence
 from unit.validation_reports import MEASURES, outcome, report
 
 Ranks = NDArray[np.int64]

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from room import TOP, Room
 from stored import Prepared, build, number_of
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
-from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
+from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.bootstrap import Application
-from surefind.interfaces.portal import Portal
+from surefind.interfaces.library.portal import Portal
 from surefind.model import Mode, Query
-from surefind.services.lexical import TermReader
-from surefind.services.reading import Readers
-from surefind.services.search import Searcher
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.generations.readers import Readers
+from surefind.services.search.search import Searcher
 from surefind.settings import load
 
 _DEEP = 100

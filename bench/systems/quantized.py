@@ -6,8 +6,8 @@ are scored again by the whole ones, which stay on the disk: `rescore` and `overs
 
 import qdrant_edge as edge
 
-from surefind.adapters import qdrant_edge as adapter
-from surefind.adapters.qdrant_points import DENSE, LEXICAL
+from surefind.adapters.qdrant import edge as adapter
+from surefind.adapters.qdrant.points import DENSE, LEXICAL
 from surefind.ports import DenseProbe, TermProbe
 from systems.embedded import Surefind
 

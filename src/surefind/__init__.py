@@ -26,8 +26,11 @@ from surefind.errors import (
     UnknownDocument,
     UnknownGeneration,
 )
-from surefind.interfaces.library import AsyncSurefind, Surefind, aopen, open  # noqa: A004
-from surefind.interfaces.standing import generate_query_embedding, retrieve_content_chunks
+from surefind.interfaces.library.client import AsyncSurefind, Surefind, aopen, open  # noqa: A004
+from surefind.interfaces.library.default_client import (
+    generate_query_embedding,
+    retrieve_content_chunks,
+)
 from surefind.model import (
     Chunk,
     ChunkRecord,

@@ -15,10 +15,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 from fakes.values import record
-from surefind.evaluation.comparison import compare_reports
-from surefind.evaluation.past_runs import remembered, trend_of
-from surefind.evaluation.report import Found, Outcome, Report
-from surefind.evaluation.summary import with_comparison
+from surefind.evaluation.report.comparison import compare_reports
+from surefind.evaluation.report.past_runs import remembered, trend_of
+from surefind.evaluation.report.report import Found, Outcome, Report
+from surefind.evaluation.report.summary import with_comparison
 from surefind.interfaces.reports.html import Beside, html_page
 from unit.validation_reports import full_report, outcome, report
 

@@ -19,7 +19,7 @@ from browser.conftest import Page
 from browser.questions import QUESTION
 from commands import serving, surefind
 from homes import copy_home
-from surefind.text.docusaurus_config import read_config
+from surefind.text.sites.docusaurus.config import read_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

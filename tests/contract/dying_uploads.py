@@ -9,14 +9,14 @@ import pytest
 
 from contract.rude_server import HASTY
 from qdrant_service import Service
-from surefind.adapters.qdrant_server import QdrantIndexStore
-from surefind.adapters.qdrant_server_calls import Place
-from surefind.adapters.qdrant_server_schema import CollectionShape
+from surefind.adapters.qdrant.server.calls import Place
+from surefind.adapters.qdrant.server.schema import CollectionShape
+from surefind.adapters.qdrant.server.store import QdrantIndexStore
 from surefind.adapters.retrying import Conduct
 from surefind.errors import StoreError
 from surefind.ports import Begun
-from surefind.services.building import Progress
-from surefind.services.reading import Readers
+from surefind.services.generations.index_building import Progress
+from surefind.services.generations.readers import Readers
 from unit.installation import Crash, Installation
 
 PAGES = {f"{n:02}.md": f"---\nlevel: {n}\n---\n# Page {n}\n\nall of page {n}" for n in range(40)}

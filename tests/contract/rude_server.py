@@ -8,8 +8,8 @@ import pytest
 
 from contract.index_contents import DIMENSIONS, TEXTS
 from fakes import WordEmbedder
-from surefind.adapters.qdrant_server import QdrantIndexStore
-from surefind.adapters.qdrant_server_calls import Place
+from surefind.adapters.qdrant.server.calls import Place
+from surefind.adapters.qdrant.server.store import QdrantIndexStore
 from surefind.adapters.retrying import Conduct, Patience
 from surefind.errors import (
     StoreError,

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes import WordAnalyzer
-from surefind.adapters.qdrant_edge import Bm25Analyzer
+from surefind.adapters.qdrant.edge import Bm25Analyzer
 from surefind.ports import Analyzer
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import uvloop
 
-from surefind.adapters import bge_small_crew
-from surefind.adapters.bge_small_crew import WORTH, Crew, Worker, WorkerLost
-from surefind.adapters.bge_small_model import BgeSmallModel
+from surefind.adapters.embedders import bge_small_workers as bge_small_crew
+from surefind.adapters.embedders.bge_small_model import BgeSmallModel
+from surefind.adapters.embedders.bge_small_workers import WORTH, Crew, Worker, WorkerLost
 from surefind.ports import EmbeddedQuery
 
 QUERIES = ["how do I undo a bad ingest?", "日本", "", "word " * 600]
@@ -160,7 +160,7 @@ async def test_a_process_without_a_model_is_lost(tmp_path: Path) -> None:
 async def test_a_process_ends_when_its_starter_is_killed(model_files: Path) -> None:
     starter = f"""
 import asyncio, pathlib
-from surefind.adapters.bge_small_crew import Worker
+from surefind.adapters.embedders.bge_small_workers import Worker
 async def main():
     worker = await Worker.started(pathlib.Path({str(model_files)!r}))
     print(worker._process.pid, flush=True)

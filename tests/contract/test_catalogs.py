@@ -10,10 +10,10 @@ import pytest
 from catalog_building import ONE, TWO, build, manifest
 from fakes import NOW, MemoryCatalogStore, document, record
 from postgres_service import PostgresService
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.postgres import PostgresCatalogStore
-from surefind.adapters.postgres_connection import Database
-from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.postgres.connection import Database
+from surefind.adapters.postgres.generations import PostgresCatalogStore
+from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.errors import InputError, StoreBusy, StoreError, UnknownDocument, UnknownGeneration
 from surefind.model import DocumentRecord, FailedTest, GateResult, Rate, Threshold
 from surefind.ports import Catalog, CatalogStore, WholeCatalog

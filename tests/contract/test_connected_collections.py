@@ -31,8 +31,8 @@ from surefind.model import (
     Status,
     Under,
 )
-from surefind.services.passages import Passages
-from surefind.services.why_not import Cause, Explainer
+from surefind.services.search.passages import Passages
+from surefind.services.search.why_not import Cause, Explainer
 
 pytestmark = pytest.mark.anyio
 

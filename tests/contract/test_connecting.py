@@ -28,9 +28,9 @@ from surefind.model import (
     numbered_point,
 )
 from surefind.ports import Wanted
-from surefind.services.connect import ConnectWish, propose
-from surefind.services.identity import Verdict
-from surefind.services.sampling import sample
+from surefind.services.connected.connect import ConnectWish, propose
+from surefind.services.connected.model_identity import Verdict
+from surefind.services.connected.sampling import sample
 
 pytestmark = pytest.mark.anyio
 

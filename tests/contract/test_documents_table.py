@@ -11,9 +11,13 @@ from psycopg import RawCursor
 from catalog_building import ONE, TWO, build, manifest
 from fakes import MemoryCatalogStore, document, record
 from postgres_service import PostgresService
-from surefind.adapters.postgres import PostgresCatalogStore
-from surefind.adapters.postgres_connection import Database
-from surefind.adapters.postgres_documents import DocumentsTable, DocumentsTableCatalogs, quoted
+from surefind.adapters.postgres.connection import Database
+from surefind.adapters.postgres.documents_table import (
+    DocumentsTable,
+    DocumentsTableCatalogs,
+    quoted,
+)
+from surefind.adapters.postgres.generations import PostgresCatalogStore
 from surefind.errors import InputError, StoreError, UnknownDocument
 from surefind.model import GenerationRef
 from surefind.ports import Catalog

@@ -14,8 +14,8 @@ import qdrant_edge as edge
 from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
 from contract.test_indexes import IndexContract
 from fakes import WordEmbedder, record, word_terms
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.qdrant_edge import EdgeIndex, EdgeIndexStore
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import EdgeIndex, EdgeIndexStore
 from surefind.errors import StoreError, StoreFull
 from surefind.model import AnyOf, Between
 from surefind.ports import DenseProbe, IndexEntry, IndexStore
@@ -153,7 +153,7 @@ class TestEdge(IndexContract):
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
-            "surefind.adapters.qdrant_edge.to_payload", lambda _: {"heading_path": "text"}
+            "surefind.adapters.qdrant.edge.to_payload", lambda _: {"heading_path": "text"}
         )
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
@@ -175,7 +175,7 @@ class TestEdge(IndexContract):
     async def test_more_points_than_are_remembered_are_named_all_the_same(
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("surefind.adapters.point_numbers._KEPT", 3)
+        monkeypatch.setattr("surefind.adapters.qdrant.point_numbers._KEPT", 3)
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
         points = [record(number).chunk.point_id for number in range(5)]
@@ -188,14 +188,14 @@ class TestEdge(IndexContract):
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Which the build notices, since the catalog holds both."""
-        monkeypatch.setattr("surefind.adapters.point_numbers.number_of", lambda _point: 7)
+        monkeypatch.setattr("surefind.adapters.qdrant.point_numbers.number_of", lambda _point: 7)
         assert await build(store, ONE, entries(TEXTS[:2])) == 1
 
     async def test_an_index_with_other_ids_is_to_be_built_anew(
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as before:
-            before.setattr("surefind.adapters.point_numbers.number_of", lambda point: point)
+            before.setattr("surefind.adapters.qdrant.point_numbers.number_of", lambda point: point)
             await build(store, ONE, entries(TEXTS))
         with pytest.raises(StoreError, match=r"an earlier surefind.*next `surefind ingest`"):
             await store.open(ONE)

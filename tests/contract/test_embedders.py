@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from fakes import MemoryCache, WordEmbedder
-from surefind.adapters.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.errors import EmbeddingError
 from surefind.ports import Embedder
-from surefind.services.embedding import CachedEmbedder
+from surefind.services.encoding.cached_embedder import CachedEmbedder
 
 
 class EmbedderContract:

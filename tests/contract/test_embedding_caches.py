@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fakes import MemoryCache
-from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.errors import StoreError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import EmbeddingCache, Vector

@@ -15,8 +15,8 @@ from fakes import MemoryIndexStore, WordEmbedder, record, word_terms
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import AnyOf, Between, Terms
 from surefind.ports import Begun, DenseProbe, IndexStore, TermProbe, VectorIndex
-from surefind.services.candidates import Place, Question, find
-from surefind.services.filtering import describe, failing, meets
+from surefind.services.search.candidates import Place, Question, find
+from surefind.services.search.filters import describe, failing, meets
 
 
 class IndexContract:

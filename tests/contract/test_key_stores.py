@@ -10,9 +10,9 @@ import pytest
 from filelock import FileLock
 
 from fakes import NOW
-from surefind.adapters import key_file
-from surefind.adapters.key_file import KeyFile
-from surefind.adapters.layout import DataFolder
+from surefind.adapters.files import key_file
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.files.key_file import KeyFile
 from surefind.errors import StoreBusy, StoreError
 from surefind.model import ApiKey, Scope
 from surefind.ports import KeyStore

@@ -11,10 +11,10 @@ from psycopg.pq import TransactionStatus
 from catalog_building import ONE, TWO, build, manifest
 from fakes import document, record
 from postgres_service import PostgresService, line_to
-from surefind.adapters.postgres import PostgresCatalogStore
-from surefind.adapters.postgres_connection import Database, Limits
-from surefind.adapters.postgres_migrations import known_migrations
-from surefind.adapters.postgres_writing import WritersPlace
+from surefind.adapters.postgres.connection import Database, Limits
+from surefind.adapters.postgres.generations import PostgresCatalogStore
+from surefind.adapters.postgres.migrations import known_migrations
+from surefind.adapters.postgres.writer_lock import WritersPlace
 from surefind.errors import FormatTooNew, InputError, StoreBusy, StoreError
 
 Opener = Callable[..., PostgresCatalogStore]
@@ -344,7 +344,7 @@ async def test_readers_elsewhere_see_a_new_pointer_within_its_age(opened: Opener
 async def test_pages_are_written_in_parts_and_put_again_before_they_are(
     store: PostgresCatalogStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefind.adapters.postgres_catalog._FLUSHED_CHUNKS", 4)
+    monkeypatch.setattr("surefind.adapters.postgres.catalog._FLUSHED_CHUNKS", 4)
     writer = await store.create(ONE, None)
     for text in ("first", "second", "third"):
         await writer.put(document(text=text), [record(0, text), record(1, text)])

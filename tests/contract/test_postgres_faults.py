@@ -9,8 +9,8 @@ import pytest
 from catalog_building import ONE, TWO, build, manifest
 from fakes import document, record
 from postgres_service import Line, PostgresService, line_to
-from surefind.adapters.postgres import PostgresCatalogStore
-from surefind.adapters.postgres_connection import Database, Limits
+from surefind.adapters.postgres.connection import Database, Limits
+from surefind.adapters.postgres.generations import PostgresCatalogStore
 from surefind.errors import InputError, StoreError
 
 Opener = Callable[..., PostgresCatalogStore]

@@ -8,8 +8,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 from catalog_building import ONE, build, manifest
 from postgres_service import Line, PostgresService, line_to
-from surefind.adapters.postgres import PostgresCatalogStore
-from surefind.adapters.postgres_connection import Database, Limits
+from surefind.adapters.postgres.connection import Database, Limits
+from surefind.adapters.postgres.generations import PostgresCatalogStore
 from surefind.errors import StoreError
 
 Opener = Callable[..., Database]

@@ -8,7 +8,7 @@ import pytest
 
 from contract.test_embedders import EmbedderContract
 from embedding_service import KEY, TOO_MANY, Service, Trouble, serve
-from surefind.adapters.remote_embedding import RemoteEmbedder
+from surefind.adapters.embedders.remote import RemoteEmbedder
 from surefind.adapters.retrying import Conduct, Patience
 from surefind.errors import EmbeddingError
 from surefind.ports import Embedder

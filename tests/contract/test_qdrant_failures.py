@@ -13,7 +13,7 @@ from contract.rude_server import KEY, PROBE, READING_KEY, Opened, fails_with
 from fakes import record
 from qdrant_http import serve
 from qdrant_service import BROKEN, CUT, SILENT, Service, Trouble
-from surefind.adapters.qdrant_server_calls import FEATURES, OLDEST, Place, QdrantServer
+from surefind.adapters.qdrant.server.calls import FEATURES, OLDEST, Place, QdrantServer
 from surefind.adapters.retrying import Conduct
 from surefind.errors import (
     InputError,

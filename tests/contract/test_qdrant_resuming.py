@@ -11,11 +11,11 @@ from contract.dying_uploads import BEGUN, FIRST, PAGES, POINTS, Home, at, crash,
 from contract.index_contents import DIMENSIONS, ONE, entries
 from fakes import WordEmbedder, record
 from qdrant_service import CUT, SILENT, Service, Trouble
-from surefind.adapters.qdrant_server_schema import CollectionShape
+from surefind.adapters.qdrant.server.schema import CollectionShape
 from surefind.errors import EmbeddingError, StoreRefused, StoreUnreachable
 from surefind.model import Manifest, Mode
-from surefind.services.building import both_stores
-from surefind.services.moving import Destination, kept_in, pages_of
+from surefind.services.generations.index_building import both_stores
+from surefind.services.generations.transfer import Destination, kept_in, pages_of
 from unit.installation import Crash, Installation
 
 
@@ -62,7 +62,7 @@ async def test_a_connection_that_breaks_is_gone_on_with_when_it_is_back(
     def breaks() -> None:
         service.always = replace(trouble, on=POINTS)
         if trouble.silent:
-            monkeypatch.setattr("surefind.adapters.qdrant_server_calls.WRITE_TIMEOUT_S", 0.05)
+            monkeypatch.setattr("surefind.adapters.qdrant.server.calls.WRITE_TIMEOUT_S", 0.05)
 
     with pytest.raises(StoreUnreachable):
         await home.ingest(PAGES, on_progress=at(24, breaks))
@@ -213,7 +213,7 @@ class Moving:
 async def moving(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Moving]:
-    monkeypatch.setattr("surefind.services.moving._POINTS_AT_ONCE", 8)
+    monkeypatch.setattr("surefind.services.generations.transfer._POINTS_AT_ONCE", 8)
     source = Installation(tmp_path / "embedded")
     await source.ingest(PAGES)
     yield Moving(source, home)

@@ -11,7 +11,7 @@ from contract.dying_uploads import BEGUN, FIRST, POINTS, Home, written
 from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
 from fakes import MemoryCatalogStore, record, word_terms
 from qdrant_service import Service, Trouble
-from surefind.adapters.layout import DataFolder
+from surefind.adapters.files.data_folder import DataFolder
 from surefind.bootstrap.stores import index_store
 from surefind.errors import StoreChanged, StoreError
 from surefind.ports import DenseProbe, TermProbe
@@ -106,7 +106,7 @@ async def test_what_is_copied_stops_when_the_place_is_lost(
     home: Home, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Copying takes minutes; another run may have published it all meanwhile."""
-    monkeypatch.setattr("surefind.adapters.qdrant_server_writer._PAGE", 1)
+    monkeypatch.setattr("surefind.adapters.qdrant.server.writer._PAGE", 1)
     await build(home.index, ONE, entries(TEXTS))
     writer = await home.index.create(TWO, DIMENSIONS, ONE, BEGUN)
     home.asks = 2

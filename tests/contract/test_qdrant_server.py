@@ -16,9 +16,9 @@ from contract.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, entries
 from contract.test_indexes import IndexContract
 from fakes import WordEmbedder, record, word_terms
 from qdrant_service import Address, unique
-from surefind.adapters.qdrant_server import QdrantIndexStore
-from surefind.adapters.qdrant_server_calls import Place
-from surefind.adapters.qdrant_server_schema import MAX_FRONT_MATTER_INDEXES, CollectionShape
+from surefind.adapters.qdrant.server.calls import Place
+from surefind.adapters.qdrant.server.schema import MAX_FRONT_MATTER_INDEXES, CollectionShape
+from surefind.adapters.qdrant.server.store import QdrantIndexStore
 from surefind.adapters.retrying import Conduct
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.ports import DenseProbe, IndexEntry, IndexStore, TermProbe

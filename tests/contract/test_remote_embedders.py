@@ -25,9 +25,13 @@ from embedding_service import (
     Trouble,
     serve,
 )
-from surefind.adapters.cohere import MODELS, cohere_embedder
-from surefind.adapters.openai_compatible import Prefixes, embeddings_url, openai_compatible_embedder
-from surefind.adapters.remote_embedding import ModelWish, RemoteEmbedder
+from surefind.adapters.embedders.cohere import MODELS, cohere_embedder
+from surefind.adapters.embedders.openai_compatible import (
+    Prefixes,
+    embeddings_url,
+    openai_compatible_embedder,
+)
+from surefind.adapters.embedders.remote import ModelWish, RemoteEmbedder
 from surefind.adapters.retrying import Conduct, Patience
 from surefind.errors import EmbeddingError, InputError
 from surefind.ports import Embedder

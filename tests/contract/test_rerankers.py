@@ -14,7 +14,7 @@ from embedding_service import (
     Trouble,
     serve,
 )
-from surefind.adapters.cohere_rerank import CohereReranker
+from surefind.adapters.rerankers.cohere import CohereReranker
 from surefind.adapters.retrying import Conduct, Patience
 from surefind.errors import RerankingError
 from surefind.ports import Reranker

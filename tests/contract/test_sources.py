@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fakes import PageSource
-from surefind.adapters import filesystem
-from surefind.adapters.filesystem import sources_of
+from surefind.adapters.sources import filesystem
+from surefind.adapters.sources.filesystem import sources_of
 from surefind.errors import InputError
 from surefind.model import PageFailure, PageUnchanged, Place, SourcePage
 from surefind.ports import Source

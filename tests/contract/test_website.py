@@ -4,7 +4,8 @@ import pytest
 
 from crawling import Crawl
 from local_site import Reply, Site, moved, page, plain, sitemap
-from surefind.adapters import website_crawl, website_frontier
+from surefind.adapters.sources.website import crawl as website_crawl
+from surefind.adapters.sources.website import frontier as website_frontier
 from surefind.errors import StoreError
 from surefind.model import PageFailure, Place, SourcePage
 from surefind.text.encodings import as_utf8

@@ -4,9 +4,9 @@ import pytest
 
 from crawling import Crawl, unless_unchanged
 from local_site import Reply, Site, moved, page
-from surefind.adapters.website import WebsiteSource
-from surefind.adapters.website_http import Validator
-from surefind.adapters.website_rules import Scope, normalise, page_key, reason_to_leave
+from surefind.adapters.sources.website.http import Validator
+from surefind.adapters.sources.website.rules import Scope, normalise, page_key, reason_to_leave
+from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.errors import InputError, StoreError
 from surefind.model import Place
 

@@ -9,8 +9,8 @@ import pytest
 
 from crawling import Crawl, unless_unchanged
 from local_site import Reply, Site, moved, page
-from surefind.adapters.website import WebsiteSource
-from surefind.adapters.website_http import CrawlOptions, Validator
+from surefind.adapters.sources.website.http import CrawlOptions, Validator
+from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.errors import StoreError
 from surefind.model import PageUnchanged
 

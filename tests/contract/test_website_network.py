@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from local_site import Site, page
-from surefind.adapters.website import WebsiteSource
-from surefind.adapters.website_http import CrawlOptions
+from surefind.adapters.sources.website.http import CrawlOptions
+from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.errors import StoreError
 from surefind.model import Place
 

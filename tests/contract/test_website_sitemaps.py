@@ -6,8 +6,8 @@ import pytest
 
 from crawling import Crawl
 from local_site import Reply, Site, moved, page, plain, sitemap
-from surefind.adapters import sitemaps
-from surefind.adapters.sitemaps import parse_sitemap
+from surefind.adapters.sources.website import sitemaps
+from surefind.adapters.sources.website.sitemaps import parse_sitemap
 
 
 async def test_sitemaps_nest_and_come_packed(site: Site) -> None:

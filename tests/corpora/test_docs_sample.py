@@ -6,12 +6,12 @@ import pytest
 from tokenizers import Tokenizer
 
 from commands import surefind, surefind_json
-from surefind.adapters.bge_small_model import MAX_TOKENS
-from surefind.adapters.filesystem import sources_of
+from surefind.adapters.embedders.bge_small_model import MAX_TOKENS
+from surefind.adapters.sources.filesystem import sources_of
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import Read, read_document
-from surefind.text.sites import ReaderSite
+from surefind.text.sites.site import ReaderSite
 
 Pages = list[tuple[Document, list[Chunk]]]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from surefind.model import Left, Place
-from surefind.text.docusaurus import DocusaurusSite
 from surefind.text.front_matter import split_front_matter
-from surefind.text.sites import clashes
+from surefind.text.sites.docusaurus.addresses import DocusaurusSite
+from surefind.text.sites.site import clashes
 
 SITE = "https://docusaurus.io"
 CONFIG = """

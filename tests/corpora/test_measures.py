@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from surefind.evaluation.metrics import Measure, measure_run
+from surefind.evaluation.measures.ranking import Measure, measure_run
 from unit.trec_oracle import trec_eval
 
 MEASURES = [

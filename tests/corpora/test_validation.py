@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commands import surefind
-from surefind.evaluation.metrics import Measure
+from surefind.evaluation.measures.ranking import Measure
 from unit.trec_oracle import trec_eval
 
 DOCUMENTS = 120

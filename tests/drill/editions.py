@@ -15,8 +15,8 @@ import numpy as np
 
 from surefind.bootstrap import Application
 from surefind.ports import MovedPage
-from surefind.services.building import both_stores
-from surefind.services.moving import kept_in, pages_of
+from surefind.services.generations.index_building import both_stores
+from surefind.services.generations.transfer import kept_in, pages_of
 from surefind.settings import load
 
 MODES = ("hybrid", "dense", "lexical")
@@ -165,7 +165,7 @@ def stored(data: Path, **settings: Any) -> Content:
 
 
 def archived(path: Path) -> Content:
-    from surefind.adapters.archive import Archive
+    from surefind.adapters.files.archive import Archive
 
     async def read() -> Content:
         return Content.of([page async for page in Archive(path).pages()])

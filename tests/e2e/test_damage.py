@@ -13,11 +13,11 @@ import pytest
 from fakes import WordEmbedder
 from homes import copy_home
 from support.damage import Damage, damages, exchanges, files_of, losses
-from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.errors import SurefindError
 from surefind.model import Mode
-from surefind.services.doctor import Doctor, Examination, Gravity
-from surefind.services.embedding import CachedEmbedder
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.maintenance.doctor import Doctor, Examination, Gravity
 from unit.installation import PAGES, Installation
 
 MORE = {**PAGES, "guide/c.md": "# Third\n\nmore words about the installer\n\n## Deep\n\nend"}

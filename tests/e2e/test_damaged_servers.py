@@ -12,17 +12,17 @@ from fakes import WordEmbedder
 from postgres_service import PostgresService
 from qdrant_http import running
 from qdrant_service import Address, unique
-from surefind.adapters.postgres import PostgresCatalogStore
-from surefind.adapters.postgres_connection import Database, Limits
-from surefind.adapters.qdrant_server import QdrantIndexStore
-from surefind.adapters.qdrant_server_calls import Place
+from surefind.adapters.postgres.connection import Database, Limits
+from surefind.adapters.postgres.generations import PostgresCatalogStore
+from surefind.adapters.qdrant.server.calls import Place
+from surefind.adapters.qdrant.server.store import QdrantIndexStore
 from surefind.adapters.retrying import Conduct
-from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, Mode
-from surefind.services.doctor import Doctor, Gravity
-from surefind.services.embedding import CachedEmbedder
-from surefind.services.reading import Readers
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.generations.readers import Readers
+from surefind.services.maintenance.doctor import Doctor, Gravity
 from unit.installation import PAGES, Installation
 
 TEXT, ALTERED = "run the installer", "remove the installer"

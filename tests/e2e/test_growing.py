@@ -15,7 +15,7 @@ from surefind.bootstrap.examining import doctor_of
 from surefind.bootstrap.moving import export_archive, import_archive, promote
 from surefind.errors import InputError
 from surefind.model import Query
-from surefind.services.building import Progress
+from surefind.services.generations.index_building import Progress
 from surefind.settings import load
 
 PAGES = {

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from postgres_service import Line, PostgresService, line_to
-from surefind.adapters.last_seen import LastSeenCatalogs
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.postgres import PostgresCatalogStore
-from surefind.adapters.postgres_connection import Database, Limits
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.files.last_seen import LastSeenCatalogs
+from surefind.adapters.postgres.connection import Database, Limits
+from surefind.adapters.postgres.generations import PostgresCatalogStore
 from surefind.errors import StoreBusy, StoreError
 from surefind.model import Status
-from surefind.services.building import Progress
-from surefind.services.reading import Readers
+from surefind.services.generations.index_building import Progress
+from surefind.services.generations.readers import Readers
 from unit.installation import PAGES, Crash, Installation
 
 CHANGED = {**PAGES, "index.md": "# Home\n\nhello again", "new.md": "# New\n\nnew words"}

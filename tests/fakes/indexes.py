@@ -23,7 +23,7 @@ from surefind.ports import (
     TermProbe,
     Verified,
 )
-from surefind.services.filtering import failing
+from surefind.services.search.filters import failing
 
 
 class MemoryIndexStore:

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from homes import copy_home
 from surefind.errors import InputError
-from surefind.evaluation.golden import GoldenSet, read_golden_yaml
+from surefind.evaluation.golden.golden_set import GoldenSet, read_golden_yaml
 from surefind.interfaces.cli import app
 from surefind.interfaces.cli.console import INTERRUPTED
 from terminal import at_a_terminal

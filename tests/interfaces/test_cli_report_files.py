@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from homes import copy_home
 from surefind.errors import InputError
 from surefind.interfaces.cli import app
-from surefind.interfaces.cli.report_files import ReportFiles, files_read
+from surefind.interfaces.cli.validation.report_files import ReportFiles, files_read
 
 GOLDEN = """\
 tests:

@@ -12,8 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from commands import COMMAND, start, surefind, surefind_json
-from surefind.evaluation.golden import read_golden_yaml
-from surefind.evaluation.metrics import Measure
+from surefind.evaluation.golden.golden_set import read_golden_yaml
+from surefind.evaluation.measures.ranking import Measure
 from unit.trec_oracle import trec_eval
 
 DOCS = Path(__file__).parents[2] / "docs"

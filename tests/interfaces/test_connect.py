@@ -17,7 +17,7 @@ from foreign import client_of, plain_payload
 from payload_shapes import book
 from qdrant_http import running
 from qdrant_service import REAL_KEY, Address, unique
-from surefind.adapters.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.interfaces.cli import main
 from surefind.settings import load
 from terminal import at_a_terminal

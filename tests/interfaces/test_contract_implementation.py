@@ -24,7 +24,7 @@ from surefind.contracts.implementation import (
 from surefind.errors import EmbeddingError
 from surefind.model import Hit, Mode, Query, SearchResult, Status, Timings, point_id
 from surefind.ports import Vector
-from surefind.services.embedding import CachedEmbedder
+from surefind.services.encoding.cached_embedder import CachedEmbedder
 
 __all__ = ["application"]  # a fixture of another module
 

@@ -16,8 +16,8 @@ from foreign import client_of, plain_payload
 from payload_shapes import Passage, book
 from qdrant_http import running
 from qdrant_service import REAL_KEY, Address, unique
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.connection_table import save_connection
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.files.connection_table import save_connection
 from surefind.model import Connection, Distance, PayloadMapping, Role, VectorSpace
 
 PASSAGES = book(20)

@@ -11,7 +11,7 @@ from surefind.errors import EmbeddingError, StoreError
 from surefind.interfaces.http.app import create_app
 from surefind.model import Query, SearchResult
 from surefind.ports import Vector
-from surefind.services.embedding import CachedEmbedder
+from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.settings import load
 
 
@@ -70,7 +70,7 @@ async def test_a_catalog_that_fails_while_serving_is_degraded(
     async def fail(_catalog: object, _chunk_id: str) -> None:
         raise StoreError("the catalog is unavailable")
 
-    monkeypatch.setattr("surefind.adapters.sqlite.SqliteCatalog.chunk", fail)
+    monkeypatch.setattr("surefind.adapters.sqlite.generations.SqliteCatalog.chunk", fail)
     async with client_of(application) as client:
         answer = await client.get("/health")
     assert answer.status_code == 200

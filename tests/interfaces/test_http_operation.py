@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from commands import log_of, serving
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.qdrant_edge import EdgeIndex
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.qdrant.edge import EdgeIndex
 from surefind.bootstrap import Application
 from surefind.errors import EmbeddingError, StoreError
 from surefind.interfaces.http.app import create_app

@@ -20,7 +20,7 @@ def test_the_wheel_holds_everything_that_is_needed_at_run_time(tmp_path: Path) -
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert packed == wanted
-    assert {"surefind/adapters/catalog.sql", "surefind/interfaces/web/index.html"} <= packed
+    assert {"surefind/adapters/sqlite/catalog.sql", "surefind/interfaces/web/index.html"} <= packed
 
 
 def test_a_base_install_is_light() -> None:

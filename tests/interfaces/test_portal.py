@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from surefind.interfaces import portal as module
-from surefind.interfaces.portal import Portal
+from surefind.interfaces.library import portal as module
+from surefind.interfaces.library.portal import Portal
 
 
 async def double(number: int) -> int:

@@ -28,8 +28,8 @@ from surefind.bootstrap import Application
 from surefind.errors import InputError
 from surefind.interfaces.cli import main
 from surefind.interfaces.http.app import create_app
-from surefind.services.breaker import Breaker
-from surefind.services.health import Health, HealthCheck
+from surefind.services.encoding.circuit_breaker import Breaker
+from surefind.services.serving.health import Health, HealthCheck
 from surefind.settings import load
 
 PASSAGES = book(24)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from surefind.model import Left, Place
 from surefind.text.documents import Placing
-from surefind.text.docusaurus import DocusaurusSite
+from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 
 Matter = Mapping[str, object]
 

@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fakes import MemoryCatalogStore, PageSource, WordEmbedder
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.qdrant_edge import Bm25Analyzer, EdgeIndexStore
-from surefind.adapters.sqlite import SqliteCatalogStore
-from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
+from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
+from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.model import ChunkerSettings, IngestReport, Query, SearchResult
 from surefind.ports import CatalogStore, IndexStore, Source
-from surefind.services.building import IngestTools, Progress, Report
-from surefind.services.embedding import CachedEmbedder
-from surefind.services.generations import Generations
-from surefind.services.ingest import IngestOptions, Ingestor
-from surefind.services.lexical import TermReader
-from surefind.services.reading import CollectionReader, Readers
-from surefind.services.search import Searcher
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.generations.generations import Generations
+from surefind.services.generations.index_building import IngestTools, Progress, Report
+from surefind.services.generations.readers import CollectionReader, Readers
+from surefind.services.ingest.ingest import IngestOptions, Ingestor
+from surefind.services.search.search import Searcher
 
 GUIDE = "# Guide\n\nwelcome\n\n## Install\n\nrun the installer\n\n## Use\n\nask a question"
 PAGES = {"index.md": "# Home\n\nhello", "guide/a.md": GUIDE, "guide/b.md": "# Other\n\nwords"}

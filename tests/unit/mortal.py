@@ -8,8 +8,8 @@ import pytest
 from fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import StoreError
 from surefind.model import GenerationRef
-from surefind.services.building import Progress, Report
-from surefind.services.reading import Readers
+from surefind.services.generations.index_building import Progress, Report
+from surefind.services.generations.readers import Readers
 from unit.installation import Crash, Installation
 
 PAGES = {f"{n:02}.md": f"# Page {n}\n\nall of page {n}" for n in range(40)}

@@ -9,9 +9,9 @@ import pytest
 from fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError
 from surefind.model import AnyOf, Expand, Query, SearchResult, Status
-from surefind.services.answers import Answers
-from surefind.services.reading import OpenGeneration, Readers
-from surefind.services.search import Searcher
+from surefind.services.generations.readers import OpenGeneration, Readers
+from surefind.services.search.answer_cache import Answers
+from surefind.services.search.search import Searcher
 from unit.installation import Installation
 
 PAGES = {

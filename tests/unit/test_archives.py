@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefind.adapters.archive import Archive, write_archive
+from surefind.adapters.files.archive import Archive, write_archive
 from surefind.bootstrap import Application
 from surefind.bootstrap.moving import import_archive
 from surefind.errors import FormatTooNew, InputError
 from surefind.model import GenerationRef
-from surefind.services.building import both_stores
-from surefind.services.moving import kept_in, pages_of
+from surefind.services.generations.index_building import both_stores
+from surefind.services.generations.transfer import kept_in, pages_of
 from surefind.settings import load
 from unit.installation import PAGES, Installation
 

@@ -18,11 +18,11 @@ from qdrant_http import serve
 from qdrant_service import BROKEN, Service
 from surefind.errors import InputError, StoreError
 from surefind.model import GenerationRef
-from surefind.services.audit import AuditOptions, AuditReport, Gravity, audit
-from surefind.services.audit_checks import Checks, Row, Sampled, Tally
-from surefind.services.building import Progress
-from surefind.services.digests import DigestCheck
-from surefind.services.reading import OpenGeneration
+from surefind.services.generations.index_building import Progress
+from surefind.services.generations.readers import OpenGeneration
+from surefind.services.maintenance.audit import AuditOptions, AuditReport, Gravity, audit
+from surefind.services.maintenance.audit_checks import Checks, Row, Sampled, Tally
+from surefind.services.maintenance.digests import DigestCheck
 from unit.installation import PAGES, Installation
 
 pytestmark = pytest.mark.anyio

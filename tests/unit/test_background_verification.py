@@ -9,15 +9,18 @@ import pytest
 
 from fakes import WordEmbedder
 from support.damage import Damage, damages
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.qdrant_edge import EdgeIndexStore
-from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import EdgeIndexStore
+from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.errors import StoreChanged
 from surefind.model import GenerationRef
-from surefind.services.background_verification import GenerationVerifier, VerificationPace
-from surefind.services.breaker import Breaker
-from surefind.services.health import HealthCheck
-from surefind.services.reading import CollectionReader, Readers
+from surefind.services.encoding.circuit_breaker import Breaker
+from surefind.services.generations.background_verification import (
+    GenerationVerifier,
+    VerificationPace,
+)
+from surefind.services.generations.readers import CollectionReader, Readers
+from surefind.services.serving.health import HealthCheck
 from unit.installation import PAGES, Installation
 
 AT_ONCE = VerificationPace(delay_s=0)

@@ -10,7 +10,8 @@ from fakes import WordEmbedder
 from surefind.errors import EmbeddingError, RerankingError, StoreError
 from surefind.model import GenerationRef
 from surefind.ports import DenseProbe, Vector
-from surefind.services.breaker import (
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.encoding.circuit_breaker import (
     KNOWN_S,
     Breaker,
     BreakingEmbedder,
@@ -18,7 +19,6 @@ from surefind.services.breaker import (
     BreakingReranker,
     Circuit,
 )
-from surefind.services.embedding import CachedEmbedder
 from unit.installation import Installation
 
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from fakes import WordEmbedder, record, word_terms
 from fakes.indexes import MemoryIndex
-from surefind.adapters.qdrant_points import ranked
+from surefind.adapters.qdrant.points import ranked
 from surefind.model import Ranking
 from surefind.ports import DenseProbe, IndexEntry, TermProbe
-from surefind.services.candidates import Place, Question, find
-from surefind.services.fusion import LONGEST_TIE, Found, Pool, fuse, look_end
+from surefind.services.search.candidates import Place, Question, find
+from surefind.services.search.fusion import LONGEST_TIE, Found, Pool, fuse, look_end
 
 DIMENSIONS = 16
 WORDS = ("install", "configure", "search", "passages", "linux", "sunshine")

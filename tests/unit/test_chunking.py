@@ -10,7 +10,7 @@ from fakes import WORDS
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import Read, read_document
-from surefind.text.sites import ReaderSite
+from surefind.text.sites.site import ReaderSite
 from unit.markdown_strategies import any_text, titles
 
 SMALL = ChunkerSettings(max_tokens=12, max_chars=80)

@@ -9,7 +9,7 @@ import math
 import pytest
 
 from planted_changes import CHANGES, Count, count
-from surefind.evaluation.statistics import LEVEL, Evidence
+from surefind.evaluation.statistics.significance import LEVEL, Evidence
 
 NULL = ["nothing changed", "null: 2 % move", "null: 10 % move", "null: 40 % move"]
 RUNS = 60

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from surefind.adapters.connection_table import connection_toml, read_connection, save_connection
+from surefind.adapters.files.connection_table import (
+    connection_toml,
+    read_connection,
+    save_connection,
+)
 from surefind.errors import InputError
 from surefind.model import (
     Connection,

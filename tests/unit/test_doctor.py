@@ -11,14 +11,14 @@ import pytest
 
 from fakes import MemoryCatalogStore, MemoryIndexStore, WordEmbedder
 from surefind.adapters.catalog_rows import written_manifest
-from surefind.adapters.layout import DataFolder
+from surefind.adapters.files.data_folder import DataFolder
 from surefind.errors import EmbeddingError, StoreError
 from surefind.model import GenerationRef
 from surefind.ports import StoreFacts, Vector
-from surefind.services.building import Progress
-from surefind.services.doctor import Doctor, Examination, Gravity, Remedy, Repair
-from surefind.services.embedding import CachedEmbedder
-from surefind.services.lexical import TermReader
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.generations.index_building import Progress
+from surefind.services.maintenance.doctor import Doctor, Examination, Gravity, Remedy, Repair
 from unit.installation import PAGES, Installation
 
 ONE = GenerationRef("docs", 1)

@@ -14,7 +14,7 @@ from surefind.text import front_matter
 from surefind.text.cleaning import clean
 from surefind.text.documents import Placing, Read, read_document
 from surefind.text.front_matter import split_front_matter
-from surefind.text.sites import PlainSite, ReaderSite
+from surefind.text.sites.site import PlainSite, ReaderSite
 from surefind.text.slugs import chunk_id, slug_of
 from surefind.text.urls import page_url, reader_path, reader_url
 

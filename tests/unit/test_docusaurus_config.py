@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import Left, Place
-from surefind.text.docusaurus import DocusaurusSite
-from surefind.text.docusaurus_config import UNREAD, read_config
+from surefind.text.sites.docusaurus.addresses import DocusaurusSite
+from surefind.text.sites.docusaurus.config import UNREAD, read_config
 
 GARBAGE = 8_000
 SHAPES = [

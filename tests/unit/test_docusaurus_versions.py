@@ -3,7 +3,7 @@
 import pytest
 
 from surefind.model import Place
-from surefind.text.docusaurus import DocusaurusSite
+from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from unit.docusaurus_sites import PLAIN, SITE, config, path_of, reason_of, site_of
 
 

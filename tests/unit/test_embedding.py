@@ -9,8 +9,8 @@ import pytest
 from fakes import MemoryCache, WordEmbedder
 from surefind.errors import EmbeddingError
 from surefind.ports import EmbeddedQuery, Vector
-from surefind.services import embedding
-from surefind.services.embedding import CachedEmbedder, LazyEmbedder
+from surefind.services.encoding import cached_embedder as embedding
+from surefind.services.encoding.cached_embedder import CachedEmbedder, LazyEmbedder
 
 
 async def test_a_passage_is_embedded_once_across_calls_and_runs() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from surefind.errors import StoreError
-from surefind.services.facets import FEW, Facet, Facets
+from surefind.services.search.facets import FEW, Facet, Facets
 from unit.installation import Installation
 
 PAGES = {
@@ -67,7 +67,7 @@ async def test_a_field_with_many_values_is_not_listed(home: Installation) -> Non
 async def test_of_a_very_large_collection_only_the_fields_are_told(
     home: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefind.services.facets.MOST_CHUNKS", 3)
+    monkeypatch.setattr("surefind.services.search.facets.MOST_CHUNKS", 3)
     found = await facets(home)
     assert (found["level"].field.kinds, found["level"].values) == (("text",), None)
     assert found["has_code"].values is None

@@ -8,7 +8,7 @@ import pytest
 from fakes import record
 from surefind.errors import InputError
 from surefind.model import AnyOf, Between, Condition, Field, Kind, Under
-from surefind.services.filtering import (
+from surefind.services.search.filters import (
     checked,
     describe,
     failing,

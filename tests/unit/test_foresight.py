@@ -11,9 +11,9 @@ from fakes import WordEmbedder
 from surefind.errors import EmbeddingError
 from surefind.model import Query, SearchResult, Status, Timings
 from surefind.ports import EmbeddedQuery, Vector
-from surefind.services import foresight
-from surefind.services.embedding import CachedEmbedder
-from surefind.services.foresight import Foresight
+from surefind.services.encoding import prefetch as foresight
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.encoding.prefetch import Foresight
 
 
 class Groups(WordEmbedder):

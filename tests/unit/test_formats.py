@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.text.formats import SUFFIXES, parse
+from surefind.text.formats.reader import SUFFIXES, parse
 
 
 def titles(content: str, suffix: str) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import Ranking
-from surefind.services.fusion import (
+from surefind.services.search.fusion import (
     DENSE_WEIGHT,
     LONGEST_TIE,
     Candidate,

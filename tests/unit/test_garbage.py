@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from surefind.interfaces.cli.garbage import rare_collections
+from surefind.interfaces.cli.validation.garbage import rare_collections
 
 
 class Knot:

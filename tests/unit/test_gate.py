@@ -8,15 +8,15 @@ import pytest
 
 from fakes import MemoryCatalogStore, MemoryIndex, MemoryIndexStore, WordEmbedder
 from surefind.errors import InputError, StoreError
-from surefind.evaluation.expectations import ByChunk, BySource, ByText
-from surefind.evaluation.gates import Gate as Rule
-from surefind.evaluation.gates import Severity
-from surefind.evaluation.golden import GoldenSet, GoldenTest, SuccessCriteria
-from surefind.evaluation.metrics import Measure
+from surefind.evaluation.golden.expectations import ByChunk, BySource, ByText
+from surefind.evaluation.golden.gates import Gate as Rule
+from surefind.evaluation.golden.gates import Severity
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, SuccessCriteria
+from surefind.evaluation.measures.ranking import Measure
 from surefind.model import GenerationRef, Ranking
 from surefind.ports import DenseProbe, TermProbe, Vector
-from surefind.services.gate import Gate
-from surefind.services.reading import Readers
+from surefind.services.generations.readers import Readers
+from surefind.services.validation.gate import Gate
 from unit.installation import Installation
 
 WORDS = ("cats", "dogs", "parrots", "horses", "whales", "beavers", "spiders", "llamas")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fakes import record
 from surefind.errors import InputError
-from surefind.evaluation.expectations import (
+from surefind.evaluation.golden.expectations import (
     ByAddress,
     ByChunk,
     ByName,
@@ -18,8 +18,8 @@ from surefind.evaluation.expectations import (
     ByText,
     Expectation,
 )
-from surefind.evaluation.gates import Gate, Severity
-from surefind.evaluation.golden import (
+from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.golden_set import (
     MAX_BYTES,
     MAX_TESTS,
     GoldenTest,
@@ -29,7 +29,7 @@ from surefind.evaluation.golden import (
     read_golden_yaml,
     read_questions,
 )
-from surefind.evaluation.metrics import Measure
+from surefind.evaluation.measures.ranking import Measure
 from surefind.model import Mode
 
 FILE = """\

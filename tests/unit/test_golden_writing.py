@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.evaluation.expectations import ByAddress, ByChunk, ByName, BySource, ByText
-from surefind.evaluation.golden import (
+from surefind.evaluation.golden.expectations import ByAddress, ByChunk, ByName, BySource, ByText
+from surefind.evaluation.golden.golden_set import (
     GoldenTest,
     SuccessCriteria,
     TestKind,
     read_golden_lines,
     read_golden_yaml,
 )
-from surefind.evaluation.golden_writing import new_file, with_test
+from surefind.evaluation.golden.writing import new_file, with_test
 
 TEST = GoldenTest(
     "new",

@@ -11,7 +11,7 @@ from fakes import MemoryCatalogStore, document
 from surefind.errors import UnknownGeneration
 from surefind.model import GenerationRef
 from surefind.ports import Catalog
-from surefind.services.history import difference
+from surefind.services.generations.history import difference
 from unit.installation import Installation
 
 PATHS = st.dictionaries(st.sampled_from([f"docs/{n}.md" for n in "aAbäz"]), st.sampled_from("xy"))

@@ -10,9 +10,9 @@ import pytest
 
 from surefind.errors import InputError
 from surefind.model import ChunkerSettings, Document
-from surefind.services.filtering import read_expressions
+from surefind.services.search.filters import read_expressions
 from surefind.text.chunking import chunk_document
-from surefind.text.formats import Parsed, parse
+from surefind.text.formats.reader import Parsed, parse
 
 LARGE = 400_000
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.text.html import html_to_markdown, readable
-from surefind.text.markdown import outline
+from surefind.text.html.to_markdown import html_to_markdown, readable
+from surefind.text.markdown.blocks import outline
 
 
 def markdown(body: str) -> str:

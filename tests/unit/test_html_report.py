@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from fakes.values import record
-from surefind.evaluation.comparison import compare_reports
-from surefind.evaluation.past_runs import remembered, trend_of
-from surefind.evaluation.report import Found, Outcome, Report, Sought
-from surefind.evaluation.summary import with_comparison
+from surefind.evaluation.report.comparison import compare_reports
+from surefind.evaluation.report.past_runs import remembered, trend_of
+from surefind.evaluation.report.report import Found, Outcome, Report, Sought
+from surefind.evaluation.report.summary import with_comparison
 from surefind.interfaces.reports.html import Beside, html_page
 from surefind.interfaces.reports.html.charts import Bins
 from surefind.interfaces.reports.html.rows import MAX_TESTS

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.text.includes import Base, IncludeOptions, Inclusions, expand_includes
+from surefind.text.sites.mkdocs.includes import Base, IncludeOptions, Inclusions, expand_includes
 
 FILES = {
     "docs/a.md": "# A\nfirst\nlast\n",

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from fakes import FaultyIndexStore
-from surefind.evaluation.gates import Gate, Severity
-from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
-from surefind.evaluation.index_recall import QueryRecall, recall_at, recall_under
-from surefind.evaluation.report import Report
-from surefind.evaluation.statistics import Verdict
-from surefind.interfaces.reports.beyond_tests import beyond_tests
+from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
+from surefind.evaluation.measures.index_recall import QueryRecall, recall_at, recall_under
+from surefind.evaluation.report.report import Report
+from surefind.evaluation.statistics.significance import Verdict
+from surefind.interfaces.reports.extra_checks import beyond_tests
 from surefind.model import AnyOf, Condition, Ranking, Under
-from surefind.services.index_recall import suggested
-from surefind.services.reading import Readers
-from surefind.services.validate import ValidateOptions, Validator
+from surefind.services.generations.readers import Readers
+from surefind.services.validation.index_recall import suggested
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 
 WORDS = ("cats", "dogs", "owls", "bees", "ants", "pigs")

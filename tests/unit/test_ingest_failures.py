@@ -6,14 +6,14 @@ import pytest
 
 from contract.index_contents import TEXTS, build, entries
 from fakes import MemoryCatalogStore, MemoryIndexStore, PageSource, WordEmbedder
-from surefind.adapters.payload import to_payload
-from surefind.adapters.sqlite import SqliteCatalogStore
+from surefind.adapters.qdrant.payload import to_payload
+from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.errors import EmbeddingError, GuardStopped, StoreError
 from surefind.model import (
     GenerationRef,
     Place,
 )
-from surefind.text.sites import PlainSite
+from surefind.text.sites.site import PlainSite
 from unit.installation import PAGES, Crash, Installation
 
 
@@ -105,7 +105,7 @@ async def test_an_index_of_an_earlier_surefind_is_built_anew_too(
     """Its points were named by UUIDs."""
     await home.ingest(PAGES)
     with monkeypatch.context() as earlier:
-        earlier.setattr("surefind.adapters.point_numbers.number_of", lambda point: point)
+        earlier.setattr("surefind.adapters.qdrant.point_numbers.number_of", lambda point: point)
         await build(home.index, GenerationRef("docs", 1), entries(TEXTS))
     with pytest.raises(StoreError, match="built by an earlier surefind"):
         await home.search("install")
@@ -120,7 +120,9 @@ async def test_chunks_that_share_a_number_are_never_published(
 ) -> None:
     await home.ingest({"index.md": "# Home\n\nold"})
     with monkeypatch.context() as colliding:
-        colliding.setattr("surefind.adapters.point_numbers.number_of", lambda point: point.int % 2)
+        colliding.setattr(
+            "surefind.adapters.qdrant.point_numbers.number_of", lambda point: point.int % 2
+        )
         with pytest.raises(StoreError, match=r"not whole.* not published"):
             await home.ingest(PAGES, rebuild=True)
     assert list(await home.texts()) == ["docs/index.md"]
@@ -158,7 +160,7 @@ async def test_an_index_with_another_text_than_the_catalog_is_never_published(
     await home.ingest(PAGES)
     before = await home.texts()
     monkeypatch.setattr(
-        "surefind.adapters.qdrant_edge.to_payload",
+        "surefind.adapters.qdrant.edge.to_payload",
         lambda record: {**to_payload(record), "text": "something else"},
     )
     with pytest.raises(StoreError, match="its text does not match its hash"):
@@ -234,7 +236,9 @@ async def test_an_index_that_lost_a_point_is_never_published(
 ) -> None:
     await home.ingest(PAGES)
     before = await home.texts()
-    monkeypatch.setattr("surefind.adapters.sqlite.SqliteCatalogWriter.finish", _finish_short)
+    monkeypatch.setattr(
+        "surefind.adapters.sqlite.generations.SqliteCatalogWriter.finish", _finish_short
+    )
     with pytest.raises(StoreError, match="not whole"):
         await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
     assert await home.texts() == before

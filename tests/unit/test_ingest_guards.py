@@ -12,8 +12,8 @@ from surefind.model import (
     PageUnchanged,
     SourcePage,
 )
-from surefind.services import ingest as ingest_module
-from surefind.services.inspect import inspect
+from surefind.services.ingest import ingest as ingest_module
+from surefind.services.ingest.inspect import inspect
 from unit.installation import PAGES, Installation
 
 

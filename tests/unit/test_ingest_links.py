@@ -8,8 +8,8 @@ import pytest
 from fakes import PageSource, WordEmbedder
 from surefind.errors import EmbeddingError
 from surefind.model import BrokenLink, Left, PageFailure, PageUnchanged, Place, SourcePage
-from surefind.text.docusaurus import DocusaurusSite
-from surefind.text.sites import PlainSite
+from surefind.text.sites.docusaurus.addresses import DocusaurusSite
+from surefind.text.sites.site import PlainSite
 from unit.installation import Installation
 
 PAGES = {

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from surefind.adapters.golden_files import read_golden
+from surefind.adapters.files.golden_files import read_golden
 from surefind.errors import InputError
-from surefind.evaluation.expectations import ByName
-from surefind.evaluation.golden import MAX_BYTES, TestKind
-from surefind.evaluation.judged_sets import (
+from surefind.evaluation.golden.expectations import ByName
+from surefind.evaluation.golden.golden_set import MAX_BYTES, TestKind
+from surefind.evaluation.golden.judged_sets import (
     judged_set,
     read_beir_queries,
     read_qrels,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes import record
-from surefind.evaluation.expectations import (
+from surefind.evaluation.golden.expectations import (
     ByAddress,
     ByChunk,
     ByName,
@@ -15,10 +15,10 @@ from surefind.evaluation.expectations import (
     ByText,
     Expectation,
 )
-from surefind.evaluation.golden import GoldenTest
-from surefind.evaluation.judging import Meaning, judge
-from surefind.evaluation.metrics import Measure
-from surefind.evaluation.resolution import Resolver, quoted_on
+from surefind.evaluation.golden.golden_set import GoldenTest
+from surefind.evaluation.golden.resolution import Meaning, Resolver, quoted_on
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.report.judging import judge
 from surefind.model import ChunkRecord
 
 MEASURES = [Measure.parse(name) for name in ("R@5", "MRR", "P@2", "judged@5")]

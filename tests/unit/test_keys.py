@@ -2,11 +2,11 @@
 
 import pytest
 
-from surefind.adapters.key_file import KeyFile
-from surefind.adapters.layout import DataFolder
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.files.key_file import KeyFile
 from surefind.errors import InputError
 from surefind.model import Scope
-from surefind.services.keys import Keyring, Keys
+from surefind.services.serving.keys import Keyring, Keys
 
 
 async def test_a_key_is_known_by_its_secret_which_is_kept_nowhere(folder: DataFolder) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from catalog_building import ONE, TWO, manifest
 from fakes import MemoryCatalogStore
-from surefind.adapters.last_seen import LastSeenCatalogs
-from surefind.adapters.layout import DataFolder
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.files.last_seen import LastSeenCatalogs
 from surefind.errors import StoreError
 from surefind.model import GenerationRef, Manifest
 

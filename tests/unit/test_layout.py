@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from surefind.adapters.engine_errors import engine
-from surefind.adapters.layout import (
+from surefind.adapters.files.data_folder import (
     DataFolder,
     copy_tree,
     replacing,
     storing,
     write_atomically,
 )
-from surefind.adapters.payload import from_payload, to_payload
+from surefind.adapters.qdrant.edge_errors import engine
+from surefind.adapters.qdrant.payload import from_payload, to_payload
 from surefind.bootstrap import Application
 from surefind.errors import StoreBusy, StoreError, StoreFull
 from surefind.settings import load
@@ -83,7 +83,7 @@ def test_a_killed_writer_leaves_the_old_file_and_the_next_one_removes_its_part(
     write_atomically(path, "1\n")
     killed = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from surefind.adapters.layout import replacing\n"
+        "from surefind.adapters.files.data_folder import replacing\n"
         "with replacing(Path(sys.argv[1])) as stream:\n"
         "    stream.write(b'2'); stream.flush(); os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes import WordAnalyzer
-from surefind.adapters.qdrant_edge import Bm25Analyzer
+from surefind.adapters.qdrant.edge import Bm25Analyzer
 from surefind.model import Terms
-from surefind.services.lexical import PAIR_WEIGHT, TermReader, mean_on_grid
+from surefind.services.encoding.bm25 import PAIR_WEIGHT, TermReader, mean_on_grid
 from surefind.text.words import parts
 
 SIMPLE = TermReader(WordAnalyzer())
@@ -103,7 +103,7 @@ def test_matching_words_are_found_where_they_stand() -> None:
 def test_words_are_learned_anew_when_too_many_were_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("surefind.services.lexical._WORDS_KEPT", 3)
+    monkeypatch.setattr("surefind.services.encoding.bm25._WORDS_KEPT", 3)
     reader = TermReader(WordAnalyzer())
     text = "one two three four five one"
     assert reader.query(text) == SIMPLE.query(text)

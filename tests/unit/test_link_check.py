@@ -6,11 +6,11 @@ import pytest
 
 from surefind.model import Left, SourcePage
 from surefind.ports import Site
-from surefind.services.links import Home, LinkCheck
+from surefind.services.ingest.link_check import Home, LinkCheck
 from surefind.text.documents import read_document
-from surefind.text.docusaurus import DocusaurusSite
-from surefind.text.mkdocs import MkDocsSite
-from surefind.text.sites import PlainSite, ReaderSite
+from surefind.text.sites.docusaurus.addresses import DocusaurusSite
+from surefind.text.sites.mkdocs.addresses import MkDocsSite
+from surefind.text.sites.site import PlainSite, ReaderSite
 
 PAGES = {
     "index.md": "# Home",

@@ -10,13 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.values import record
-from surefind.evaluation import near_misses
-from surefind.evaluation.expectations import ByAddress, ByChunk, BySource, ByText, Expectation
-from surefind.evaluation.golden import GoldenSet, GoldenTest, SuccessCriteria, TestKind
-from surefind.evaluation.lint import NEAR, Known, Problem, Severity, _near, _overlap, lint
+from surefind.evaluation.golden import near_misses
+from surefind.evaluation.golden.expectations import (
+    ByAddress,
+    ByChunk,
+    BySource,
+    ByText,
+    Expectation,
+)
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, SuccessCriteria, TestKind
+from surefind.evaluation.golden.lint import NEAR, Known, Problem, Severity, _near, _overlap, lint
 from surefind.interfaces.reports.lint import lint_json, lint_text
 from surefind.model import ChunkRecord
-from surefind.services.golden import expectations_for, lint_set
+from surefind.services.validation.golden_authoring import expectations_for, lint_set
 from unit.installation import Installation
 
 A, B = ByChunk("a"), ByChunk("b")
@@ -324,7 +330,7 @@ async def test_what_passes_whatever_the_search_does_is_vacuous(home: Installatio
 
 
 def test_paths_are_not_made_of_the_readers_own_addresses(tmp_path: Path) -> None:
-    from surefind.services.golden import _section
+    from surefind.services.validation.golden_authoring import _section
 
     local = record(1)
     assert isinstance(_section(local), ByAddress)

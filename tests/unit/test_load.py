@@ -9,18 +9,18 @@ import pytest
 
 from fakes import WordEmbedder
 from surefind.errors import EmbeddingError, InputError, Overloaded
-from surefind.evaluation.gates import Gate, Severity
-from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
-from surefind.evaluation.load import UNANSWERED, Load, Sent, load_of
-from surefind.evaluation.report import Report
-from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
+from surefind.evaluation.measures.latency import UNANSWERED, Load, Sent, load_of
+from surefind.evaluation.report.report import Report
+from surefind.evaluation.statistics.significance import Verdict
 from surefind.interfaces.reports.json_report import read_report, report_text
 from surefind.interfaces.reports.terminal import terminal
 from surefind.model import Query, SearchResult, Status, Timings
 from surefind.ports import Vector
-from surefind.services.load import LoadOptions, LoadStopped, put_load
-from surefind.services.search import Searcher
-from surefind.services.validate import ValidateOptions, Validator
+from surefind.services.search.search import Searcher
+from surefind.services.validation.load_test import LoadOptions, LoadStopped, put_load
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 
 QUERIES = [Query("one"), Query("two")]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from surefind.text.markdown import outline, plain
+from surefind.text.markdown.blocks import outline, plain
 from unit.markdown_strategies import any_text, pages
 
 ORACLE = MarkdownIt("commonmark")

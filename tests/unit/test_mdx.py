@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.text.markdown import outline
-from surefind.text.markdown_writer import fenced, guarded
-from surefind.text.mdx import strip_comments, strip_mdx
+from surefind.text.markdown.blocks import outline
+from surefind.text.markdown.mdx import strip_comments, strip_mdx
+from surefind.text.markdown.writer import fenced, guarded
 from unit.markdown_strategies import atx_headings, fences, rules, setext_headings, tables, titles
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.evaluation.metrics import (
+from surefind.evaluation.measures.ranking import (
     MAX_GRADE,
     Judgements,
     Kind,

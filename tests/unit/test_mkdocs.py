@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from surefind.model import Left, Place, SourcePage
 from surefind.text.documents import Placing, Read, read_document
-from surefind.text.mkdocs import MkDocsSite
+from surefind.text.sites.mkdocs.addresses import MkDocsSite
 
 SITE = "https://x.org/p"
 

@@ -12,9 +12,9 @@ from threading import Thread
 
 import pytest
 
-from surefind.adapters import model_files
-from surefind.adapters.bge_small import BgeSmallEmbedder
-from surefind.adapters.model_files import ModelFile, locate
+from surefind.adapters.embedders import model_files
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.model_files import ModelFile, locate
 from surefind.errors import EmbeddingError, InputError
 
 CONTENT = {"model_quantized.onnx": b"weights" * 1000, "tokenizer.json": b"{}"}

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefind.adapters.archive import Archive, write_archive
-from surefind.adapters.qdrant_edge import Bm25Analyzer
+from surefind.adapters.files.archive import Archive, write_archive
+from surefind.adapters.qdrant.edge import Bm25Analyzer
 from surefind.errors import StoreError, UnknownCollection
 from surefind.model import GenerationRef, Manifest, Mode
 from surefind.ports import MovedPage
-from surefind.services.building import Progress, both_stores
-from surefind.services.lexical import TermReader
-from surefind.services.moving import Destination, kept_in, pages_of
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.generations.index_building import Progress, both_stores
+from surefind.services.generations.transfer import Destination, kept_in, pages_of
 from unit.installation import PAGES, Crash, Installation
 
 FRONT = "---\nlevel: 3\ntags: [a, b]\n---\n# Größe\n\nwörds with ümlauts"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.run_files import KEPT, MAX_BYTES, RunFiles
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.files.run_files import KEPT, MAX_BYTES, RunFiles
 from surefind.errors import InputError, StoreError
-from surefind.evaluation.past_runs import PastRun, remembered, trend_of, trends
-from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.report.past_runs import PastRun, remembered, trend_of, trends
+from surefind.evaluation.statistics.significance import Verdict
 from surefind.interfaces.reports.past_runs import history_json, history_text, sparkline
 from surefind.model import Mode
 from unit.validation_reports import BEGIN, full_report, outcome, report

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import GuardStopped
-from surefind.services.planning import check_shrinking
+from surefind.services.ingest.planning import check_shrinking
 
 TREE = [f"docs/{section}/{n}.md" for section in ("guide", "api") for n in range(10)] + ["docs/a.md"]
 

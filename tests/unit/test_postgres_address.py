@@ -4,9 +4,9 @@ import pytest
 from psycopg import OperationalError
 from psycopg.conninfo import conninfo_to_dict
 
-from surefind.adapters.postgres_address import address_of
-from surefind.adapters.postgres_connection import Database
-from surefind.adapters.postgres_faults import fault_of
+from surefind.adapters.postgres.address import address_of
+from surefind.adapters.postgres.connection import Database
+from surefind.adapters.postgres.errors import fault_of
 
 
 @pytest.mark.parametrize(

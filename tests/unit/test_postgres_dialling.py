@@ -2,8 +2,8 @@
 
 import pytest
 
-from surefind.adapters.postgres_address import address_of
-from surefind.adapters.postgres_dialling import count_addresses, dialling
+from surefind.adapters.postgres.address import address_of
+from surefind.adapters.postgres.connect_timeout import count_addresses, dialling
 from surefind.errors import InputError
 
 ONE, TWO = "postgresql://h/d", "postgresql://h,i/d"

@@ -1,6 +1,6 @@
 """Rates: a minute's allowance at once, then evenly."""
 
-from surefind.services.rates import Rates
+from surefind.services.serving.rate_limiter import Rates
 
 
 class Clock:

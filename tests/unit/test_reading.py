@@ -11,8 +11,8 @@ from fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError, StoreError, UnknownGeneration
 from surefind.model import GenerationRef
 from surefind.ports import VectorIndex
-from surefind.services import reading
-from surefind.services.reading import CollectionReader, OpenGeneration, Readers
+from surefind.services.generations import readers as reading
+from surefind.services.generations.readers import CollectionReader, OpenGeneration, Readers
 from unit.installation import Installation
 
 

@@ -18,10 +18,10 @@ import jsonschema_rs  # schemathesis brings it
 import pytest
 
 from fakes import record
-from surefind.evaluation.comparison import compare_reports
-from surefind.evaluation.past_runs import remembered, trend_of
-from surefind.evaluation.report import Outcome, Report
-from surefind.evaluation.summary import with_comparison
+from surefind.evaluation.report.comparison import compare_reports
+from surefind.evaluation.report.past_runs import remembered, trend_of
+from surefind.evaluation.report.report import Outcome, Report
+from surefind.evaluation.report.summary import with_comparison
 from surefind.interfaces.reports import json_report as json_reports
 from surefind.interfaces.reports.html import Beside, html_page
 from surefind.interfaces.reports.json_report import (

@@ -11,15 +11,15 @@ import pytest
 
 from surefind.contracts.validation_run import validation_report_of
 from surefind.errors import InputError, NotComparable
-from surefind.evaluation.comparison import beside_baseline, check_baseline, compare_reports
-from surefind.evaluation.expectations import ByChunk
-from surefind.evaluation.gates import Severity
-from surefind.evaluation.golden import GoldenSet, TestKind
-from surefind.evaluation.metrics import Measure
-from surefind.evaluation.past_runs import remembered
-from surefind.evaluation.report import Found, Integrity, Outcome, Report, Sought, TestOutcome
-from surefind.evaluation.statistics import Evidence, Verdict, minimum_detectable_effect
-from surefind.evaluation.summary import means_of, summarise, with_comparison
+from surefind.evaluation.golden.expectations import ByChunk
+from surefind.evaluation.golden.gates import Severity
+from surefind.evaluation.golden.golden_set import GoldenSet, TestKind
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.report.comparison import beside_baseline, check_baseline, compare_reports
+from surefind.evaluation.report.past_runs import remembered
+from surefind.evaluation.report.report import Found, Integrity, Outcome, Report, Sought, TestOutcome
+from surefind.evaluation.report.summary import means_of, summarise, with_comparison
+from surefind.evaluation.statistics.significance import Evidence, Verdict, minimum_detectable_effect
 from surefind.interfaces.reports.html import html_page
 from surefind.interfaces.reports.json_report import (
     json_schema,
@@ -593,7 +593,7 @@ def test_trec_files_give_the_report_its_numbers_again(tmp_path: Path) -> None:
 def test_the_pure_core_needs_nothing_but_numpy_and_yaml() -> None:
     """Reports can be computed where no index, no model and no web server is installed."""
     code = (
-        "import sys, surefind.evaluation.comparison, surefind.evaluation.golden;"
+        "import sys, surefind.evaluation.report.comparison, surefind.evaluation.golden.golden_set;"
         "print([name for name in ('pydantic', 'fastapi', 'onnxruntime', 'qdrant_edge', 'scipy')"
         " if name in sys.modules])"
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefind.text.restructured import restructured_to_markdown
+from surefind.text.formats.restructured import restructured_to_markdown
 
 
 def markdown(source: str) -> str:

@@ -11,7 +11,7 @@ from fakes import MemoryCatalogStore, MemoryIndex, MemoryIndexStore, WordEmbedde
 from surefind.errors import GuardStopped
 from surefind.model import EmbedderFingerprint, GenerationRef, LexicalSettings
 from surefind.ports import Begun
-from surefind.services.resuming import left_behind, making_of
+from surefind.services.generations.resume import left_behind, making_of
 from unit.mortal import CHANGED, ONE, PAGES, THREE, TWO, Home
 
 NOW = datetime(2026, 5, 5, 12, tzinfo=UTC)
@@ -52,7 +52,7 @@ async def test_what_is_begun_anew_is_dated_anew(
     if why == "another model":
         home.embedder = WordEmbedder(weights="words-2")
     else:
-        monkeypatch.setattr("surefind.services.resuming.LARGE", 20)
+        monkeypatch.setattr("surefind.services.generations.resume.LARGE", 20)
         pages = CHANGED
     await home.ingest(pages)
     manifest = await home.catalogs.manifest(ONE)
@@ -113,7 +113,7 @@ async def test_a_large_half_of_which_much_has_changed_is_written_anew(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine's word statistics go on counting what is deleted."""
-    monkeypatch.setattr("surefind.services.resuming.LARGE", 20)
+    monkeypatch.setattr("surefind.services.generations.resume.LARGE", 20)
     await home.dies(after=40)
     changed = {**PAGES, **{f"{n:02}.md": f"# Page {n}\n\nnew {n} page" for n in range(3)}}
     report = await home.ingest(changed)
@@ -124,7 +124,7 @@ async def test_a_large_half_of_which_much_has_changed_is_written_anew(
 async def test_what_little_has_changed_is_counted(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefind.services.resuming.LARGE", 20)
+    monkeypatch.setattr("surefind.services.generations.resume.LARGE", 20)
     await home.dies(after=40)
     report = await home.ingest({**PAGES, "00.md": "# Page 0\n\nnew 0 page"})
     assert (report.index_points, home.points.written) == (40, 1)

@@ -12,8 +12,8 @@ from fakes import FaultyIndexStore, MemoryIndexStore, MemoryIndexWriter, WordEmb
 from surefind.errors import EmbeddingError, StoreChanged, StoreError
 from surefind.model import GenerationRef, LexicalSettings, Manifest
 from surefind.ports import Begun, MovedPage, Vector
-from surefind.services.building import Report, both_stores
-from surefind.services.moving import Destination, Pages, kept_in, pages_of
+from surefind.services.generations.index_building import Report, both_stores
+from surefind.services.generations.transfer import Destination, Pages, kept_in, pages_of
 from unit.installation import Crash
 from unit.mortal import CHANGED, ONE, PAGES, TWO, Home, at, crash
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from surefind.adapters.archive import Archive, write_archive
-from surefind.adapters.layout import DataFolder
-from surefind.adapters.qdrant_edge import EdgeIndexStore
+from surefind.adapters.files.archive import Archive, write_archive
+from surefind.adapters.files.data_folder import DataFolder
+from surefind.adapters.qdrant.edge import EdgeIndexStore
 from surefind.bootstrap import Application
 from surefind.bootstrap.moving import export_archive, import_archive
 from surefind.errors import InputError, StoreError, StoreFull

@@ -5,7 +5,7 @@ import pytest
 from fakes import MemoryCatalogStore, MemoryIndexStore, document, record
 from surefind.errors import StoreError
 from surefind.model import GenerationRef
-from surefind.services.routing import RoutedCatalogStore, RoutedIndexStore
+from surefind.services.connected.routing import RoutedCatalogStore, RoutedIndexStore
 
 OURS, THEIRS = GenerationRef("docs", 1), GenerationRef("theirs", 1)
 

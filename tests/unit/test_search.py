@@ -9,8 +9,8 @@ from fakes import MemoryCatalogStore, MemoryIndexStore, WordEmbedder
 from surefind.errors import InputError, StoreError, UnknownCollection
 from surefind.model import Mode, Query, Status
 from surefind.ports import Vector
-from surefind.services.reading import Readers
-from surefind.services.search import check_query
+from surefind.services.generations.readers import Readers
+from surefind.services.search.search import check_query
 from unit.installation import Installation
 
 PAGES = {

@@ -22,8 +22,8 @@ from surefind.model import (
     SearchResult,
     Status,
 )
-from surefind.services.confidence import judge, still_fits
-from surefind.services.search import MAX_COLLECTIONS, Searcher, check_query
+from surefind.services.encoding.confidence import judge, still_fits
+from surefind.services.search.search import MAX_COLLECTIONS, Searcher, check_query
 from unit.installation import Installation
 
 GUIDE = """---

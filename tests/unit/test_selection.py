@@ -7,8 +7,8 @@ import pytest
 
 from fakes import record
 from surefind.model import ChunkRecord, Collapse, Query, Ranking
-from surefind.services.fusion import Candidate, Found, dense_pool
-from surefind.services.selection import choose
+from surefind.services.search.fusion import Candidate, Found, dense_pool
+from surefind.services.search.selection import choose
 
 TEXT = "cats sleep on the warm roof of the old house until the evening comes and they get up"
 ALIKE = (TEXT, TEXT + " slowly")

@@ -2,7 +2,7 @@
 
 from surefind.model import Place
 from surefind.text.documents import Placing
-from surefind.text.sites import PlainSite, ReaderSite, clashes, encode_uri, glob_expression
+from surefind.text.sites.site import PlainSite, ReaderSite, clashes, encode_uri, glob_expression
 from unit.docusaurus_sites import PLAIN, SITE, site_of
 
 

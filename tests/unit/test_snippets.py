@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.text.includes import Base, Inclusions
-from surefind.text.snippets import SnippetOptions, expand_snippets
+from surefind.text.sites.mkdocs.includes import Base, Inclusions
+from surefind.text.sites.mkdocs.snippets import SnippetOptions, expand_snippets
 
 FILES = {
     "docs/a.md": "one\ntwo\nthree\nfour",

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.evaluation import statistics
-from surefind.evaluation.statistics import (
+from surefind.evaluation.statistics import significance as statistics
+from surefind.evaluation.statistics.significance import (
     LEVEL,
     Difference,
     Evidence,

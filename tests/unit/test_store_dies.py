@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from fakes import FaultyIndexStore
-from surefind.evaluation.expectations import BySource
-from surefind.evaluation.golden import GoldenSet, GoldenTest
-from surefind.evaluation.report import Outcome, Report
-from surefind.evaluation.statistics import Verdict
-from surefind.interfaces.cli.validate import _exit_code
+from surefind.evaluation.golden.expectations import BySource
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
+from surefind.evaluation.report.report import Outcome, Report
+from surefind.evaluation.statistics.significance import Verdict
+from surefind.interfaces.cli.validation.validate import _exit_code
 from surefind.interfaces.failures import AWAY
 from surefind.model import Mode
-from surefind.services.reading import Readers
-from surefind.services.validate import ValidateOptions, Validator
+from surefind.services.generations.readers import Readers
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 
 NUMBERS = range(12)

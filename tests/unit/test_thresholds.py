@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from homes import copy_home
 from surefind.errors import NotComparable
-from surefind.evaluation.expectations import BySource
-from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
-from surefind.evaluation.report import Report
-from surefind.evaluation.statistics import wilson_interval
-from surefind.evaluation.thresholds import Separation, separate
+from surefind.evaluation.golden.expectations import BySource
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
+from surefind.evaluation.measures.thresholds import Separation, separate
+from surefind.evaluation.report.report import Report
+from surefind.evaluation.statistics.significance import wilson_interval
 from surefind.model import Evidence, Mode
-from surefind.services.calibrating import learn_threshold
-from surefind.services.validate import ValidateOptions, Validator
+from surefind.services.validation.calibration import learn_threshold
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 
 

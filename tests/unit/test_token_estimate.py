@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from surefind.adapters.model_files import TOKENIZER
-from surefind.adapters.token_estimate import count, cut
+from surefind.adapters.embedders.model_files import TOKENIZER
+from surefind.adapters.embedders.token_estimate import count, cut
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from surefind.errors import Overloaded
-from surefind.services.turnstile import Turnstile
+from surefind.services.serving.concurrency_limiter import Turnstile
 
 
 async def settle() -> None:

@@ -13,7 +13,7 @@ from surefind.interfaces.http.logs import JsonLines
 from surefind.model import SourcePage
 from surefind.settings import load
 from surefind.text.documents import read_document
-from surefind.text.mkdocs import MkDocsSite
+from surefind.text.sites.mkdocs.addresses import MkDocsSite
 
 
 @pytest.mark.parametrize(

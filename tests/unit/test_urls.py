@@ -5,8 +5,8 @@ import pytest
 from surefind.errors import InputError
 from surefind.model import SourcePage, is_link
 from surefind.text.documents import Placing, Read, read_document
-from surefind.text.docusaurus import DocusaurusSite
-from surefind.text.mkdocs import MkDocsSite
+from surefind.text.sites.docusaurus.addresses import DocusaurusSite
+from surefind.text.sites.mkdocs.addresses import MkDocsSite
 
 SCRIPTS = [
     "javascript:alert(1)",

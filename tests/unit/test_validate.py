@@ -8,24 +8,15 @@ import pytest
 
 from surefind.contracts.validation_run import validation_report_of
 from surefind.errors import InputError, UnknownCollection
-from surefind.evaluation.expectations import (
-    ByChunk,
-    BySource,
-    ByText,
-    Expectation,
-)
-from surefind.evaluation.gates import Gate, Severity
-from surefind.evaluation.golden import (
-    GoldenSet,
-    read_golden_yaml,
-    read_questions,
-)
-from surefind.evaluation.metrics import Measure
-from surefind.evaluation.report import Outcome, Report, TestOutcome
-from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.golden.expectations import ByChunk, BySource, ByText, Expectation
+from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.golden_set import GoldenSet, read_golden_yaml, read_questions
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.report.report import Outcome, Report, TestOutcome
+from surefind.evaluation.statistics.significance import Verdict
 from surefind.model import ChunkerSettings, Collapse, Mode
-from surefind.services.starter import MAX_STARTERS, starter_set
-from surefind.services.validate import ValidateOptions, Validator
+from surefind.services.validation.starter_set import MAX_STARTERS, starter_set
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 from unit.validating import FISH, FOOD, PAGES, outcome_of, refuses, validate, wants
 

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from fakes import ForgetfulIndexStore, MemoryCatalogStore, MemoryIndexStore
-from surefind.adapters.checksums import Checksums
+from surefind.adapters.files.checksums import Checksums
 from surefind.contracts.validation_run import validation_report_of
 from surefind.errors import StoreChanged, StoreError
-from surefind.evaluation.expectations import BySource, ByText
-from surefind.evaluation.gates import Gate, Severity
-from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
-from surefind.evaluation.metrics import Measure
-from surefind.evaluation.report import Outcome
-from surefind.evaluation.statistics import Verdict
+from surefind.evaluation.golden.expectations import BySource, ByText
+from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.report.report import Outcome
+from surefind.evaluation.statistics.significance import Verdict
 from surefind.model import Query, SearchResult
-from surefind.services.candidates import Question
-from surefind.services.reading import OpenGeneration, Readers
-from surefind.services.search import Searcher
-from surefind.services.validate import ValidateOptions, Validator
-from surefind.services.why_not import Cause, Explainer
+from surefind.services.generations.readers import OpenGeneration, Readers
+from surefind.services.search.candidates import Question
+from surefind.services.search.search import Searcher
+from surefind.services.search.why_not import Cause, Explainer
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 from unit.validating import FISH, FOOD, PAGES, outcome_of, refuses, validate, wants
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from surefind.evaluation.expectations import ByChunk, BySource
-from surefind.evaluation.golden import GoldenSet, GoldenTest, read_golden_yaml
-from surefind.evaluation.judging import Meaning, judge
-from surefind.evaluation.metrics import Measure
-from surefind.evaluation.report import Outcome, TestOutcome
+from surefind.evaluation.golden.expectations import ByChunk, BySource
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, read_golden_yaml
+from surefind.evaluation.golden.resolution import Meaning
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.report.judging import judge
+from surefind.evaluation.report.report import Outcome, TestOutcome
 from surefind.model import Collapse
-from surefind.services.validate import ValidateOptions, Validator
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 
 SAME = "# Parrots\n\nthe same long words about many green parrots in a wide forest"

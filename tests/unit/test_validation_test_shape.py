@@ -13,16 +13,16 @@ from surefind.contracts.implementation_tests import (
     validation_tests_of,
 )
 from surefind.errors import InputError
-from surefind.evaluation.expectations import ByChunk, BySource
-from surefind.evaluation.golden import (
+from surefind.evaluation.golden.expectations import ByChunk, BySource
+from surefind.evaluation.golden.golden_set import (
     GoldenSet,
     GoldenTest,
     TestKind,
     read_golden_lines,
     read_golden_yaml,
 )
-from surefind.evaluation.report import Outcome
-from surefind.services.validate import ValidateOptions, Validator
+from surefind.evaluation.report.report import Outcome
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 
 # The fields in the order in which they are published.

@@ -14,9 +14,9 @@ import pytest
 from fakes import WordEmbedder
 from payload_shapes import book
 from surefind.ports import Matrix
-from surefind.services.identity import COMPARED, Verdict, verdict_on
-from surefind.services.sampling import RandomSample
-from surefind.services.vector_origin import (
+from surefind.services.connected.model_identity import COMPARED, Verdict, verdict_on
+from surefind.services.connected.sampling import RandomSample
+from surefind.services.connected.vector_origin import (
     SAME,
     OriginCounts,
     OriginJudge,

@@ -9,8 +9,8 @@ import pytest
 from fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError, UnknownCollection
 from surefind.model import Mode
-from surefind.services.reading import Readers
-from surefind.services.vector_search import VectorSearcher
+from surefind.services.generations.readers import Readers
+from surefind.services.search.vector_search import VectorSearcher
 from unit.installation import Installation
 
 PAGES = {

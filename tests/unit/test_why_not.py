@@ -14,8 +14,8 @@ from surefind.model import (
     Mode,
     Query,
 )
-from surefind.services.reading import Readers
-from surefind.services.why_not import Cause, Explainer, WhyNot
+from surefind.services.generations.readers import Readers
+from surefind.services.search.why_not import Cause, Explainer, WhyNot
 from unit.installation import Installation
 
 PAGES = {

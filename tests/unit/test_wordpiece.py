@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from surefind.adapters import wordpiece
-from surefind.adapters.model_files import TOKENIZER
-from surefind.adapters.wordpiece import WordPieceCounter
+from surefind.adapters.embedders import wordpiece
+from surefind.adapters.embedders.model_files import TOKENIZER
+from surefind.adapters.embedders.wordpiece import WordPieceCounter
 
 # What cuts, joins, is dropped, is replaced or is a token of its own, and words that are several.
 AWKWARD = st.sampled_from(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytrec_eval
 
-from surefind.evaluation.metrics import Judgements, Kind, Measure
+from surefind.evaluation.measures.ranking import Judgements, Kind, Measure
 
 _NAMES = {
     Kind.PRECISION: "P",

@@ -1,18 +1,10 @@
 """Pages, and golden tests about them, for tests of validation."""
 
-from surefind.evaluation.expectations import (
-    ByAddress,
-    Expectation,
-)
-from surefind.evaluation.golden import (
-    GoldenSet,
-    GoldenTest,
-    SuccessCriteria,
-    TestKind,
-)
-from surefind.evaluation.report import Report, TestOutcome
-from surefind.services.search import Searcher
-from surefind.services.validate import ValidateOptions, Validator
+from surefind.evaluation.golden.expectations import ByAddress, Expectation
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, SuccessCriteria, TestKind
+from surefind.evaluation.report.report import Report, TestOutcome
+from surefind.services.search.search import Searcher
+from surefind.services.validation.validate import ValidateOptions, Validator
 from unit.installation import Installation
 
 PAGES = {

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from surefind.evaluation.gates import Gate, Severity
-from surefind.evaluation.golden import GoldenSet, GoldenTest, TestKind
-from surefind.evaluation.metrics import Measure
-from surefind.evaluation.report import (
+from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.report.report import (
     Found,
     Integrity,
     Outcome,
@@ -16,7 +16,7 @@ from surefind.evaluation.report import (
     Subject,
     TestOutcome,
 )
-from surefind.evaluation.summary import Run, summarise
+from surefind.evaluation.report.summary import Run, summarise
 from surefind.model import Mode
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from surefind.adapters.checksums import check_text, damaged, has_checksum, with_checksum
+from surefind.adapters.files.checksums import check_text, damaged, has_checksum, with_checksum
 from surefind.model import Attribute, Chunk, ChunkRecord, Document, DocumentRecord, Manifest
 
 MANIFESTS: TypeAdapter[Manifest] = TypeAdapter(Manifest)

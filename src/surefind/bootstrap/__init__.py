@@ -15,12 +15,12 @@ from surefind.bootstrap.models import Notify
 from surefind.bootstrap.stores import postgres_store
 
 if TYPE_CHECKING:
-    from surefind.adapters.postgres_migrations import Migration
+    from surefind.adapters.postgres.migrations import Migration
     from surefind.model import Query, SearchResult
-    from surefind.services.facets import Facets
-    from surefind.services.passages import Passages
-    from surefind.services.vector_search import VectorSearcher
-    from surefind.services.why_not import WhyNot
+    from surefind.services.search.facets import Facets
+    from surefind.services.search.passages import Passages
+    from surefind.services.search.vector_search import VectorSearcher
+    from surefind.services.search.why_not import WhyNot
     from surefind.settings import Settings
 
 
@@ -31,12 +31,12 @@ class Application(Ingesting):
         return await (await self.searcher()).search(query)
 
     async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
-        from surefind.services.batch import search_all
+        from surefind.services.search.batch import search_all
 
         return await search_all(queries, await self.searcher())
 
     async def why_not(self, query: Query, wanted: str) -> WhyNot:
-        from surefind.services.why_not import Explainer
+        from surefind.services.search.why_not import Explainer
 
         return await Explainer(self.readers, await self.searcher()).why_not(query, wanted)
 
@@ -50,24 +50,24 @@ class Application(Ingesting):
 
     @cached_property
     def passages(self) -> Passages:
-        from surefind.services.passages import Passages
+        from surefind.services.search.passages import Passages
 
         return Passages(self.reader)
 
     @cached_property
     def facets(self) -> Facets:
-        from surefind.services.facets import Facets
+        from surefind.services.search.facets import Facets
 
         return Facets(self.reader)
 
     @cached_property
     def vectors(self) -> VectorSearcher:
-        from surefind.services.vector_search import VectorSearcher
+        from surefind.services.search.vector_search import VectorSearcher
 
         return VectorSearcher(self.reader)
 
 
 def fetch_model(settings: Settings, notify: Notify) -> Path:
-    from surefind.adapters.model_files import locate
+    from surefind.adapters.embedders.model_files import locate
 
     return locate(settings.model_dir, settings.cache_dir, notify)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         IndexStore,
         PublishedCatalogs,
     )
-    from surefind.services.connect import CandidateTable, ConnectWish
-    from surefind.services.connected import ConnectedCollection
+    from surefind.services.connected.collection import ConnectedCollection
+    from surefind.services.connected.connect import CandidateTable, ConnectWish
     from surefind.settings import Settings
 
 DOCUMENTS = "documents"
@@ -36,7 +36,7 @@ def connected_collections(
     """Those of the settings. Nothing is asked of their store before they are read."""
     if not settings.connected:
         return ()
-    from surefind.services.connected import ConnectedCollection
+    from surefind.services.connected.collection import ConnectedCollection
 
     return tuple(
         ConnectedCollection(
@@ -52,8 +52,8 @@ def connected_collections(
 def routed_index(own: IndexStore, connected: Sequence[ConnectedCollection]) -> IndexStore:
     if not connected:
         return own
-    from surefind.services.connected_stores import ConnectedIndexes
-    from surefind.services.routing import RoutedIndexStore
+    from surefind.services.connected.routing import RoutedIndexStore
+    from surefind.services.connected.stores import ConnectedIndexes
 
     return RoutedIndexStore(own, {one.connection.name: ConnectedIndexes(one) for one in connected})
 
@@ -61,8 +61,8 @@ def routed_index(own: IndexStore, connected: Sequence[ConnectedCollection]) -> I
 def routed_catalogs(own: CatalogStore, connected: Sequence[ConnectedCollection]) -> CatalogStore:
     if not connected:
         return own
-    from surefind.services.connected_stores import ConnectedCatalogs
-    from surefind.services.routing import RoutedCatalogStore
+    from surefind.services.connected.routing import RoutedCatalogStore
+    from surefind.services.connected.stores import ConnectedCatalogs
 
     return RoutedCatalogStore(
         own, {one.connection.name: ConnectedCatalogs(one) for one in connected}
@@ -75,8 +75,8 @@ def routed_published(
     """With the rows of a `documents` table, for collections that have one."""
     if not connected:
         return own
-    from surefind.services.connected_stores import ConnectedCatalogs
-    from surefind.services.routing import RoutedPublishedCatalogs
+    from surefind.services.connected.routing import RoutedPublishedCatalogs
+    from surefind.services.connected.stores import ConnectedCatalogs
 
     catalogs: dict[str, PublishedCatalogs] = {}
     for one in connected:
@@ -95,7 +95,7 @@ def table_of(connection: Connection, settings: Settings) -> str | None:
 
 def candidate_table(wish: ConnectWish, settings: Settings) -> CandidateTable | None:
     """The one that is asked for, else that of the settings, else one called `documents`."""
-    from surefind.services.connect import CandidateTable
+    from surefind.services.connected.connect import CandidateTable
 
     asked = wish.documents_table
     if asked is None and wish.name == settings.collection:
@@ -123,8 +123,8 @@ def foreign_collection(
             f"collection {name!r} is in a Qdrant server, but Qdrant's package is not installed: "
             "pip install 'surefind[qdrant]'"
         )
-    from surefind.adapters.qdrant_connected import QdrantForeignCollection
-    from surefind.adapters.qdrant_server_calls import Place, QdrantServer
+    from surefind.adapters.qdrant.connected import QdrantForeignCollection
+    from surefind.adapters.qdrant.server.calls import Place, QdrantServer
     from surefind.adapters.retrying import Conduct
     from surefind.model import is_address
 

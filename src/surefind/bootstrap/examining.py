@@ -12,9 +12,9 @@ from surefind.bootstrap.stores import documents_table
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.ports import ChunkTable
-    from surefind.services.connected import ConnectedCollection
-    from surefind.services.connected_examination import ConnectedExamination
-    from surefind.services.doctor import Doctor, Finding
+    from surefind.services.connected.collection import ConnectedCollection
+    from surefind.services.maintenance.connected_doctor import ConnectedExamination
+    from surefind.services.maintenance.doctor import Doctor, Finding
     from surefind.settings import Settings
 
 _EXTRAS = {"qdrant": "qdrant-client", "postgres": "psycopg", "cohere": "cohere"}
@@ -22,7 +22,7 @@ _EXTRAS = {"qdrant": "qdrant-client", "postgres": "psycopg", "cohere": "cohere"}
 
 def doctor_of(application: Application, *, repairing: bool = False) -> Doctor:
     """Who repairs keeps what was embedded, so that a second try need not pay for it again."""
-    from surefind.services.doctor import Doctor
+    from surefind.services.maintenance.doctor import Doctor
 
     return Doctor(
         application.own_index,
@@ -36,7 +36,7 @@ def doctor_of(application: Application, *, repairing: bool = False) -> Doctor:
 
 
 def _examination(collection: ConnectedCollection, application: Application) -> ConnectedExamination:
-    from surefind.services.connected_examination import ConnectedExamination
+    from surefind.services.maintenance.connected_doctor import ConnectedExamination
 
     name = table_of(collection.connection, application.settings)
 
@@ -49,13 +49,13 @@ def _examination(collection: ConnectedCollection, application: Application) -> C
 
 def mend_folder(settings: Settings) -> list[str]:
     """What of the data folder itself was repaired; it needs no application, which checks it."""
-    from surefind.adapters.layout import DataFolder
+    from surefind.adapters.files.data_folder import DataFolder
 
     return DataFolder(settings.data_dir).mend_format()
 
 
 def surroundings(application: Application) -> list[Finding]:
-    from surefind.services.doctor import Finding, Gravity
+    from surefind.services.maintenance.doctor import Finding, Gravity
 
     settings = application.settings
     extras = ", ".join(f"{name} {_version(package)}" for name, package in _EXTRAS.items())

@@ -15,12 +15,12 @@ from surefind.bootstrap.validating import Validating
 if TYPE_CHECKING:
     from surefind.model import IngestReport
     from surefind.ports import Source
-    from surefind.services.audit import AuditOptions, AuditReport
-    from surefind.services.building import Report
-    from surefind.services.connect import ConnectWish, Proposal
-    from surefind.services.gate import Gate
-    from surefind.services.inspect import Inspection
-    from surefind.services.vector_origin import Progress as Counted
+    from surefind.services.connected.connect import ConnectWish, Proposal
+    from surefind.services.connected.vector_origin import Progress as Counted
+    from surefind.services.generations.index_building import Report
+    from surefind.services.ingest.inspect import Inspection
+    from surefind.services.maintenance.audit import AuditOptions, AuditReport
+    from surefind.services.validation.gate import Gate
 
 
 class Ingesting(Validating):
@@ -42,9 +42,9 @@ class Ingesting(Validating):
         the names of their options. `gate` is a file of golden tests; the empty one is none, also
         where the settings name one.
         """
-        from surefind.services.building import IngestTools
-        from surefind.services.ingest import IngestOptions, Ingestor
-        from surefind.services.resuming import make_room
+        from surefind.services.generations.index_building import IngestTools
+        from surefind.services.generations.resume import make_room
+        from surefind.services.ingest.ingest import IngestOptions, Ingestor
 
         self._check_own()
         guard = await self._gate(gate, strict=gate_strict)
@@ -75,7 +75,7 @@ class Ingesting(Validating):
         return await ingestor.run(sources, options, report)
 
     async def _gate(self, path: str | PathLike[str] | None, *, strict: bool) -> Gate | None:
-        from surefind.services.gate import Gate
+        from surefind.services.validation.gate import Gate
 
         wanted = self.settings.gate if path is None else path
         if not wanted:
@@ -88,9 +88,9 @@ class Ingesting(Validating):
         websites: Sequence[str],
         crawl: Mapping[str, Any],
     ) -> list[Source]:
-        from surefind.adapters.filesystem import sources_of
-        from surefind.adapters.website import WebsiteSource
-        from surefind.adapters.website_http import CrawlOptions
+        from surefind.adapters.sources.filesystem import sources_of
+        from surefind.adapters.sources.website.http import CrawlOptions
+        from surefind.adapters.sources.website.source import WebsiteSource
 
         folders = sources_of(paths, self.settings.collection, self.settings.base_url)
         for folder in folders:
@@ -101,8 +101,8 @@ class Ingesting(Validating):
 
     async def inspect(self, path: Path, *, check_links: bool = False) -> Inspection:
         """What a page would become, without keeping any of it."""
-        from surefind.adapters.filesystem import sources_of
-        from surefind.services.inspect import inspect
+        from surefind.adapters.sources.filesystem import sources_of
+        from surefind.services.ingest.inspect import inspect
 
         if check_links:
             return await self._inspect_links(path)
@@ -111,8 +111,8 @@ class Ingesting(Validating):
 
     async def _inspect_links(self, path: Path) -> Inspection:
         """As a page of the source that the collection was made from."""
-        from surefind.adapters.filesystem import page_of
-        from surefind.services.inspect import inspect
+        from surefind.adapters.sources.filesystem import page_of
+        from surefind.services.ingest.inspect import inspect
 
         settings = self.settings
         async with self.reader.lease() as generation:
@@ -135,7 +135,7 @@ class Ingesting(Validating):
 
     async def propose(self, wish: ConnectWish, progress: Counted) -> Proposal:
         """How a collection that something else filled would be read. Nothing is kept."""
-        from surefind.services.connect import propose
+        from surefind.services.connected.connect import propose
 
         candidate = candidate_table(wish, self.settings)
         foreign = foreign_collection(wish.collection, wish.url, self.settings, self._notify)
@@ -150,7 +150,7 @@ class Ingesting(Validating):
 
     async def audit(self, options: AuditOptions, report: Report) -> AuditReport:
         """Whether the collection's data is whole."""
-        from surefind.services.audit import audit
+        from surefind.services.maintenance.audit import audit
 
         name = self.settings.collection
         foreign = [one.foreign for one in self.connected if one.connection.name == name]

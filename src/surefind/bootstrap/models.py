@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from surefind.adapters.remote_embedding import ModelWish
+    from surefind.adapters.embedders.remote import ModelWish
     from surefind.ports import Embedder, Reranker
     from surefind.settings import Settings
 
@@ -24,8 +24,8 @@ async def open_embedder(settings: Settings, notify: Notify) -> Embedder:
 
 
 def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
-    from surefind.adapters.bge_small import BgeSmallEmbedder
-    from surefind.adapters.model_files import locate
+    from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+    from surefind.adapters.embedders.model_files import locate
 
     files = locate(settings.model_dir, settings.cache_dir, notify)
     return BgeSmallEmbedder(files, settings.threads)
@@ -33,14 +33,14 @@ def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
 
 def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
     key = _cohere_key(settings, "embedder")
-    from surefind.adapters.cohere import cohere_embedder
+    from surefind.adapters.embedders.cohere import cohere_embedder
     from surefind.adapters.retrying import Conduct
 
     return cohere_embedder(key, _wish(settings), Conduct(notify), settings.embed_url)
 
 
 async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
-    from surefind.adapters.openai_compatible import Prefixes, openai_compatible_embedder
+    from surefind.adapters.embedders.openai_compatible import Prefixes, openai_compatible_embedder
     from surefind.adapters.retrying import Conduct
     from surefind.errors import InputError
 
@@ -63,7 +63,7 @@ def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
     if settings.reranker == "none":
         return None
     key = _cohere_key(settings, "reranker")
-    from surefind.adapters.cohere_rerank import CohereReranker
+    from surefind.adapters.rerankers.cohere import CohereReranker
     from surefind.adapters.retrying import Conduct
 
     return CohereReranker(key, Conduct(notify), settings.rerank_model, settings.rerank_url)
@@ -87,7 +87,7 @@ def _cohere_key(settings: Settings, part: str) -> str:
 
 
 def _wish(settings: Settings) -> ModelWish:
-    from surefind.adapters.remote_embedding import ModelWish
+    from surefind.adapters.embedders.remote import ModelWish
 
     return ModelWish(settings.embed_model, settings.embed_dimensions, settings.embed_max_tokens)
 
@@ -97,11 +97,11 @@ def price_of_tokens(settings: Settings) -> float | None:
     if settings.embed_price_per_million_tokens is not None:
         return settings.embed_price_per_million_tokens
     if settings.embedder == "cohere":
-        from surefind.adapters.cohere import price_of
+        from surefind.adapters.embedders.cohere import price_of
 
         return price_of(settings.embed_model)
     if settings.embedder == "openai":
-        from surefind.adapters.openai_compatible import price_of
+        from surefind.adapters.embedders.openai_compatible import price_of
 
         return price_of(settings.embed_model)
     return 0.0

@@ -12,18 +12,18 @@ from surefind.model import GenerationRef
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import Manifest
-    from surefind.services.building import Report
-    from surefind.services.moving import Destination
+    from surefind.services.generations.index_building import Report
+    from surefind.services.generations.transfer import Destination
 
 
 async def export_archive(
     application: Application, path: Path, number: int | None, report: Report
 ) -> Manifest:
     """A generation as one file, by default the one that readers see."""
-    from surefind.adapters.archive import write_archive
-    from surefind.services.building import Progress, both_stores
-    from surefind.services.moving import kept_in, pages_of
-    from surefind.services.wholeness import ReadingReport, verify
+    from surefind.adapters.files.archive import write_archive
+    from surefind.services.generations.index_building import Progress, both_stores
+    from surefind.services.generations.integrity import ReadingReport, verify
+    from surefind.services.generations.transfer import kept_in, pages_of
 
     index, catalogs = application.index, application.catalogs
     if number is None:
@@ -44,8 +44,8 @@ async def import_archive(
     application: Application, path: Path, collection: str | None, report: Report
 ) -> Manifest:
     """The archive's generation becomes the next one of its collection, and is published."""
-    from surefind.adapters.archive import Archive
-    from surefind.services.building import Progress
+    from surefind.adapters.files.archive import Archive
+    from surefind.services.generations.index_building import Progress
 
     report(Progress("checking", 0))
     archive = await asyncio.to_thread(Archive, path)
@@ -57,9 +57,9 @@ async def promote(application: Application, to: str, report: Report) -> Manifest
     """What readers see moves from the data folder into the servers of the settings, or back."""
     from surefind.bootstrap import Application
     from surefind.errors import InputError
-    from surefind.services.building import both_stores
-    from surefind.services.moving import kept_in, pages_of
-    from surefind.services.wholeness import ReadingReport, verify
+    from surefind.services.generations.index_building import both_stores
+    from surefind.services.generations.integrity import ReadingReport, verify
+    from surefind.services.generations.transfer import kept_in, pages_of
 
     settings = application.settings
     if settings.qdrant_url is None and settings.database_url is None:
@@ -90,7 +90,7 @@ async def promote(application: Application, to: str, report: Report) -> Manifest
 
 
 def _destination(application: Application) -> Destination:
-    from surefind.services.moving import Destination
+    from surefind.services.generations.transfer import Destination
 
     return Destination(
         application.index, application.catalogs, application.terms, version("surefind")

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
         QueryEmbedder,
         Reranker,
     )
-    from surefind.services.breaker import Breaker
-    from surefind.services.connected import ConnectedCollection
-    from surefind.services.embedding import CachedEmbedder
-    from surefind.services.generations import Generations
-    from surefind.services.health import HealthCheck
-    from surefind.services.keys import Keyring, Keys
-    from surefind.services.lexical import TermReader
-    from surefind.services.reading import CollectionReader, Readers
-    from surefind.services.search import Searcher
+    from surefind.services.connected.collection import ConnectedCollection
+    from surefind.services.encoding.bm25 import TermReader
+    from surefind.services.encoding.cached_embedder import CachedEmbedder
+    from surefind.services.encoding.circuit_breaker import Breaker
+    from surefind.services.generations.generations import Generations
+    from surefind.services.generations.readers import CollectionReader, Readers
+    from surefind.services.search.search import Searcher
+    from surefind.services.serving.health import HealthCheck
+    from surefind.services.serving.keys import Keyring, Keys
     from surefind.settings import Settings
 
 
@@ -58,7 +58,7 @@ class Parts:
         free: Callable[[Path], int] | None = None,
     ) -> None:
         """`free` says how many bytes the disk of a path has left; by default the system does."""
-        from surefind.adapters.layout import DataFolder
+        from surefind.adapters.files.data_folder import DataFolder
 
         self._free = free
         self.settings = settings
@@ -97,9 +97,9 @@ class Parts:
 
     @cached_property
     def readers(self) -> Readers:
-        from surefind.services.background_verification import VerificationPace
-        from surefind.services.breaker import Breaker, BreakingIndexStore
-        from surefind.services.reading import Readers
+        from surefind.services.encoding.circuit_breaker import Breaker, BreakingIndexStore
+        from surefind.services.generations.background_verification import VerificationPace
+        from surefind.services.generations.readers import Readers
 
         index = BreakingIndexStore(self.index, lambda ref: Breaker(f"the vector index of {ref}"))
         own = published_catalogs(self.own_catalogs, self.settings, self._folder)
@@ -115,8 +115,8 @@ class Parts:
 
     @cached_property
     def terms(self) -> TermReader:
-        from surefind.adapters.qdrant_edge import Bm25Analyzer
-        from surefind.services.lexical import TermReader
+        from surefind.adapters.qdrant.edge import Bm25Analyzer
+        from surefind.services.encoding.bm25 import TermReader
 
         return TermReader(Bm25Analyzer())
 
@@ -126,21 +126,21 @@ class Parts:
 
     def generations_of(self, collection: str | None) -> Generations:
         """Of the collection that is worked on, or of another one."""
-        from surefind.services.generations import Generations
+        from surefind.services.generations.generations import Generations
 
         return Generations(collection or self.settings.collection, self.index, self.catalogs)
 
     @cached_property
     def keys(self) -> Keys:
-        from surefind.adapters.key_file import KeyFile
-        from surefind.services.keys import Keys
+        from surefind.adapters.files.key_file import KeyFile
+        from surefind.services.serving.keys import Keys
 
         return Keys(KeyFile(self._folder))
 
     @cached_property
     def keyring(self) -> Keyring:
-        from surefind.adapters.key_file import KeyFile
-        from surefind.services.keys import Keyring
+        from surefind.adapters.files.key_file import KeyFile
+        from surefind.services.serving.keys import Keyring
 
         return Keyring(KeyFile(self._folder))
 
@@ -149,8 +149,8 @@ class Parts:
         return nullcontext() if self._folder.read_only else self._folder.held("serve")
 
     async def searcher(self) -> Searcher:
-        from surefind.services.answers import Answers
-        from surefind.services.search import Searcher
+        from surefind.services.search.answer_cache import Answers
+        from surefind.services.search.search import Searcher
 
         if self._searcher is None:
             if find_spec("opentelemetry") is not None:
@@ -167,8 +167,8 @@ class Parts:
 
     async def question_embedder(self) -> QueryEmbedder:
         """The local model is loaded for the first question that has to be embedded."""
-        from surefind.adapters.model_files import BATCH_SIZE, FINGERPRINT
-        from surefind.services.embedding import LazyEmbedder
+        from surefind.adapters.embedders.model_files import BATCH_SIZE, FINGERPRINT
+        from surefind.services.encoding.cached_embedder import LazyEmbedder
 
         if self.settings.embedder == "local":
             return LazyEmbedder(FINGERPRINT, BATCH_SIZE, self.embedder)
@@ -180,29 +180,29 @@ class Parts:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        from surefind.services.breaker import Breaker, BreakingReranker
+        from surefind.services.encoding.circuit_breaker import Breaker, BreakingReranker
 
         chosen = reranker_of(self.settings, self._notify)
         return chosen and BreakingReranker(chosen, Breaker("the reranking service"))
 
     @cached_property
     def _embedding(self) -> Breaker:
-        from surefind.services.breaker import Breaker
+        from surefind.services.encoding.circuit_breaker import Breaker
 
         return Breaker("the embedding service")
 
     @cached_property
     def health(self) -> HealthCheck:
-        from surefind.services.health import HealthCheck
+        from surefind.services.serving.health import HealthCheck
 
         return HealthCheck(self.reader, self._embedding)
 
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
         """The model, loaded once. Only who writes opens the cache on disk."""
-        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+        from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
         from surefind.errors import EmbeddingError
-        from surefind.services.breaker import BreakingEmbedder
-        from surefind.services.embedding import CachedEmbedder
+        from surefind.services.encoding.cached_embedder import CachedEmbedder
+        from surefind.services.encoding.circuit_breaker import BreakingEmbedder
 
         async with self._loading:
             if self._embedder is None:
@@ -215,7 +215,7 @@ class Parts:
 
     async def _rehearsing_embedder(self) -> CachedEmbedder:
         """For one that costs money, with a look at what is paid already."""
-        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+        from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
         from surefind.errors import StoreError
 
         embedder = await self.embedder()
@@ -227,7 +227,7 @@ class Parts:
 
     def embedding_cache(self, *, read_only: bool) -> EmbeddingCache | None:
         """The one on disk, where there is one."""
-        from surefind.adapters.sqlite_cache import SqliteEmbeddingCache
+        from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 
         if not self._cache_path.exists():
             return None

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from surefind.adapters.layout import DataFolder
-    from surefind.adapters.postgres import PostgresCatalogStore
-    from surefind.adapters.postgres_connection import Database
-    from surefind.adapters.postgres_documents import DocumentsTable
+    from surefind.adapters.files.data_folder import DataFolder
+    from surefind.adapters.postgres.connection import Database
+    from surefind.adapters.postgres.documents_table import DocumentsTable
+    from surefind.adapters.postgres.generations import PostgresCatalogStore
     from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
     from surefind.settings import Settings
 
@@ -26,8 +26,8 @@ def index_store(
 ) -> IndexStore:
     if settings.qdrant_url is not None:
         return _qdrant_store(settings, settings.qdrant_url, catalogs, notify)
-    from surefind.adapters.qdrant_edge import EdgeIndexStore
-    from surefind.adapters.views import free_bytes
+    from surefind.adapters.qdrant.edge import EdgeIndexStore
+    from surefind.adapters.qdrant.edge_views import free_bytes
 
     return EdgeIndexStore(local_folder(settings, folder), free or free_bytes)
 
@@ -43,9 +43,9 @@ def _qdrant_store(
             "QDRANT_URL is set, but Qdrant's client is not installed: "
             "pip install 'surefind[qdrant]', or unset it to keep the index in the data folder"
         )
-    from surefind.adapters.qdrant_server import QdrantIndexStore
-    from surefind.adapters.qdrant_server_calls import Place
-    from surefind.adapters.qdrant_server_schema import CollectionShape
+    from surefind.adapters.qdrant.server.calls import Place
+    from surefind.adapters.qdrant.server.schema import CollectionShape
+    from surefind.adapters.qdrant.server.store import QdrantIndexStore
     from surefind.adapters.retrying import Conduct
 
     key = settings.qdrant_api_key
@@ -75,7 +75,7 @@ def _qdrant_store(
 def catalog_store(settings: Settings, folder: DataFolder) -> CatalogStore:
     if settings.database_url is not None:
         return postgres_store(settings)
-    from surefind.adapters.sqlite import SqliteCatalogStore
+    from surefind.adapters.sqlite.generations import SqliteCatalogStore
 
     return SqliteCatalogStore(folder)
 
@@ -86,7 +86,7 @@ def published_catalogs(
     """What is elsewhere may be away; what lies beside the index is there when the index is."""
     seen: PublishedCatalogs = catalogs
     if settings.database_url is not None:
-        from surefind.adapters.last_seen import LastSeenCatalogs
+        from surefind.adapters.files.last_seen import LastSeenCatalogs
 
         seen = LastSeenCatalogs(catalogs, local_folder(settings, folder), folder.root)
     return with_table(seen, settings.collection, settings.documents_table, settings)
@@ -99,7 +99,7 @@ def with_table(
     if not table:
         return catalogs
     open_table = documents_table(table, settings)
-    from surefind.adapters.postgres_documents import DocumentsTableCatalogs
+    from surefind.adapters.postgres.documents_table import DocumentsTableCatalogs
 
     return DocumentsTableCatalogs(catalogs, collection, open_table)
 
@@ -114,7 +114,7 @@ def documents_table(name: str, settings: Settings) -> Callable[[], DocumentsTabl
             "holds the table, or remove documents_table"
         )
     _require_driver()
-    from surefind.adapters.postgres_documents import DocumentsTable, quoted
+    from surefind.adapters.postgres.documents_table import DocumentsTable, quoted
 
     quoted(name)
     return lambda: DocumentsTable(_database(settings), name)
@@ -124,7 +124,7 @@ def local_folder(settings: Settings, folder: DataFolder) -> DataFolder:
     """Generations are numbered by their catalog: each catalog's have a folder of their own."""
     if settings.database_url is None:
         return folder
-    from surefind.adapters.layout import DataFolder
+    from surefind.adapters.files.data_folder import DataFolder
 
     return DataFolder(folder.root / "postgres" / _database(settings).place_name)
 
@@ -138,7 +138,7 @@ def postgres_store(settings: Settings) -> PostgresCatalogStore:
             "DATABASE_URL is not set: the catalog is SQLite, which has nothing to migrate"
         )
     database = _database(settings)
-    from surefind.adapters.postgres import PostgresCatalogStore
+    from surefind.adapters.postgres.generations import PostgresCatalogStore
 
     return PostgresCatalogStore(database)
 
@@ -155,7 +155,7 @@ def _require_driver() -> None:
 
 def _database(settings: Settings) -> Database:
     _require_driver()
-    from surefind.adapters.postgres_connection import Database, Limits
+    from surefind.adapters.postgres.connection import Database, Limits
 
     url = settings.database_url.get_secret_value() if settings.database_url else ""
     limits = Limits(

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from surefind.bootstrap.parts import Parts
 
 if TYPE_CHECKING:
-    from surefind.adapters.run_files import RunFiles
-    from surefind.evaluation.expectations import Expectation
-    from surefind.evaluation.golden import GoldenSet
-    from surefind.evaluation.lint import Finding
-    from surefind.evaluation.report import Report as ValidationReport
+    from surefind.adapters.files.run_files import RunFiles
+    from surefind.evaluation.golden.expectations import Expectation
+    from surefind.evaluation.golden.golden_set import GoldenSet
+    from surefind.evaluation.golden.lint import Finding
+    from surefind.evaluation.report.report import Report as ValidationReport
     from surefind.model import ChunkRecord, Threshold
-    from surefind.services.reading import Readers
-    from surefind.services.validate import Progress as Validated
-    from surefind.services.validate import ValidateOptions
+    from surefind.services.generations.readers import Readers
+    from surefind.services.validation.validate import Progress as Validated
+    from surefind.services.validation.validate import ValidateOptions
 
 
 class Validating(Parts):
@@ -33,9 +33,9 @@ class Validating(Parts):
         """The tests of a file; without one, those that the collection's own headings make, `most`
         of them at most.
         """
-        from surefind.adapters.golden_files import read_golden
-        from surefind.services.golden import check_filters
-        from surefind.services.starter import MAX_STARTERS, starter_set
+        from surefind.adapters.files.golden_files import read_golden
+        from surefind.services.validation.golden_authoring import check_filters
+        from surefind.services.validation.starter_set import MAX_STARTERS, starter_set
 
         if path is not None:
             golden = await asyncio.to_thread(read_golden, path, qrels)
@@ -52,8 +52,8 @@ class Validating(Parts):
         generation: int | None = None,
     ) -> ValidationReport:
         """`generation` is the one to ask, also where no reader sees it."""
-        from surefind.services.search import Searcher
-        from surefind.services.validate import Validator
+        from surefind.services.search.search import Searcher
+        from surefind.services.validation.validate import Validator
 
         async with self._reading(generation) as readers:
             if generation is None:
@@ -71,7 +71,7 @@ class Validating(Parts):
     @asynccontextmanager
     async def _reading(self, generation: int | None) -> AsyncIterator[Readers]:
         """Of the current generation, or of one that is named, also where no reader sees it."""
-        from surefind.services.reading import Readers
+        from surefind.services.generations.readers import Readers
 
         if generation is None:
             yield self.readers
@@ -83,26 +83,26 @@ class Validating(Parts):
             await readers.close()
 
     async def learn_threshold(self, report: ValidationReport, *, force: bool = False) -> Threshold:
-        from surefind.services.calibrating import learn_threshold
+        from surefind.services.validation.calibration import learn_threshold
 
         return await learn_threshold(report, self.catalogs, force=force)
 
     @cached_property
     def history(self) -> RunFiles:
-        from surefind.adapters.run_files import RunFiles
+        from surefind.adapters.files.run_files import RunFiles
 
         return RunFiles(self._folder)
 
     async def expectations_for(
         self, picked: Sequence[tuple[ChunkRecord, int]]
     ) -> tuple[Expectation, ...]:
-        from surefind.services.golden import expectations_for
+        from surefind.services.validation.golden_authoring import expectations_for
 
         async with self.reader.lease() as generation:
             return await expectations_for(picked, generation.require_catalog())
 
     async def lint(self, golden: GoldenSet) -> list[Finding]:
-        from surefind.services.golden import lint_set
+        from surefind.services.validation.golden_authoring import lint_set
 
         async with self.reader.lease() as generation:
             return await lint_set(golden, generation, self.catalogs)
@@ -111,7 +111,7 @@ class Validating(Parts):
         self, report: ValidationReport, generation: int | None = None
     ) -> Mapping[str, ChunkRecord]:
         """`generation` is the one that was asked, as `validate` takes it."""
-        from surefind.services.evidence import passages_of
+        from surefind.services.validation.evidence import passages_of
 
         async with self._reading(generation) as readers:
             return await passages_of(report, readers.of(report.subject.collection))

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from surefind import model
 from surefind.contracts.request import PUBLISHED, SearchMode, StrictRequest, Words
 from surefind.model import Mode, Query
-from surefind.services.health import Health
+from surefind.services.serving.health import Health
 
 QUERY_LENGTH = 500
 TOP_K = 20

@@ -33,9 +33,9 @@ from surefind.contracts.request import (
     Words,
     add_other_name,
 )
-from surefind.evaluation.report import Report, Sought, TestOutcome
+from surefind.evaluation.report.report import Report, Sought, TestOutcome
 from surefind.model import Mode, Query
-from surefind.services.expectations import Expectation, Outcome
+from surefind.services.validation.expectations import Expectation, Outcome
 
 MAX_TESTS = 100
 MAX_EXPECTED = 100

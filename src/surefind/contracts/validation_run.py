@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from surefind.contracts.validation import ValidationReport
-from surefind.evaluation.report import Outcome, Report, TestOutcome
-from surefind.evaluation.statistics import Verdict
-from surefind.evaluation.wording import in_short
+from surefind.evaluation.report.report import Outcome, Report, TestOutcome
+from surefind.evaluation.report.wording import in_short
+from surefind.evaluation.statistics.significance import Verdict
 
 _BAD = {Outcome.FAILED, Outcome.STALE, Outcome.INVALID}
 _SHORTEST_S = 1e-6

@@ -27,7 +27,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from surefind.adapters.connection_table import TABLE, read_connection
+from surefind.adapters.files.connection_table import TABLE, read_connection
 from surefind.errors import InputError, without_passwords
 from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection, is_address
 from surefind.settings.surroundings import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from surefind.model import Chunk, ChunkerSettings, Document
-from surefind.text.markdown import Heading, Opened, Outline
+from surefind.text.markdown.blocks import Heading, Opened, Outline
 from surefind.text.slugs import chunk_id
 
 CountTokens = Callable[[str], int]

@@ -9,8 +9,8 @@ from typing import Protocol
 from surefind.errors import InputError, without_passwords
 from surefind.model import Document, Left, Place, SourcePage, is_link
 from surefind.text.attributes import attributes_of
-from surefind.text.formats import Parsed, parse
-from surefind.text.markdown import Outline
+from surefind.text.formats.reader import Parsed, parse
+from surefind.text.markdown.blocks import Outline
 from surefind.text.slugs import slug_of
 
 TITLE_LENGTH = 255

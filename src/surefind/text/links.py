@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from surefind.text.html_facts import read_facts
-from surefind.text.markdown import Heading, Outline
-from surefind.text.mdx import strip_comments
+from surefind.text.html.page_facts import read_facts
+from surefind.text.markdown.blocks import Heading, Outline
+from surefind.text.markdown.mdx import strip_comments
 from surefind.text.slugs import anchor_of
 
 _MAX_LENGTH = 2_000

@@ -6,25 +6,6 @@ import sys
 import typer
 
 from surefind.errors import SurefindError
-from surefind.interfaces.cli import (
-    audit,
-    catalog,
-    chunks,
-    connect,
-    doctor,
-    generations,
-    golden,
-    ingest,
-    inspect,
-    keys,
-    model,
-    moving,
-    query,
-    search,
-    serve,
-    settings,
-    validate,
-)
 from surefind.interfaces.cli.console import (
     INTERRUPTED,
     LogLines,
@@ -32,6 +13,19 @@ from surefind.interfaces.cli.console import (
     silence_stdout,
     steady_streams,
 )
+from surefind.interfaces.cli.documents import chunks, generations, ingest, inspect
+from surefind.interfaces.cli.documents import transfer as moving
+from surefind.interfaces.cli.maintenance import (
+    audit,
+    catalog,
+    connect,
+    doctor,
+    keys,
+    model,
+    settings,
+)
+from surefind.interfaces.cli.searching import query, search, serve
+from surefind.interfaces.cli.validation import golden, validate
 from surefind.interfaces.failures import AWAY, failure_of
 
 app = typer.Typer(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from surefind.bootstrap import Application
     from surefind.model import BrokenLink
-    from surefind.services.building import Progress
+    from surefind.services.generations.index_building import Progress
 
 T = TypeVar("T")
 

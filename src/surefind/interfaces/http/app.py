@@ -6,25 +6,25 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from surefind.bootstrap import Application
-from surefind.interfaces.http.access import Access
-from surefind.interfaces.http.catalog import add_catalog
-from surefind.interfaces.http.collections import add_collections
-from surefind.interfaces.http.contracts import add_contracts
-from surefind.interfaces.http.cors import Cors
 from surefind.interfaces.http.errors import add_error_handlers
-from surefind.interfaces.http.hosts import AllowedHosts
-from surefind.interfaces.http.limits import BodyLimit, Deadline
-from surefind.interfaces.http.metrics import Metrics
+from surefind.interfaces.http.middleware.access import Access
+from surefind.interfaces.http.middleware.cors import Cors
+from surefind.interfaces.http.middleware.hosts import AllowedHosts
+from surefind.interfaces.http.middleware.limits import BodyLimit, Deadline
+from surefind.interfaces.http.middleware.metrics import Metrics
+from surefind.interfaces.http.middleware.requests import Requests, note_search
+from surefind.interfaces.http.middleware.security import SecurityHeaders
+from surefind.interfaces.http.middleware.strings import CheckedRoute
 from surefind.interfaces.http.openapi import openapi_of
-from surefind.interfaces.http.pages import add_pages
-from surefind.interfaces.http.probes import add_probes
-from surefind.interfaces.http.reference import add_reference
-from surefind.interfaces.http.requests import Requests, note_search
-from surefind.interfaces.http.retrieval import add_retrieval
-from surefind.interfaces.http.security import SecurityHeaders
-from surefind.interfaces.http.strings import CheckedRoute
-from surefind.services.rates import Rates
-from surefind.services.turnstile import Turnstile
+from surefind.interfaces.http.routes.catalog import add_catalog
+from surefind.interfaces.http.routes.collections import add_collections
+from surefind.interfaces.http.routes.contracts import add_contracts
+from surefind.interfaces.http.routes.pages import add_pages
+from surefind.interfaces.http.routes.probes import add_probes
+from surefind.interfaces.http.routes.reference import add_reference
+from surefind.interfaces.http.routes.retrieval import add_retrieval
+from surefind.services.serving.concurrency_limiter import Turnstile
+from surefind.services.serving.rate_limiter import Rates
 
 
 def _layers(

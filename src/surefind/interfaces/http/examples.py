@@ -1,6 +1,6 @@
 """Answers as OpenAPI shows them."""
 
-from surefind.interfaces.native import Json
+from surefind.interfaces.json_output import Json
 
 _HASH = "f613f151b0ec34fca52f600ac39e2d8c818f262cca6024f6368d6025e9d4b29e"
 _MADE = "2026-11-15T22:24:47.057013+00:00"

@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 
 from surefind.errors import without_passwords
-from surefind.interfaces.http import requests
+from surefind.interfaces.http.middleware import requests
 
 
 class JsonLines(logging.Formatter):

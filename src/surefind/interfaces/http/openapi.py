@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from surefind.contracts.api import ErrorResponse
-from surefind.interfaces.http.access import is_open
+from surefind.interfaces.http.middleware.access import is_open
 
 Responses = dict[int | str, dict[str, Any]]
 

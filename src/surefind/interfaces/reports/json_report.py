@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from surefind.errors import InputError, NotComparable
-from surefind.evaluation.report import SCHEMA, Report
+from surefind.evaluation.report.report import SCHEMA, Report
 
 
 @cache

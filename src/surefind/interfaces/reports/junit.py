@@ -3,8 +3,8 @@
 import re
 from xml.etree import ElementTree as ET
 
-from surefind.evaluation.report import Outcome, Report, TestOutcome
-from surefind.evaluation.wording import compared
+from surefind.evaluation.report.report import Outcome, Report, TestOutcome
+from surefind.evaluation.report.wording import compared
 
 # What XML 1.0 has no way to write.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

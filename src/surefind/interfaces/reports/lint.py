@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from surefind.evaluation.lint import Finding, errors_of
+from surefind.evaluation.golden.lint import Finding, errors_of
 
 SCHEMA = "surefind.lint/1"
 

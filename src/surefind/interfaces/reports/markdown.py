@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
-from surefind.evaluation.statistics import Verdict
-from surefind.evaluation.wording import compared, in_short, passed_by, values_of
-from surefind.interfaces.reports.beyond_tests import beyond_tests
+from surefind.evaluation.report.report import Comparison, Outcome, Report, TestChange, TestOutcome
+from surefind.evaluation.report.wording import compared, in_short, passed_by, values_of
+from surefind.evaluation.statistics.significance import Verdict
+from surefind.interfaces.reports.extra_checks import beyond_tests
 
 _SHOWN = 20
 _BETTER_SHOWN = 5

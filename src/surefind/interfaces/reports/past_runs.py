@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from surefind.evaluation.past_runs import PastRun, Trend, trends
+from surefind.evaluation.report.past_runs import PastRun, Trend, trends
 from surefind.interfaces.reports.tables import table
 
 SCHEMA = "surefind.history/1"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from surefind.contracts.validation_run import validation_report_of
-from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
-from surefind.evaluation.wording import SHORT, compared, in_short, passed_by, values_of
-from surefind.interfaces.reports.beyond_tests import beyond_tests
+from surefind.evaluation.report.report import Comparison, Outcome, Report, TestChange, TestOutcome
+from surefind.evaluation.report.wording import SHORT, compared, in_short, passed_by, values_of
+from surefind.interfaces.reports.extra_checks import beyond_tests
 from surefind.interfaces.reports.tables import table
 
 _SHOWN = 20

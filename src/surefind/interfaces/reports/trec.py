@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from surefind.evaluation.report import Report
+from surefind.evaluation.report.report import Report
 
 _BLANK = re.compile(r"\s+")
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from surefind.evaluation.past_runs import Trend
-from surefind.evaluation.report import Report
-from surefind.evaluation.wording import passed_by
+from surefind.evaluation.report.past_runs import Trend
+from surefind.evaluation.report.report import Report
+from surefind.evaluation.report.wording import passed_by
 from surefind.interfaces.reports.html import summary, worst
 from surefind.interfaces.reports.html.markup import section, text
 from surefind.interfaces.reports.html.rows import MAX_TESTS, embedded

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from surefind.evaluation.golden import TestKind
-from surefind.evaluation.report import Outcome, Report, Sought, TestOutcome
+from surefind.evaluation.golden.golden_set import TestKind
+from surefind.evaluation.report.report import Outcome, Report, Sought, TestOutcome
 from surefind.interfaces.reports.html.markup import is_web_address, shortened
 from surefind.model import ChunkRecord
-from surefind.text.html import readable
+from surefind.text.html.to_markdown import readable
 
 MAX_TESTS = 20_000
 """A page of more would be no page any more; the JSON of a report has them all."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from surefind.evaluation.past_runs import Trend
-from surefind.evaluation.report import Comparison, Outcome, Report, TestChange, TestOutcome
-from surefind.evaluation.statistics import Verdict
-from surefind.evaluation.wording import compared, passed_by
-from surefind.interfaces.reports.beyond_tests import beyond_tests
+from surefind.evaluation.report.past_runs import Trend
+from surefind.evaluation.report.report import Comparison, Outcome, Report, TestChange, TestOutcome
+from surefind.evaluation.report.wording import compared, passed_by
+from surefind.evaluation.statistics.significance import Verdict
+from surefind.interfaces.reports.extra_checks import beyond_tests
 from surefind.interfaces.reports.html.charts import (
     Bins,
     Mark,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from surefind.evaluation.report import Found, Outcome, Report, Sought, TestOutcome
+from surefind.evaluation.report.report import Found, Outcome, Report, Sought, TestOutcome
 from surefind.interfaces.reports.html.markup import link, outcome, section, shortened, text
 from surefind.model import ChunkRecord
-from surefind.text.html import readable
+from surefind.text.html.to_markdown import readable
 
 _SHOWN = 15
 _HITS = 5

@@ -1,0 +1,1 @@
+"""Embedders: the local model, Cohere, and any OpenAI-compatible service."""

@@ -1,0 +1,154 @@
+"""Cohere: embeddings by its own SDK, over the v2 API."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cohere
+import httpx
+from cohere.core.api_error import ApiError
+
+from surefind.adapters.embedders.remote import (
+    InputType,
+    ModelWish,
+    RemoteEmbedder,
+    RemoteModel,
+    sendable_key,
+)
+from surefind.adapters.retrying import AttemptFailed, Conduct, retry_after_s
+from surefind.errors import InputError
+from surefind.model import EmbedderFingerprint
+
+SERVICE = "Cohere"
+KEY_SETTING = "COHERE_API_KEY"
+DEFAULT_MODEL = "embed-english-v3.0"
+BATCH_SIZE = 96
+_INPUT_TYPES = {"passage": "search_document", "query": "search_query"}
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class CohereModel:
+    """`dimensions`: the first is what the model gives unless another of them is asked for.
+
+    `price` is in US dollars for a million tokens, the list price as known at the end of 2025; the
+    setting embed_price_per_million_tokens stands above it.
+    """
+
+    dimensions: tuple[int, ...]
+    max_tokens: int
+    price: float | None
+
+
+MODELS = {
+    "embed-english-v3.0": CohereModel((1024,), 512, 0.10),
+    "embed-english-light-v3.0": CohereModel((384,), 512, 0.10),
+    "embed-multilingual-v3.0": CohereModel((1024,), 512, 0.10),
+    "embed-multilingual-light-v3.0": CohereModel((384,), 512, 0.10),
+    "embed-v4.0": CohereModel((1536, 1024, 512, 256), 128_000, 0.12),
+}
+_UNKNOWN_MAX_TOKENS = 512
+
+
+def price_of(model: str | None) -> float | None:
+    known = MODELS.get(model or DEFAULT_MODEL)
+    return known.price if known else None
+
+
+def cohere_embedder(
+    api_key: str, wish: ModelWish, conduct: Conduct, url: str | None = None
+) -> RemoteEmbedder:
+    """A model that is not in `MODELS` needs its dimensions said."""
+    name = wish.name or DEFAULT_MODEL
+    known = MODELS.get(name) or _unknown(name, wish)
+    dimensions = wish.dimensions or known.dimensions[0]
+    if dimensions not in known.dimensions:
+        sizes = " or ".join(map(str, known.dimensions))
+        raise InputError(f"embed_dimensions: it is {dimensions}, but {name} gives {sizes}")
+    facts = RemoteModel(
+        service=SERVICE,
+        key_setting=KEY_SETTING,
+        fingerprint=EmbedderFingerprint(
+            provider="cohere",
+            model=name,
+            dimensions=dimensions,
+            weights="hosted",
+            input_types=",".join(f"{ours}={theirs}" for ours, theirs in _INPUT_TYPES.items()),
+        ),
+        max_tokens=min(wish.max_tokens or known.max_tokens, known.max_tokens),
+        batch_size=BATCH_SIZE,
+        cuts=True,
+    )
+    session = CohereSession(api_key, url, conduct.timeout_s)
+    if dimensions != known.dimensions[0]:
+        session.options["additional_body_parameters"] = {"output_dimension": dimensions}
+    return RemoteEmbedder(facts, CohereWire(session, name), conduct)
+
+
+def _unknown(name: str, wish: ModelWish) -> CohereModel:
+    if wish.dimensions is None:
+        raise InputError(
+            f"embed_model: surefind does not know Cohere's {name}; known are "
+            f"{', '.join(MODELS)}. Set embed_dimensions to use another"
+        )
+    return CohereModel((wish.dimensions,), wish.max_tokens or _UNKNOWN_MAX_TOKENS, None)
+
+
+class CohereSession:
+    """The SDK's client with its own retries off: ours know about the other calls under way."""
+
+    def __init__(self, api_key: str, url: str | None, timeout_s: float) -> None:
+        self._api_key = sendable_key(api_key, KEY_SETTING)
+        self._http = httpx.AsyncClient(timeout=timeout_s)
+        self.client = cohere.AsyncClientV2(
+            self._api_key, base_url=url, httpx_client=self._http, client_name="surefind"
+        )
+        self.options: cohere.core.RequestOptions = {"max_retries": 0, "timeout": timeout_s}
+
+    def failed(self, error: Exception) -> AttemptFailed:
+        """What an error of the SDK or of its transport means. The key is in none of it."""
+        if isinstance(error, ApiError):
+            headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+            status = error.status_code or 0
+            if status < 400:
+                return AttemptFailed(f"an answer ({status}) that is not what was asked for")
+            reason = self._without_key(_message(error.body))
+            wait_s = retry_after_s(headers.get("retry-after"))
+            return AttemptFailed(f"{status} {reason}".strip(), status, wait_s)
+        if isinstance(error, httpx.TimeoutException):
+            return AttemptFailed("no answer in time")
+        return AttemptFailed(f"the connection failed ({type(error).__name__})")
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._api_key, "…")
+
+
+class CohereWire:
+    def __init__(self, session: CohereSession, model: str) -> None:
+        self._session = session
+        self._model = model
+
+    async def embed(self, texts: Sequence[str], input_type: InputType) -> object:
+        session = self._session
+        try:
+            answer = await session.client.embed(
+                model=self._model,
+                texts=texts,
+                input_type=_INPUT_TYPES[input_type],
+                embedding_types=["float"],
+                truncate="END",
+                request_options=session.options,
+            )
+        except (ApiError, httpx.HTTPError) as error:
+            raise session.failed(error) from error
+        return getattr(answer.embeddings, "float_", None)
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+def _message(body: object) -> str:
+    text = body.get("message", "") if isinstance(body, dict) else body
+    return " ".join(str(text or "").split())[:_LONGEST_REASON]

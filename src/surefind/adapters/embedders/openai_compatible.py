@@ -1,0 +1,172 @@
+"""Anything that answers `POST /v1/embeddings` as OpenAI does: Ollama, vLLM, TEI, OpenAI itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx2
+
+from surefind.adapters.embedders.remote import (
+    InputType,
+    ModelWish,
+    RemoteEmbedder,
+    RemoteModel,
+    checked_size,
+    explained,
+    sendable_key,
+)
+from surefind.adapters.embedders.token_estimate import count
+from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls, retry_after_s
+from surefind.errors import EmbeddingError, InputError
+from surefind.model import EmbedderFingerprint
+
+KEY_SETTING = "OPENAI_API_KEY"
+BATCH_SIZE = 32
+"""Text Embeddings Inference takes no more, unless it is started otherwise."""
+UNKNOWN_MAX_TOKENS = 512
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiModel:
+    """`price`: US dollars for a million tokens, the list price as known at the end of 2025."""
+
+    dimensions: int
+    max_tokens: int
+    price: float
+    shortens: bool
+
+
+MODELS = {
+    "text-embedding-3-small": OpenAiModel(1536, 8191, 0.02, shortens=True),
+    "text-embedding-3-large": OpenAiModel(3072, 8191, 0.13, shortens=True),
+    "text-embedding-ada-002": OpenAiModel(1536, 8191, 0.10, shortens=False),
+}
+
+
+def price_of(model: str | None) -> float | None:
+    """None for a model of one's own: what it costs is known to nobody else."""
+    known = MODELS.get(model or "")
+    return known.price if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """What some models want to read before a passage or a query, such as `search_query: `."""
+
+    passage: str = ""
+    query: str = ""
+
+
+async def openai_compatible_embedder(
+    url: str,
+    wish: ModelWish,
+    conduct: Conduct,
+    api_key: str | None = None,
+    prefixes: Prefixes | None = None,
+) -> RemoteEmbedder:
+    """The service is asked for the dimensions where nobody has said them."""
+    if not wish.name:
+        raise InputError("embed_model: it is not set; name the model that the service is to use")
+    known = MODELS.get(wish.name)
+    prefixes = prefixes or Prefixes()
+    wire = OpenAiWire(url, wish.name, api_key, prefixes, conduct.timeout_s)
+    if known and known.shortens and wish.dimensions not in {None, known.dimensions}:
+        wire.shorten_to(wish.dimensions)
+    service = f"the embedding service at {urlsplit(url).netloc.rpartition('@')[2]}"
+    dimensions = wish.dimensions or (known.dimensions if known else None)
+    facts = RemoteModel(
+        service=service,
+        key_setting=KEY_SETTING,
+        fingerprint=EmbedderFingerprint(
+            provider="openai",
+            model=wish.name,
+            dimensions=dimensions or await _asked_dimensions(wire, service, conduct),
+            weights="hosted",
+            input_types=f"passage={prefixes.passage},query={prefixes.query}",
+        ),
+        max_tokens=_read_whole(wish, known) - max(map(count, (prefixes.passage, prefixes.query))),
+        batch_size=BATCH_SIZE,
+        cuts=False,
+    )
+    return RemoteEmbedder(facts, wire, conduct)
+
+
+def _read_whole(wish: ModelWish, known: OpenAiModel | None) -> int:
+    return wish.max_tokens or (known.max_tokens if known else UNKNOWN_MAX_TOKENS)
+
+
+async def _asked_dimensions(wire: "OpenAiWire", service: str, conduct: Conduct) -> int:
+    calls = PacedCalls(service, conduct.searching, conduct.notify)
+    try:
+        rows = await calls.call(lambda: wire.embed(["dimensions"], "passage"))
+        return checked_size(rows, service)
+    except AttemptFailed as failure:
+        await wire.close()
+        raise EmbeddingError(explained(failure, service, KEY_SETTING)) from failure
+    except EmbeddingError:
+        await wire.close()
+        raise
+
+
+class OpenAiWire:
+    def __init__(
+        self, url: str, model: str, api_key: str | None, prefixes: Prefixes, timeout_s: float
+    ) -> None:
+        self._url = embeddings_url(url)
+        self._body: dict[str, object] = {"model": model, "encoding_format": "float"}
+        self._api_key = sendable_key(api_key, KEY_SETTING) if api_key else None
+        self._prefixes = {"passage": prefixes.passage, "query": prefixes.query}
+        headers = {"Authorization": f"Bearer {self._api_key}"} if api_key else {}
+        self._http = httpx2.AsyncClient(timeout=timeout_s, headers=headers)
+
+    def shorten_to(self, dimensions: int | None) -> None:
+        self._body["dimensions"] = dimensions
+
+    async def embed(self, texts: Sequence[str], input_type: InputType) -> object:
+        prefix = self._prefixes[input_type]
+        body = {**self._body, "input": [prefix + text for text in texts]}
+        try:
+            answer = await self._http.post(self._url, json=body)
+        except httpx2.TimeoutException as error:
+            raise AttemptFailed("no answer in time") from error
+        except httpx2.HTTPError as error:
+            raise AttemptFailed(f"the connection failed ({type(error).__name__})") from error
+        if answer.status_code != 200:
+            raise AttemptFailed(
+                f"{answer.status_code} {self._reason(answer)}".strip(),
+                answer.status_code,
+                retry_after_s(answer.headers.get("retry-after")),
+            )
+        return _rows(answer)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    def _reason(self, answer: httpx2.Response) -> str:
+        try:
+            said = answer.json()
+        except ValueError:
+            said = answer.text
+        for name in ("error", "message"):  # {"error": {"message": …}}, or either of the two
+            said = said.get(name, said) if isinstance(said, dict) else said
+        text = " ".join(str(said).split())[:_LONGEST_REASON]
+        return text.replace(self._api_key, "…") if self._api_key else text
+
+
+def embeddings_url(url: str) -> str:
+    """`http://host:11434` and `http://host:11434/v1` mean the same."""
+    base = url.rstrip("/")
+    if not urlsplit(base).path:
+        base += "/v1"
+    return base if base.endswith("/embeddings") else f"{base}/embeddings"
+
+
+def _rows(answer: httpx2.Response) -> object:
+    """In the order of the `index` that each row has; None for what is no such answer."""
+    try:
+        items = sorted(answer.json()["data"], key=lambda item: item["index"])
+        numbered = [item["index"] for item in items] == list(range(len(items)))
+        return [item["embedding"] for item in items] if numbered else None
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,85 @@
+"""Golden sets on disk: files of YAML, JSON lines or plain text, BEIR folders, TREC topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from surefind.adapters.files.data_folder import write_atomically
+from surefind.errors import InputError
+from surefind.evaluation.golden.golden_set import (
+    MAX_BYTES,
+    GoldenSet,
+    read_golden_lines,
+    read_golden_yaml,
+    read_questions,
+)
+from surefind.evaluation.golden.judged_sets import (
+    judged_set,
+    read_beir_queries,
+    read_qrels,
+    read_topics,
+)
+
+_READERS: Mapping[str, Callable[[str, bytes], GoldenSet]] = {
+    ".yaml": read_golden_yaml,
+    ".yml": read_golden_yaml,
+    ".json": read_golden_yaml,  # as far as golden files go, JSON is YAML
+    ".jsonl": read_golden_lines,
+    ".ndjson": read_golden_lines,
+    ".txt": read_questions,
+    "": read_questions,
+}
+_BEIR_QRELS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
+
+
+def read_golden(path: Path, qrels: Path | None = None) -> GoldenSet:
+    """By the suffix of its name; with `qrels`, the file holds topics."""
+    if qrels is not None:
+        topics = read_topics(path.name, content_of(path))
+        return judged_set(path.name, topics, read_qrels(qrels.name, content_of(qrels)))
+    if path.is_dir():
+        return _beir(path)
+    reader = _READERS.get(path.suffix.casefold())
+    if reader is None:
+        known = ", ".join(suffix for suffix in _READERS if suffix)
+        raise InputError(
+            f"{path}: its name says nothing of its form; it must end in {known}, be a BEIR folder, "
+            "or be given with --qrels"
+        )
+    return reader(path.name, content_of(path))
+
+
+def _beir(folder: Path) -> GoldenSet:
+    qrels = next((folder / name for name in _BEIR_QRELS if (folder / name).exists()), None)
+    if not (folder / "queries.jsonl").exists() or qrels is None:
+        raise InputError(f"{folder}: a BEIR folder has queries.jsonl, and qrels.tsv or qrels/")
+    queries = read_beir_queries("queries.jsonl", content_of(folder / "queries.jsonl"))
+    return judged_set(folder.resolve().name, queries, read_qrels(qrels.name, content_of(qrels)))
+
+
+def write_golden(path: Path, content: bytes, *, is_new: bool) -> None:
+    """All or nothing. One that `is_new` is refused where a file has come to be there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = path.resolve()  # what a link leads to is written, the link stays
+        if is_new and target.exists():
+            raise InputError(f"{path} is there already; choose another name, or use --force")
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
+        write_atomically(target, content.decode(), mode)
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror}; it is as it was") from error
+
+
+def content_of(path: Path) -> bytes:
+    """A huge file is told, not loaded; a pipe, which has no size, is cut and told then."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(
+                f"{path.name}: it has {path.stat().st_size:,} bytes, at most {MAX_BYTES:,} are "
+                "read; split it"
+            )
+        with path.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}") from error

@@ -1,0 +1,1 @@
+"""PostgreSQL: the catalog, and the `documents` table of the retrieval API."""

@@ -1,0 +1,113 @@
+"""A reader's own door into the files of a generation.
+
+A view is a folder of hard links: it costs no time and no room, and its bytes live on when the
+generation is removed. Where there can be no links (a data folder that may only be read, another
+file system, a disk without room) it is a copy in the temporary folder, in a room of the user's own.
+"""
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from surefind.adapters.files.data_folder import copy_tree, link_tree, storing
+from surefind.errors import StoreFull
+
+FreeBytes = Callable[[Path], int]
+
+ROOM_BYTES = 72 * 2**20
+"""The engine gives each reader a log of 64 MB: all holes, but not every file system knows holes."""
+
+
+def free_bytes(path: Path) -> int:
+    return shutil.disk_usage(path).free
+
+
+class View:
+    """`path` is the folder to open. The lock beside it says that its owner lives."""
+
+    def __init__(self, source: Path, views: Path, *, without: str, free: FreeBytes) -> None:
+        if not _usable(views, free):
+            views = _temporary_room(source, free)
+        with storing(views):
+            self.path, self._lock = _claim(views)
+            try:
+                link_tree(source, self.path, without=without)
+            except OSError:
+                shutil.rmtree(self.path, ignore_errors=True)
+                copy_tree(source, self.path)
+
+    def close(self) -> None:
+        _clear(self.path, self._lock)
+
+
+def _usable(views: Path, free: FreeBytes) -> bool:
+    try:
+        views.mkdir(exist_ok=True)
+        sweep(views)
+        return os.access(views, os.W_OK) and free(views) >= ROOM_BYTES
+    except OSError:
+        return False
+
+
+def _temporary_room(source: Path, free: FreeBytes) -> Path:
+    """One for all readers of a user, so that what a killed one left is found and removed."""
+    place = Path(tempfile.gettempdir())
+    room = place / f"surefind-views-{os.getuid()}"
+    with suppress(OSError):
+        room.mkdir(mode=0o700, exist_ok=True)
+    ours = _is_ours(room)
+    if ours:
+        sweep(room)
+    size = sum(path.stat().st_blocks * 512 for path in source.rglob("*"))
+    if free(place) < ROOM_BYTES + size:
+        raise StoreFull(
+            f"the disk is full: searching needs {(ROOM_BYTES + size) // 2**20} MB for a moment, "
+            f"and neither the data folder nor {place} has them; free some space"
+        )
+    return room if ours else Path(tempfile.mkdtemp(prefix="surefind-views-"))
+
+
+def _is_ours(room: Path) -> bool:
+    """Anybody may make a folder there: only one that nobody else can look into is used."""
+    try:
+        found = room.lstat()
+    except OSError:
+        return False
+    private = stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == 0o700
+    return private and found.st_uid == os.getuid()
+
+
+def _claim(views: Path) -> tuple[Path, FileLock]:
+    """The lock is taken before the folder exists: no sweep can mistake it for a dead one."""
+    while True:
+        name = uuid4().hex
+        lock = FileLock(views / f"{name}.lock", timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:  # a sweep came between making and taking it
+            continue
+        return views / name, lock
+
+
+def _clear(door: Path, lock: FileLock) -> None:
+    shutil.rmtree(door, ignore_errors=True)
+    Path(lock.lock_file).unlink(missing_ok=True)
+    lock.release()
+
+
+def sweep(views: Path) -> None:
+    """Remove the views of readers that died: their locks are free."""
+    for path in views.glob("*.lock"):
+        lock = FileLock(path, timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except (Timeout, OSError):
+            continue
+        _clear(path.with_suffix(""), lock)

@@ -1,0 +1,316 @@
+"""Every call to a Qdrant server: tried again where that can help, bounded, its failures named."""
+
+import asyncio
+import math
+import re
+import socket
+import ssl
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import grpc
+import httpx
+from qdrant_client import AsyncQdrantClient
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from surefind.adapters.embedders.remote import sendable_key
+from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls, retry_after_s
+from surefind.errors import InputError, StoreChanged, StoreError, StoreRefused, StoreUnreachable
+from surefind.model import is_address
+
+T = TypeVar("T")
+Version = tuple[int, int]
+Call = Callable[[AsyncQdrantClient], Awaitable[T]]
+Guard = Callable[[], Awaitable[None]]
+
+URL_SETTING, KEY_SETTING = "QDRANT_URL", "QDRANT_API_KEY"
+OLDEST: Version = (1, 15)
+FEATURES: dict[str, Version] = {
+    "datetime indexes": (1, 8),
+    "payload indexes on disk": (1, 11),
+    "queries in batches": (1, 10),
+    "sparse vectors weighed by rarity": (1, 10),
+    "strict mode": (1, 13),
+    "collection metadata": (1, 16),
+}
+"""What is used here, and the version it came with. What is newer than OLDEST is asked for before it
+is used, with `QdrantServer.has`; there is another way then. Older servers than OLDEST are not
+tried: qdrant-client itself speaks to few versions before its own.
+"""
+METADATA = "collection metadata"
+
+CONNECTIONS = 16
+WRITE_TIMEOUT_S = 60.0
+_LONGEST_REASON = 300
+_STATUSES = {
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.FAILED_PRECONDITION: 400,
+    grpc.StatusCode.UNIMPLEMENTED: 400,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the server is. `timeout_s` is how long a search's request may take.
+
+    With a `grpc_port`, points travel by gRPC.
+    """
+
+    url: str
+    api_key: str | None = None
+    grpc_port: int | None = None
+    timeout_s: float = 10.0
+
+
+class Hopeless(AttemptFailed):
+    """No second try can mend it."""
+
+    @property
+    def may_pass(self) -> bool:
+        return False
+
+
+def asking(guard: Guard, call: Call[T]) -> Call[T]:
+    """Every try asks the guard first: it may come minutes after the one before."""
+
+    async def asked(client: AsyncQdrantClient) -> T:
+        await guard()
+        return await call(client)
+
+    return asked
+
+
+class QdrantServer:
+    """One server, by one client. Nothing is asked of it before the first call."""
+
+    def __init__(self, place: Place, conduct: Conduct) -> None:
+        if not is_address(place.url):
+            raise InputError(
+                f"{URL_SETTING}: it must be an address such as https://host:6333 or "
+                "http://localhost:6333"
+            )
+        address = urlsplit(place.url)
+        self.name = f"the Qdrant server at {address.netloc.rpartition('@')[2]}"
+        self._host = address.hostname or ""
+        self._secure = address.scheme == "https"
+        self._place = place
+        self._key = sendable_key(place.api_key, KEY_SETTING) if place.api_key else None
+        self._notify = conduct.notify
+        self._reads = PacedCalls(self.name, conduct.searching, conduct.notify)
+        self._writes = PacedCalls(self.name, conduct.ingesting, conduct.notify)
+        self._client: AsyncQdrantClient | None = None
+        self._version: Version | None = None
+
+    @property
+    def timeout_s(self) -> int:
+        """For the server: it need not finish what nobody waits for."""
+        return math.ceil(self._place.timeout_s)
+
+    async def has(self, feature: str) -> bool:
+        return await self.version() >= FEATURES[feature]
+
+    async def version(self) -> Version:
+        """Asked once; StoreError where the server is too old, or is no Qdrant server."""
+        if self._version is None:
+            told = await self.read(lambda client: client.info())
+            found = re.match(r"(\d+)\.(\d+)", str(getattr(told, "version", "")))
+            if found is None:
+                raise StoreRefused(f"{self.name} does not say its version; check {URL_SETTING}")
+            version = (int(found[1]), int(found[2]))
+            if version < OLDEST:
+                raise StoreRefused(
+                    f"{self.name} is of version {told.version}, surefind needs "
+                    f"{OLDEST[0]}.{OLDEST[1]} or newer: upgrade the server"
+                )
+            self._version = version
+        return self._version
+
+    async def told_version(self) -> str:
+        """As the server spells it, asked anew."""
+        await self.version()
+        return str((await self.read(lambda client: client.info())).version)
+
+    async def clock_ahead_s(self) -> float | None:
+        """By the date of an answer; None where the answer has none."""
+        head = {} if self._key is None else {"api-key": self._key}
+        try:
+            async with httpx.AsyncClient(timeout=self._place.timeout_s) as client:
+                answer = await client.get(
+                    f"{self._place.url.rstrip('/')}/collections", headers=head
+                )
+            told = parsedate_to_datetime(answer.headers["date"])
+        except (httpx.HTTPError, KeyError, ValueError):
+            return None
+        return (told - datetime.now(UTC)).total_seconds()
+
+    async def read(self, call: Call[T], collection: str | None = None) -> T:
+        """`collection` is what the call is about, for its messages."""
+        return await self._made(self._reads, call, self._place.timeout_s, collection)
+
+    async def write(self, call: Call[T], collection: str | None = None) -> T:
+        """What may be done twice: a lost answer does not say that nothing was done."""
+        return await self._made(self._writes, call, WRITE_TIMEOUT_S, collection)
+
+    async def change(self, call: Call[T], collection: str | None = None) -> T:
+        """The same, with as little patience as a search has: somebody waits for the end of it."""
+        return await self._made(self._reads, call, WRITE_TIMEOUT_S, collection)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    # --- one call -----------------------------------------------------------------------------
+
+    async def _made(
+        self, calls: PacedCalls, call: Call[T], timeout_s: float, collection: str | None
+    ) -> T:
+        try:
+            return await calls.call(lambda: self._attempt(call, timeout_s))
+        except AttemptFailed as failure:
+            raise self._explained(failure, collection) from failure
+
+    async def _attempt(self, call: Call[T], timeout_s: float) -> T:
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await call(self._opened())
+        except ResourceExhaustedResponse as error:
+            raise AttemptFailed("it is asked too often", 429, error.retry_after_s) from error
+        except QdrantException as error:  # a Retry-After that the client can't read
+            raise AttemptFailed("it is asked too often", 429) from error
+        except UnexpectedResponse as error:
+            raise AttemptFailed(
+                self._reason(error), error.status_code, retry_after_s(_retry_after(error))
+            ) from error
+        except ResponseHandlingException as error:
+            raise self._connection_failure(error.source, timeout_s) from error
+        except grpc.aio.AioRpcError as error:
+            raise self._grpc_failure(error) from error
+        except TimeoutError as error:
+            raise AttemptFailed(f"no answer within {timeout_s:g} s") from error
+        except (AssertionError, ValueError) as error:  # the client's own, of an answer
+            raise AttemptFailed("its answer can't be read") from error
+
+    def _connection_failure(self, source: Exception, timeout_s: float) -> AttemptFailed:
+        causes = list(_causes(source))
+        for cause in causes:
+            if isinstance(cause, ssl.SSLError):
+                return _tls_failure(cause)
+            if isinstance(cause, socket.gaierror):
+                return AttemptFailed(f"there is no host {self._host}")
+        if isinstance(source, httpx.TimeoutException):
+            return AttemptFailed(f"no answer within {timeout_s:g} s")
+        if isinstance(source, httpx.ConnectError):
+            return AttemptFailed("nobody answers there")
+        if isinstance(source, httpx.HTTPError | OSError):
+            return AttemptFailed(f"the connection broke ({type(source).__name__})")
+        return AttemptFailed("its answer can't be read")
+
+    def _grpc_failure(self, error: grpc.aio.AioRpcError) -> AttemptFailed:
+        status = _STATUSES.get(error.code(), 500)
+        return AttemptFailed(self._hidden(error.details() or error.code().name), status)
+
+    def _opened(self) -> AsyncQdrantClient:
+        if self._client is None:
+            if self._key and not self._secure and not _is_here(self._host):
+                self._notify(f"{KEY_SETTING} goes unencrypted to {self._host}: use https")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the one about the key: it has just been told
+                self._client = AsyncQdrantClient(
+                    url=self._place.url,
+                    api_key=self._key,
+                    prefer_grpc=self._place.grpc_port is not None,
+                    grpc_port=self._place.grpc_port or 0,
+                    timeout=math.ceil(WRITE_TIMEOUT_S),
+                    check_compatibility=False,  # it would be a warning, in a thread of its own
+                    verify=self._secure,  # certificates take their time, also where none is met
+                    limits=httpx.Limits(
+                        max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS
+                    ),
+                )
+        return self._client
+
+    # --- messages -----------------------------------------------------------------------------
+
+    def _explained(self, failure: AttemptFailed, collection: str | None) -> StoreError:
+        """The thing, the reason, the next step."""
+        if failure.status == 401:
+            return StoreRefused(
+                f"{self.name} refuses the key (401): check {KEY_SETTING}, in the environment or in "
+                ".env"
+            )
+        if failure.status == 403:
+            return StoreRefused(
+                f"{self.name} does not allow this to the key (403): {KEY_SETTING} must be one "
+                "that may do it; building an index needs one that may write"
+            )
+        if failure.status == 404 and collection:
+            return StoreChanged(
+                f"{self.name} has no collection {collection}; `surefind ingest` builds it anew"
+            )
+        if isinstance(failure, Hopeless):
+            return StoreUnreachable(f"{self.name}: {failure.reason}")
+        if failure.may_pass:
+            times = "once" if failure.tries == 1 else f"{failure.tries} times"
+            return StoreUnreachable(
+                f"{self.name} failed {times}, the last time with: {failure.reason}; check "
+                f"{URL_SETTING} and that the server runs, then try again"
+            )
+        about = f" about {collection}" if collection else ""
+        return StoreRefused(f"{self.name} refuses a request{about}: {failure.reason}")
+
+    def _reason(self, error: UnexpectedResponse) -> str:
+        try:
+            said = error.structured()["status"]["error"]
+        except (ValueError, KeyError, TypeError):
+            said = error.content.decode("utf-8", "replace")
+        return f"{error.status_code} {self._hidden(str(said))}".strip()
+
+    def _hidden(self, said: str) -> str:
+        text = " ".join(said.split())[:_LONGEST_REASON]
+        return text.replace(self._key, "…") if self._key else text
+
+
+def _tls_failure(cause: ssl.SSLError) -> Hopeless:
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return Hopeless(
+            f"its certificate can't be trusted ({cause.verify_message}); let it be renewed, let "
+            f"{URL_SETTING} name the host that it is for, or let SSL_CERT_FILE name the file of "
+            "the authority that signed it"
+        )
+    return Hopeless(
+        f"the encrypted connection failed ({cause.reason or type(cause).__name__}); check that "
+        f"{URL_SETTING} says https only where the server speaks it"
+    )
+
+
+def _retry_after(error: UnexpectedResponse) -> str | None:
+    value = error.headers.get("retry-after") if error.headers else None
+    return None if value is None else str(value)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,216 @@
+"""What a collection of surefind's looks like in a Qdrant server: its shape, its indexes, its mark.
+
+The mark says which installation made a collection; nothing without ours is ever replaced or
+deleted. It is metadata of the collection, written by the very request that creates it. A server
+before 1.16 keeps no metadata: there the mark is the name of a payload index, of a key that no point
+has, since a point of our own would be counted and found by others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Literal
+
+from qdrant_client import models
+
+from surefind.adapters.qdrant.payload import (
+    FRONT_MATTER,
+    indexed_attributes,
+    indexed_keys,
+    payload_key,
+)
+from surefind.adapters.qdrant.points import DENSE, LEXICAL
+from surefind.errors import StoreChanged
+from surefind.model import Attribute, GenerationRef, Kind
+from surefind.ports import Begun
+
+MAX_FRONT_MATTER_INDEXES = 64
+_MARK = "surefind"
+_MARK_KEY = "surefind_made_by_"
+_SCHEMA = models.PayloadSchemaType
+_QUANTILE = 0.99  # the few extreme numbers of a vector must not widen the scale of all others
+_OVERSAMPLING = {"none": 1.0, "scalar": 2.0, "binary": 3.0}
+
+Quantization = Literal["none", "scalar", "binary"]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionShape:
+    """How collections are made. One shard gives the scores that the embedded engine gives: word
+    statistics are kept by shard.
+    """
+
+    shards: int = 1
+    replicas: int = 1
+    write_consistency: int = 1
+    on_disk: bool = False
+    quantization: Quantization = "none"
+    oversampling: float | None = None
+    graph_links: int = 16
+
+    @property
+    def searching(self) -> models.QuantizationSearchParams | None:
+        """More candidates than wanted by the small vectors, then the best of them by the true."""
+        if self.quantization == "none":
+            return None
+        factor = self.oversampling or _OVERSAMPLING[self.quantization]
+        return models.QuantizationSearchParams(rescore=True, oversampling=factor)
+
+
+def dense_params(dimensions: int, shape: CollectionShape) -> dict[str, models.VectorParams]:
+    return {
+        DENSE: models.VectorParams(
+            size=dimensions,
+            distance=models.Distance.COSINE,
+            on_disk=shape.on_disk,
+            quantization_config=_quantization(shape.quantization),
+        )
+    }
+
+
+def lexical_params(shape: CollectionShape) -> dict[str, models.SparseVectorParams]:
+    return {
+        LEXICAL: models.SparseVectorParams(
+            modifier=models.Modifier.IDF,
+            index=models.SparseIndexParams(on_disk=shape.on_disk),
+        )
+    }
+
+
+def _quantization(kind: Quantization) -> models.QuantizationConfig | None:
+    if kind == "scalar":
+        return models.ScalarQuantization(
+            scalar=models.ScalarQuantizationConfig(
+                type=models.ScalarType.INT8, quantile=_QUANTILE, always_ram=True
+            )
+        )
+    if kind == "binary":
+        return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
+    return None
+
+
+def check_collection(name: str, server: str, info: models.CollectionInfo) -> int:
+    """The dimensions; StoreChanged where it is no longer what surefind made."""
+    params = info.config.params
+    dense = params.vectors.get(DENSE) if isinstance(params.vectors, dict) else None
+    sparse = (params.sparse_vectors or {}).get(LEXICAL)
+    wrong = None
+    if dense is None:
+        wrong = f"it has no vector named {DENSE!r}"
+    elif dense.distance != models.Distance.COSINE:
+        wrong = f"its vectors are compared by {dense.distance}, not by cosine"
+    elif sparse is None or sparse.modifier != models.Modifier.IDF:
+        wrong = f"it has no sparse vector named {LEXICAL!r} that is weighed by rarity"
+    if dense is None or wrong:
+        raise StoreChanged(
+            f"the collection {name} of {server} is not as surefind makes them: {wrong}; "
+            "`surefind ingest --rebuild` makes a new one"
+        )
+    return dense.size
+
+
+# --- the mark ---------------------------------------------------------------------------------
+
+
+def mark(
+    owner: str, ref: GenerationRef, begun: Begun | None, shape: CollectionShape
+) -> dict[str, object]:
+    """With `begun`, it also says what can be gone on with, should the run die."""
+    made = {"made_by": owner, "collection": ref.collection, "generation": ref.number}
+    if begun is None:
+        return {_MARK: made}
+    since = {"making": begun.making, "begun_at": begun.at.isoformat(), "shape": asdict(shape)}
+    return {_MARK: {**made, **since}}
+
+
+def begun_in(info: models.CollectionInfo, shape: CollectionShape) -> Begun | None:
+    """None where the mark does not say, or where collections have another shape by now."""
+    marked = _marked(info)
+    if marked.get("shape") != asdict(shape):
+        return None
+    try:
+        return Begun(str(marked["making"]), datetime.fromisoformat(str(marked["begun_at"])))
+    except (KeyError, ValueError):
+        return None
+
+
+def mark_key(owner: str) -> str:
+    return f"{_MARK_KEY}{owner}"
+
+
+def made_by(info: models.CollectionInfo) -> str | None:
+    """The installation that made it; None where that was not surefind."""
+    marked = _marked(info)
+    if isinstance(marked.get("made_by"), str):
+        return str(marked["made_by"])
+    for key in info.payload_schema:
+        if key.startswith(_MARK_KEY):
+            return key.removeprefix(_MARK_KEY)
+    return None
+
+
+def _marked(info: models.CollectionInfo) -> Mapping[str, object]:
+    marked = (getattr(info.config, "metadata", None) or {}).get(_MARK)
+    return marked if isinstance(marked, dict) else {}
+
+
+# --- indexes of the payload -------------------------------------------------------------------
+
+_ON_DISK: dict[models.PayloadSchemaType, models.PayloadSchemaParams] = {
+    _SCHEMA.KEYWORD: models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, on_disk=True),
+    _SCHEMA.INTEGER: models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, on_disk=True),
+    _SCHEMA.FLOAT: models.FloatIndexParams(type=models.FloatIndexType.FLOAT, on_disk=True),
+    _SCHEMA.DATETIME: models.DatetimeIndexParams(
+        type=models.DatetimeIndexType.DATETIME, on_disk=True
+    ),
+}
+
+
+def index_params(
+    kind: models.PayloadSchemaType, shape: CollectionShape
+) -> models.PayloadSchemaType | models.PayloadSchemaParams:
+    """Words, addresses and paths together are larger than a small vector: with it, on disk."""
+    return _ON_DISK[kind] if shape.on_disk else kind
+
+
+_KINDS = {
+    Kind.TEXT: _SCHEMA.KEYWORD,
+    Kind.PATH: _SCHEMA.KEYWORD,
+    Kind.NUMBER: _SCHEMA.FLOAT,
+    Kind.DATE: _SCHEMA.DATETIME,
+}
+
+
+def own_indexes() -> dict[str, models.PayloadSchemaType]:
+    """Of all that every chunk has and can be filtered by: strict servers refuse what has none."""
+    kinds = {**dict.fromkeys(("chunk_id", "content_hash"), Kind.TEXT), **indexed_keys()}
+    return {key: _KINDS[kind] for key, kind in kinds.items()}
+
+
+def front_matter_indexes(
+    attributes: Mapping[str, Attribute],
+) -> dict[str, models.PayloadSchemaType]:
+    return {key: _KINDS[kind] for key, kind in indexed_attributes(attributes).items()}
+
+
+def indexed_front_matter(info: models.CollectionInfo) -> dict[str, models.PayloadSchemaType]:
+    """Which of the pages' own keys have an index. The server may leave out the quotes of a key."""
+    before = f"{FRONT_MATTER}."
+    return {
+        payload_key(key.removeprefix(before).strip('"')): held.data_type
+        for key, held in info.payload_schema.items()
+        if key.startswith(before)
+    }
+
+
+def is_sound(info: models.CollectionInfo) -> bool:
+    """Whether the server could index it so far."""
+    return (
+        info.status != models.CollectionStatus.RED
+        and info.optimizer_status == models.OptimizersStatusOneOf.OK
+    )
+
+
+def indexed_vectors(info: models.CollectionInfo) -> int:
+    """The server adds up all vectors of a point: its terms are always indexed, and one more."""
+    return max(0, (info.indexed_vectors_count or 0) - (info.points_count or 0))

@@ -1,0 +1,238 @@
+"""Folders and files of documentation as sources."""
+
+import asyncio
+import glob
+import os
+import stat
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+from surefind.adapters.sources.site_folder import PRUNED, SiteFolder, find_site
+from surefind.errors import InputError
+from surefind.model import PageFailure, SourcePage
+from surefind.ports import Site
+from surefind.text.encodings import decoded
+from surefind.text.formats.reader import SUFFIXES
+
+MAX_PAGE_BYTES = 32 * 2**20
+_PAGES_AT_ONCE = 16  # a thread costs more than reading a small file
+_NO_PAGES = frozenset(
+    {"requirements.txt", "robots.txt", "humans.txt", "cmakelists.txt", "llms.txt"}
+)
+
+
+def sources_of(
+    paths: Sequence[str | PathLike[str]], collection: str, base_url: str | None
+) -> list["FolderSource"]:
+    """One source per folder given, and one per folder that files were given of.
+
+    A pattern, `docs/**/*.md`, stands for the pages that match it below its fixed part, `docs`.
+    """
+    files: dict[Path, list[Path]] = {}
+    sources = []
+    patterns = [os.fspath(path) for path in paths if _is_pattern(path)]
+    for pattern in dict.fromkeys(patterns):
+        root, matching = _matching(pattern)
+        files.setdefault(root, []).extend(matching)
+    for path in dict.fromkeys(_checked(path) for path in paths if not _is_pattern(path)):
+        resolved = path.resolve()
+        if path.is_dir():
+            sources.append(FolderSource(resolved, find_site(resolved, collection, base_url)))
+        else:
+            files.setdefault(resolved.parent, []).append(resolved)
+    return sources + [
+        FolderSource(root, find_site(root, collection, base_url), list(dict.fromkeys(chosen)))
+        for root, chosen in files.items()
+    ]
+
+
+def _is_pattern(given: str | PathLike[str]) -> bool:
+    """A name may hold these signs itself: what exists is no pattern."""
+    return glob.has_magic(os.fspath(given)) and not os.path.lexists(given)
+
+
+def _matching(pattern: str) -> tuple[Path, list[Path]]:
+    """(the folder that the pattern begins with, the pages below it that match)."""
+    steps = Path(pattern).parts
+    fixed = next(at for at, step in enumerate(steps) if glob.has_magic(step))
+    root = Path(*steps[:fixed])
+    found = sorted(root.glob("/".join(steps[fixed:])))
+    pages = [path.resolve() for path in found if path.suffix.lower() in SUFFIXES]
+    pages = [path for path in pages if path.is_file() and path.name.lower() not in _NO_PAGES]
+    if not pages:
+        raise InputError(f"{pattern} matches no page; name a folder of documentation, or a page")
+    return root.resolve(), pages
+
+
+def page_of(
+    path: Path,
+    names: Collection[str],
+    known: Collection[str],
+    collection: str,
+    base_url: str | None,
+) -> "FolderSource":
+    """The source of that one page, by the name and folder it was ingested under, or would be."""
+    _checked(path)
+    resolved = path.resolve()
+    roots = [folder for folder in resolved.parents if folder.name in names]
+    if not roots:
+        raise InputError(
+            f"{path} is in none of the folders that collection {collection!r} was made from "
+            f"({', '.join(names)}); ingest its folder first"
+        )
+    ingested = [
+        root for root in roots if f"{root.name}/{resolved.relative_to(root).as_posix()}" in known
+    ]
+    root = (ingested or roots)[0]
+    return FolderSource(root, find_site(root, collection, base_url), [resolved])
+
+
+def _checked(given: str | PathLike[str]) -> Path:
+    if not os.fspath(given):
+        raise InputError("a source is empty; name a folder of documentation, or a page")
+    path = Path(given)
+    try:
+        exists, readable, folder = path.exists(), os.access(path, os.R_OK), path.is_dir()
+    except OSError as error:
+        raise InputError(f"{os.fspath(given)[:200]} can't be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{given!r} can't be read: no path holds a NUL character") from error
+    if not exists:
+        raise InputError(f"{path} does not exist; name a folder of documentation, or a page")
+    if not readable:
+        raise InputError(f"{path} can't be read: give yourself the right to")
+    if not folder and path.suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"{path} is no page that surefind reads; it reads {', '.join(sorted(SUFFIXES))}"
+        )
+    return path
+
+
+class FolderSource:
+    """A page's identity is the folder's own name and the path below it: `docs/guide/install.md`.
+
+    So it is the same from whichever directory the command is run.
+    """
+
+    def __init__(self, root: Path, folder: SiteFolder, files: Sequence[Path] | None = None) -> None:
+        """All pages below `root`, or just `files`, which lie in it."""
+        self._root = root
+        self._folder = folder
+        self._chosen = files
+
+    @property
+    def name(self) -> str:
+        return self._root.name or "root"
+
+    @property
+    def site(self) -> Site:
+        return self._folder.site
+
+    @property
+    def fingerprint(self) -> str:
+        return self._folder.fingerprint
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the site's configuration was not understood."""
+        return self._folder.notes
+
+    @property
+    def left(self) -> Sequence[PageFailure]:
+        return ()
+
+    async def pages(
+        self,
+        known: Mapping[str, str] | None = None,  # noqa: ARG002 - reading a file is as cheap as asking
+    ) -> AsyncIterator[SourcePage | PageFailure]:
+        refused: list[OSError] = []
+        paths = await asyncio.to_thread(lambda: sorted(self._files(refused)))
+        for error in refused:
+            folder = Path(error.filename).relative_to(self._root).as_posix()
+            yield PageFailure(f"{self.name}/{folder}/", f"it can't be read: {error.strerror}")
+        for start in range(0, len(paths), _PAGES_AT_ONCE):
+            some = paths[start : start + _PAGES_AT_ONCE]
+            for page in await asyncio.to_thread(self._read_all, some):
+                yield page
+
+    def _files(self, refused: list[OSError]) -> Iterator[Path]:
+        """A folder that can't be read is no empty folder: it is added to `refused`."""
+        if self._chosen is not None:
+            yield from self._chosen
+            return
+        for folder, folders, names in os.walk(
+            self._root, onerror=refused.append
+        ):  # no link, no loop
+            folders[:] = [n for n in folders if not n.startswith(".") and n not in PRUNED]
+            for name in names:
+                path = Path(folder) / name
+                hidden = name.startswith(".") or name.lower() in _NO_PAGES
+                if path.suffix.lower() in self._folder.suffixes and not hidden:
+                    yield path
+
+    def _read_all(self, paths: Sequence[Path]) -> list[SourcePage | PageFailure]:
+        return [self._read(path) for path in paths]
+
+    def _read(self, path: Path) -> SourcePage | PageFailure:
+        source_path = f"{self.name}/{path.relative_to(self._root).as_posix()}"
+        if not source_path.isprintable():
+            reason = "its name holds bytes that are no text; rename it"
+            return PageFailure(_spelled_out(source_path), reason)
+        try:
+            content = _content(path)
+        except OSError as error:
+            return PageFailure(source_path, f"it can't be read: {error.strerror or error}")
+        suffix = path.suffix.lower()
+        if self._folder.markdown_is_mdx and suffix == ".md":
+            suffix = ".mdx"  # Docusaurus reads both alike
+        site_path = path.relative_to(self._folder.root).as_posix()
+        content, warnings = self._with_included(site_path, content)
+        return SourcePage(source_path, site_path, content, suffix, warnings=warnings)
+
+    def _with_included(self, site_path: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
+        """What is no text stays as it is: whoever reads the page says so."""
+        if self._folder.with_included is None:
+            return content, ()
+        try:
+            text, told = decoded(content, declares=False)
+        except InputError:
+            return content, ()
+        text, warnings = self._folder.with_included(site_path, text, self._included)
+        return text.encode(), (*told, *warnings)
+
+    def _included(self, path: str) -> str | None:
+        """A file below the site's folder; a link that leads out of it is refused."""
+        root = self._folder.root.resolve()
+        try:
+            file = (root / path).resolve()
+            if not file.is_relative_to(root):
+                raise InputError("which is outside of the site's folder")
+            content = _content(file) if file.is_file() else None
+        except OSError as error:
+            raise InputError(f"which can't be read ({error.strerror or error})") from error
+        try:
+            return None if content is None else decoded(content, declares=False)[0]
+        except InputError as error:
+            raise InputError("which is no text") from error
+
+
+def _spelled_out(name: str) -> str:
+    """Every name as another one, and on one line."""
+    text = os.fsencode(name.replace("\\", "\\\\")).decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _content(path: Path) -> bytes:
+    """A page that is written while it is read is read once more; then it is a failure."""
+    for _ in range(2):
+        before = path.stat()
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError("it is no regular file")
+        if before.st_size > MAX_PAGE_BYTES:
+            raise OSError(f"it is larger than {MAX_PAGE_BYTES // 2**20} MB")
+        content = path.read_bytes()
+        after = path.stat()
+        if (before.st_size, before.st_mtime_ns) == (len(content), after.st_mtime_ns):
+            return content
+    raise OSError("it changes while it is read; run it again")

@@ -1,0 +1,1 @@
+"""A live documentation site as a source."""

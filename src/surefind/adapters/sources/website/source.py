@@ -1,0 +1,75 @@
+"""A live documentation site as a source: crawled politely, and never left.
+
+Pages come breadth first, by url within a level, so two crawls of an unchanged site give the same
+pages in the same order. At most a few bodies are in memory at a time.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+
+from surefind.adapters.sources.website.crawl import Crawl
+from surefind.adapters.sources.website.frontier import Notify
+from surefind.adapters.sources.website.http import CrawlOptions, Validator, open_site
+from surefind.adapters.sources.website.rules import Scope, normalise
+from surefind.model import Left, PageFailure, PageUnchanged, Place, SourcePage
+from surefind.ports import Site
+
+
+class WebsiteSource:
+    def __init__(
+        self,
+        start_url: str,
+        options: CrawlOptions | None = None,
+        notify: Notify = lambda _: None,
+    ) -> None:
+        self._scope = Scope.of(start_url)
+        self._options = options or CrawlOptions()
+        self._start = normalise(start_url, "", self._options.query_parameters) or start_url
+        self._notify = notify
+        self._crawl: Crawl | None = None
+
+    @property
+    def name(self) -> str:
+        """Host and folder: two parts of one site are two sources."""
+        return self._scope.name
+
+    @property
+    def left(self) -> list[PageFailure]:
+        """What the last crawl met and did not take, by path."""
+        left = self._crawl.left if self._crawl else {}
+        return [PageFailure(path, reason) for path, reason in sorted(left.items())]
+
+    @property
+    def site(self) -> Site:
+        return self
+
+    @property
+    def fingerprint(self) -> str:
+        return f"website {self._start}"
+
+    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:
+        """A crawled page is read where it was found."""
+        scope = self._crawl.scope if self._crawl else self._scope
+        return Place(
+            scope.url(f"{scope.name}/{site_path}"), locale=str(front_matter.get("language", ""))
+        )
+
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        """None for what the crawl left out: it may well be there."""
+        url = normalise(link, page_url, self._options.query_parameters)
+        if self._crawl is None or url is None or not self._crawl.scope.contains(url):
+            return ()
+        return (url,) if self._crawl.is_taken_or_gone(url) else ()
+
+    async def pages(
+        self, known: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[SourcePage | PageFailure | PageUnchanged]:
+        """StoreError when the start or robots.txt can't be had; all else fails page by page."""
+        validators = {path: Validator.from_text(text) for path, text in (known or {}).items()}
+        options = replace(self._options, known=validators)
+        async with open_site(self._start, options) as site:
+            self._crawl = Crawl(self._start, self._scope, site, options, self._notify)
+            async with aclosing(self._crawl.run()) as pages:
+                async for page in pages:
+                    yield page

@@ -1,0 +1,153 @@
+"""Asking a site for one page: redirects within the site are followed, and what comes is read."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from email.message import Message
+
+from surefind.adapters.sources.website.frontier import Frontier, Visit
+from surefind.adapters.sources.website.http import (
+    Answer,
+    CrawlOptions,
+    SiteClient,
+    Unloadable,
+    Validator,
+    Wish,
+)
+from surefind.adapters.sources.website.rules import normalise, page_key
+from surefind.model import PageFailure, PageUnchanged, SourcePage
+from surefind.text.encodings import as_utf8
+from surefind.text.html.page_facts import PageFacts, read_facts
+
+MAX_REDIRECTS = 5
+HTML = frozenset({"", "text/html", "application/xhtml+xml"})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_GONE = frozenset({404, 410})
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A page that was met and is not taken, and why."""
+
+    source_path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`url` is where the redirects of the visit led; `facts` are there when a page was read."""
+
+    visit: Visit
+    url: str
+    result: SourcePage | PageFailure | PageUnchanged | LeftOut
+    facts: PageFacts | None = None
+
+
+class Visitor:
+    """`gone` holds the keys of urls that the site says are no page."""
+
+    def __init__(self, site: SiteClient, frontier: Frontier, options: CrawlOptions) -> None:
+        self.gone: set[str] = set()
+        self._site = site
+        self._frontier = frontier
+        self._options = options
+
+    async def visit_all(self, visits: list[Visit]) -> AsyncGenerator[Outcome]:
+        """In the order of `visits`, a few ahead of the one that is waited for."""
+        running: deque[asyncio.Task[Outcome]] = deque()
+        try:
+            for visit in visits:
+                if len(running) >= 2 * self._options.concurrency:
+                    yield await running.popleft()
+                running.append(asyncio.create_task(self.visit(visit)))
+            while running:
+                yield await running.popleft()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def visit(self, visit: Visit) -> Outcome:
+        url = visit.url
+        try:
+            for _ in range(MAX_REDIRECTS + 1):
+                answer = await self._site.get(self._wish(url))
+                target = redirect_of(answer, url, self._options.query_parameters)
+                if target is None:
+                    return await self._read(visit, url, answer)
+                if reason := self._reason_to_stop(target):
+                    left = LeftOut(
+                        self._frontier.scope.source_path(visit.url), f"redirects to {reason}"
+                    )
+                    return Outcome(visit, target, left)
+                url = target
+        except Unloadable as error:
+            return self._failed(visit, url, str(error))
+        return self._failed(visit, visit.url, f"redirects more than {MAX_REDIRECTS} times")
+
+    def _wish(self, url: str) -> Wish:
+        validator = self._validator(url)
+        return Wish(url, self._options.max_page_bytes, lambda a: a.content_type in HTML, validator)
+
+    def _validator(self, url: str) -> Validator | None:
+        """The start page is always read whole: its links are where a crawl begins."""
+        if not self._frontier.visited or url == self._frontier.start:
+            return None
+        return self._options.known.get(self._frontier.scope.source_path(url))
+
+    def _reason_to_stop(self, target: str) -> str | None:
+        if not self._frontier.scope.is_same_site(target):
+            return f"{target}, another site"
+        if not self._frontier.scope.contains(target):
+            return f"{target}, outside {self._frontier.scope.directory}"
+        if page_key(target) in self._frontier.settled:
+            return target
+        reason = self._frontier.reason_to_leave(target) if self._frontier.visited else None
+        return f"{target} ({reason})" if reason else None
+
+    def _failed(self, visit: Visit, url: str, reason: str) -> Outcome:
+        return Outcome(visit, url, PageFailure(self._frontier.scope.source_path(url), reason))
+
+    async def _read(self, visit: Visit, url: str, answer: Answer) -> Outcome:
+        if answer.body is None:
+            return self._without_body(visit, url, answer)
+        headers, header = answer.headers, Message()
+        header["content-type"] = headers.get("content-type", "")
+        try:
+            content = await asyncio.to_thread(as_utf8, answer.body, header.get_content_charset())
+        except ValueError as error:
+            return self._failed(visit, url, str(error))
+        robots = headers.get("x-robots-tag", "")
+        facts = await asyncio.to_thread(read_facts, content, url, robots)
+        source_path = self._frontier.scope.source_path(url)
+        if facts.noindex:
+            return Outcome(visit, url, LeftOut(source_path, "asks not to be indexed"), facts)
+        seen = Validator(headers.get("etag"), headers.get("last-modified"))
+        page = SourcePage(
+            source_path,
+            self._frontier.scope.site_path(url),
+            content,
+            suffix=".html",
+            validator=str(seen),
+        )
+        return Outcome(visit, url, page, facts)
+
+    def _without_body(self, visit: Visit, url: str, answer: Answer) -> Outcome:
+        """Only what is gone for good is left out; any other refusal may be of today alone."""
+        source_path, known = self._frontier.scope.source_path(url), self._validator(url)
+        if answer.status == 304 and known is not None:
+            return Outcome(visit, url, PageUnchanged(source_path))
+        if answer.status == 200:
+            return Outcome(visit, url, LeftOut(source_path, f"is {answer.content_type}, no HTML"))
+        if answer.status in _GONE:
+            self.gone.add(page_key(visit.url))
+            return Outcome(visit, url, LeftOut(source_path, f"answers {answer.status}"))
+        return self._failed(visit, url, f"answers {answer.status}")
+
+
+def redirect_of(answer: Answer, url: str, kept_parameters: tuple[str, ...]) -> str | None:
+    """Where it leads; an address that is none counts as the place it was given at, which loops."""
+    if answer.status not in _REDIRECTS:
+        return None
+    return normalise(answer.headers.get("location", ""), url, kept_parameters) or url

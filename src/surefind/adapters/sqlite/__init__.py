@@ -1,0 +1,1 @@
+"""SQLite: the catalog and the embedding cache."""

@@ -1,0 +1,1 @@
+"""Golden sets: read, written, checked and resolved to chunks."""

@@ -1,0 +1,361 @@
+"""Golden sets: questions, what each must find, and when the whole is good enough.
+
+A file of YAML holds `tests` and, beside them, what holds for all, or it is nothing but a list of
+tests. In a file of JSON lines each line is a test; the first may hold what holds for all. A plain
+text holds one question a line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from surefind.errors import InputError
+from surefind.evaluation.golden.expectations import (
+    ByAddress,
+    ByChunk,
+    BySource,
+    ByText,
+    Expectation,
+)
+from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.located_values import Located, read_json_lines, read_yaml
+from surefind.evaluation.measures.ranking import MAX_CUTOFF, MAX_GRADE, Measure
+from surefind.model import Collapse, Mode
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+MAX_BYTES = 32 * 2**20
+MAX_TESTS = 100_000
+MAX_EXPECTED = 1000
+MAX_ID_LENGTH = 200
+_DIGEST_LENGTH = 16
+
+_CRITERIA = ("min_accuracy", "min_similarity_score")
+_FOR_ALL = (
+    "version",
+    "name",
+    "top_k",
+    "mode",
+    "collapse",
+    "success_criteria",
+    "measures",
+    "fail_if",
+    "warn_if",
+)
+_TEST = (
+    "test_id",
+    "query_text",
+    "expected_results",
+    "expect",
+    "success_criteria",
+    "test_category",
+    "where",
+    # What an earlier run wrote beside a test; the next one measures them anew.
+    "executed_at",
+    "result_accuracy",
+)
+_PLACES = ("chunk_id", "url", "source_path", "text")
+_EXPECTED = (*_PLACES, "heading", "grade")
+
+
+class TestKind(StrEnum):
+    """A positive must find something, a negative must not, a query is only asked."""
+
+    __test__ = False
+
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+    QUERY = "query"
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessCriteria:
+    """`min_similarity_score` is None where nobody has said from when on a passage counts."""
+
+    min_accuracy: float = 1.0
+    min_similarity_score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenTest:
+    """`expected` may be empty, which makes a positive invalid when it is run.
+
+    `known_wrong` was judged and found not to be an answer. `line` is where it stands in its file,
+    `where_lines` the same for its conditions; they are no part of what the test is.
+    """
+
+    test_id: str
+    query_text: str
+    kind: TestKind = TestKind.POSITIVE
+    expected: tuple[Expectation, ...] = ()
+    criteria: SuccessCriteria = field(default_factory=SuccessCriteria)
+    category: str = ""
+    where: tuple[str, ...] = ()
+    known_wrong: tuple[Expectation, ...] = ()
+    line: int = field(default=0, repr=False, compare=False)
+    where_lines: tuple[int, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """Of what decides its outcome: a test in another category is still the same test."""
+        told = (self.test_id, self.query_text, self.kind, self.criteria, self.where)
+        told_of = (sorted(map(repr, self.expected)), sorted(map(repr, self.known_wrong)))
+        return hashlib.sha256(repr((told, told_of)).encode()).hexdigest()[:_DIGEST_LENGTH]
+
+    @property
+    def is_empty(self) -> bool:
+        """It expects to find something, and does not say what."""
+        return self.kind is TestKind.POSITIVE and not self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenSet:
+    """`top_k`, `mode` and `collapse` are None where the file leaves them to who runs it.
+
+    A set that is `measured_only` is there for its numbers: no single test of it fails a run.
+    `places` is where its file names a measure, also in a rule.
+    """
+
+    name: str
+    tests: tuple[GoldenTest, ...]
+    measures: tuple[Measure, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    top_k: int | None = None
+    mode: Mode | None = None
+    measured_only: bool = False
+    collapse: Collapse | None = None
+    places: Mapping[Measure, str] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """Of the questions and what they expect: two runs with the same one can be compared."""
+        told = "\n".join(sorted(map(repr, self.tests)))
+        return hashlib.sha256(told.encode()).hexdigest()
+
+
+def decoded(source: str, content: bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise InputError(
+            f"{source}: it has {len(content):,} bytes, at most {MAX_BYTES:,} are read; split it"
+        )
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{source}, line {line}: it is not UTF-8") from error
+
+
+def read_golden_yaml(source: str, content: bytes) -> GoldenSet:
+    root = read_yaml(source, decoded(source, content))
+    if root is None or root.value is None:
+        raise InputError(f"{source}: it is empty; a golden file has a list of tests")
+    if isinstance(root.value, Sequence) and not isinstance(root.value, str):
+        return _golden_set(source, {}, root.items("tests"))
+    values = root.mapping("a golden file", (*_FOR_ALL, "tests"))
+    if "tests" not in values:
+        root.refuse("a golden file has a list of tests, and here is none")
+    return _golden_set(source, values, values["tests"].items("tests"))
+
+
+def read_golden_lines(source: str, content: bytes) -> GoldenSet:
+    lines = list(read_json_lines(source, decoded(source, content)))
+    if not lines:
+        raise InputError(f"{source}: it is empty; each line of it is a test")
+    values: Mapping[str, Located] = {}
+    first = lines[0].value
+    if isinstance(first, Mapping) and first and not {"test_id", "query_text"} & first.keys():
+        values = lines.pop(0).mapping("the first line", _FOR_ALL)
+    return _golden_set(source, values, lines)
+
+
+def read_questions(source: str, content: bytes) -> GoldenSet:
+    """One question a line; blank lines and those that begin with # are none."""
+    lines = enumerate(decoded(source, content).split("\n"), start=1)
+    asked = [(number, line.strip()) for number, line in lines]
+    if not any(line for _, line in asked):
+        raise InputError(f"{source}: it is empty; write one question a line")
+    tests = [
+        GoldenTest(f"line-{number}", line, TestKind.QUERY, line=number)
+        for number, line in asked
+        if line and not line.startswith("#")
+    ]
+    return GoldenSet(source, limited(source, tests))
+
+
+def limited(source: str, tests: Sequence[GoldenTest]) -> tuple[GoldenTest, ...]:
+    if len(tests) > MAX_TESTS:
+        raise InputError(f"{source}: it has {len(tests):,} tests, at most {MAX_TESTS:,} are run")
+    return tuple(tests)
+
+
+# --- the whole file ---------------------------------------------------------------------------
+
+
+def _golden_set(source: str, values: Mapping[str, Located], tests: Sequence[Located]) -> GoldenSet:
+    if "version" in values:
+        values["version"].whole("version", 1, 1)
+    criteria = _criteria(values.get("success_criteria"), SuccessCriteria())
+    read = [_test(test, criteria) for test in tests]
+    _check_ids(zip(read, tests, strict=True))
+    top_k = values.get("top_k")
+    measures = [(_measure(item), item) for item in _listed(values, "measures")]
+    gates = [
+        (_gate(severity, item), item)
+        for severity in Severity
+        for item in _listed(values, severity.value)
+    ]
+    named = [*((gate.measure, item) for gate, item in gates), *measures]
+    return GoldenSet(
+        name=values["name"].text("name") if "name" in values else source,
+        tests=limited(source, read),
+        measures=tuple(measure for measure, _ in measures),
+        gates=tuple(gate for gate, _ in gates),
+        places={one: f"{item.source}, line {item.line}" for one, item in named if one is not None},
+        top_k=None if top_k is None else top_k.whole("top_k", 1, MAX_CUTOFF),
+        mode=_one_of(Mode, values["mode"], "mode") if "mode" in values else None,
+        collapse=_one_of(Collapse, values["collapse"], "collapse")
+        if "collapse" in values
+        else None,
+    )
+
+
+def _check_ids(tests: Iterable[tuple[GoldenTest, Located]]) -> None:
+    lines: dict[str, int] = {}
+    for test, place in tests:
+        if test.test_id in lines:
+            place.refuse(f"test_id {test.test_id!r} is that of line {lines[test.test_id]} already")
+        lines[test.test_id] = place.line
+
+
+def _listed(values: Mapping[str, Located], key: str) -> Sequence[Located]:
+    """A list, or the one thing that would be in it."""
+    held = values.get(key)
+    if held is None:
+        return ()
+    return (held,) if isinstance(held.value, str) else held.items(key)
+
+
+def _measure(item: Located) -> Measure:
+    name = item.text("measures")
+    try:
+        return Measure.parse(name)
+    except InputError as error:
+        item.refuse(str(error))
+
+
+def _gate(severity: Severity, item: Located) -> Gate:
+    rule = item.text(severity.value)
+    try:
+        return Gate.parse(severity, rule)
+    except InputError as error:
+        item.refuse(f"{severity.value}: {error}")
+
+
+def _one_of(kind: type[Choice], item: Located, key: str) -> Choice:
+    # `off` is a word of YAML's own, for false.
+    name = "off" if item.value is False else item.text(key)
+    if name not in set(kind):
+        item.refuse(f"{key}: it is {name!r}, it must be one of {', '.join(kind)}")
+    return kind(name)
+
+
+# --- one test ---------------------------------------------------------------------------------
+
+
+def _test(place: Located, criteria: SuccessCriteria) -> GoldenTest:
+    values = place.mapping("a test", _TEST)
+    for key in ("test_id", "query_text"):
+        if key not in values:
+            place.refuse(f"the test has no {key}")
+    test_id = values["test_id"].identifier("test_id")
+    if len(test_id) > MAX_ID_LENGTH or not test_id.isprintable():
+        values["test_id"].refuse(
+            f"test_id: it must be at most {MAX_ID_LENGTH} characters that can be printed"
+        )
+    expected = _expected(values)
+    negative = _is_negative(values)
+    if negative and expected:
+        values["expect"].refuse("the test expects none, and has expected_results too")
+    category = values.get("test_category")
+    where = _listed(values, "where")
+    return GoldenTest(
+        test_id=test_id,
+        query_text=values["query_text"].text("query_text"),
+        kind=TestKind.NEGATIVE if negative else TestKind.POSITIVE,
+        expected=expected,
+        criteria=_criteria(values.get("success_criteria"), criteria),
+        category=""
+        if category is None or category.value is None
+        else category.text("test_category"),
+        where=tuple(item.text("where") for item in where),
+        line=place.line,
+        where_lines=tuple(item.line for item in where),
+    )
+
+
+def _criteria(place: Located | None, otherwise: SuccessCriteria) -> SuccessCriteria:
+    if place is None:
+        return otherwise
+    values = place.mapping("success_criteria", _CRITERIA)
+    accuracy, similarity = (values.get(key) for key in _CRITERIA)
+    return SuccessCriteria(
+        otherwise.min_accuracy if accuracy is None else _above_zero(accuracy, _CRITERIA[0]),
+        otherwise.min_similarity_score if similarity is None else similarity.fraction(_CRITERIA[1]),
+    )
+
+
+def _above_zero(place: Located, name: str) -> float:
+    """A test that passes though nothing is found would be no test."""
+    value = place.fraction(name)
+    if not value:
+        place.refuse(f"{name}: it is {place.written}, it must be above 0.0")
+    return value
+
+
+def _is_negative(values: Mapping[str, Located]) -> bool:
+    if "expect" not in values:
+        return False
+    if values["expect"].value != "none":
+        values["expect"].refuse("expect: the one thing it can be is none; see expected_results")
+    return True
+
+
+def _expected(values: Mapping[str, Located]) -> tuple[Expectation, ...]:
+    held = values.get("expected_results")
+    if held is None or held.value is None:
+        return ()
+    items = held.items("expected_results")
+    if len(items) > MAX_EXPECTED:
+        held.refuse(f"expected_results: there are {len(items)}, at most {MAX_EXPECTED} are taken")
+    read = tuple(_expectation(item) for item in items)
+    for at, expectation in enumerate(read):
+        if expectation in read[:at]:
+            items[at].refuse(f"expected_results: {expectation} is there twice")
+    return read
+
+
+def _expectation(place: Located) -> Expectation:
+    """Bare text is a chunk's id, as published, or an address."""
+    if not isinstance(place.value, Mapping):
+        name = place.identifier("expected_results")
+        return ByAddress(name) if "://" in name else ByChunk(name)
+    values = place.mapping("expected_results", _EXPECTED)
+    named = [key for key in _PLACES if key in values]
+    if len(named) != 1:
+        place.refuse(f"expected_results: name one of {', '.join(_PLACES)}")
+    grade = values["grade"].whole("grade", 1, MAX_GRADE) if "grade" in values else 1
+    heading = values["heading"].text("heading") if "heading" in values else ""
+    wanted = values[named[0]]
+    if heading and named[0] not in {"url", "source_path"}:
+        values["heading"].refuse("heading: it goes with a url or a source_path")
+    if named[0] == "url":
+        return ByAddress(wanted.text("url"), heading, grade)
+    if named[0] == "source_path":
+        return BySource(wanted.text("source_path"), heading, grade)
+    if named[0] == "text":
+        return ByText(wanted.text("text"), grade)
+    return ByChunk(wanted.identifier("chunk_id"), grade)

@@ -1,0 +1,241 @@
+"""What is wrong with golden tests themselves: they can be as wrong as what they test."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import accumulate, combinations
+
+from surefind.evaluation.golden.expectations import ByChunk, Expectation
+from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
+from surefind.evaluation.golden.resolution import Meaning
+
+_MOST = 0.5
+NEAR = 0.8
+"""Questions that share so much of their words are asked twice."""
+_WORD = re.compile(r"\w+[+#]*")  # C, C++ and C# are three words
+Asked = tuple[str, tuple[str, ...]]
+"""A question, and where it is asked."""
+
+
+class Severity(StrEnum):
+    """An ERROR makes a test say nothing or the wrong thing; a WARNING wants a look."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Problem(StrEnum):
+    CONTRADICTORY = "contradictory"
+    DUPLICATE = "duplicate"
+    NEAR_DUPLICATE = "near_duplicate"
+    STALE = "stale"
+    OTHER_GENERATION = "other_generation"
+    EMPTY = "empty"
+    UNREACHABLE = "unreachable"
+    UNANSWERABLE = "unanswerable"
+    REPEATED = "repeated"
+    VACUOUS = "vacuous"
+
+
+_WARNINGS = {Problem.NEAR_DUPLICATE, Problem.REPEATED, Problem.VACUOUS}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`other` is the test that it goes together with, where it takes two. Lines are those of the
+    file, 0 where it has none. What is said of all tests has no `test_id`.
+    """
+
+    problem: Problem
+    test_id: str
+    line: int
+    message: str
+    other: str = ""
+    other_line: int = 0
+
+    @property
+    def severity(self) -> Severity:
+        return Severity.WARNING if self.problem in _WARNINGS else Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a collection says of a golden set. `older` has the generation that a chunk was last in,
+    for those that are gone; `refused` has why a question can't be asked at all; `texts` has what
+    tells a chunk's words from those of others, as equal ones are shown as one hit; `near` has what
+    to tell of expectations that nothing is, where something is nearly that. `chunks` is the size of
+    the collection, 0 where it is not known, `left` how many a test's `where` leaves of it.
+    """
+
+    meaning: Meaning
+    top_k: int
+    older: Mapping[str, int]
+    refused: Mapping[str, str]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    near: Mapping[Expectation, str] = field(default_factory=dict)
+    chunks: int = 0
+    left: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+
+
+def lint(golden: GoldenSet, known: Known) -> list[Finding]:
+    found = [finding for test in golden.tests for finding in _alone(test, known)]
+    found += [finding for test in golden.tests for finding in _vacuous(test, known)]
+    found += _too_small(golden.tests, known)
+    found += _pairs(golden.tests)
+    return sorted(found, key=lambda one: (one.line, one.test_id, one.problem, one.other))
+
+
+# --- single tests -----------------------------------------------------------------------------
+
+
+def _alone(test: GoldenTest, known: Known) -> Iterator[Finding]:
+    def finding(problem: Problem, message: str) -> Finding:
+        return Finding(problem, test.test_id, test.line, message)
+
+    if test.test_id in known.refused:
+        yield finding(Problem.UNANSWERABLE, known.refused[test.test_id])
+    if test.kind is TestKind.POSITIVE and not test.expected:
+        yield finding(Problem.EMPTY, "it expects nothing; name expected_results, or expect: none")
+    least = _least_hits(test, known)
+    if least > known.top_k:
+        reason = f"it takes {least} results at least to pass, and only {known.top_k} count"
+        yield finding(Problem.UNREACHABLE, reason)
+    for one in test.expected:
+        if known.meaning.get(one):
+            continue
+        number = known.older.get(one.chunk_id) if isinstance(one, ByChunk) else None
+        if number is None:
+            hint = f"; {known.near[one]}" if one in known.near else ""
+            yield finding(Problem.STALE, f"nothing in the collection is {one}{hint}")
+        else:
+            yield finding(
+                Problem.OTHER_GENERATION,
+                f"{one} was last in generation {number}; name its url and heading, or its words",
+            )
+    for one, other in combinations(test.expected, 2):
+        if known.meaning.get(one) and known.meaning.get(one) == known.meaning.get(other):
+            yield finding(Problem.REPEATED, f"{one} and {other} mean the same passages")
+
+
+def _vacuous(test: GoldenTest, known: Known) -> Iterator[Finding]:
+    """What passes, or nearly so, whatever the search does."""
+    left = known.left.get(test.where) if test.where else None
+    if left == 0 and test.kind is TestKind.NEGATIVE:
+        reason = "its where leaves no passage, so it passes whatever the search does"
+        yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+    if left and test.kind is TestKind.POSITIVE and known.top_k >= _MOST * left:
+        reason = f"its where leaves {left} passages, and top_k is {known.top_k}: nearly all pass"
+        yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+    for one in test.expected:
+        met = len(known.meaning.get(one, ()))
+        if known.chunks and met >= max(2, _MOST * known.chunks):
+            reason = f"{met} of the {known.chunks} passages are {one}: nearly any answer passes"
+            yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+
+
+def _too_small(tests: Sequence[GoldenTest], known: Known) -> Iterator[Finding]:
+    positive = any(test.kind is TestKind.POSITIVE and not test.where for test in tests)
+    if positive and known.chunks and known.top_k >= _MOST * known.chunks:
+        reason = (
+            f"top_k is {known.top_k}, and the collection has {known.chunks} passages: nearly any "
+            "order passes; lower top_k"
+        )
+        yield Finding(Problem.VACUOUS, "", 0, reason)
+
+
+def _least_hits(test: GoldenTest, known: Known) -> int:
+    """With fewer hits it can't pass; whether it can with as many is not said.
+
+    One hit may meet several expectations, a page and a sentence on it. How few hits meet all is
+    as hard to tell as any cover of sets, so two bounds that are easy stand for it: hits that meet
+    most, whichever they meet, and expectations that have no hit in common.
+    """
+    hits_of = [
+        {known.texts.get(chunk, chunk) for chunk in known.meaning[one]}
+        for one in test.expected
+        if known.meaning.get(one)
+    ]
+    needed = math.ceil(test.criteria.min_accuracy * len(hits_of) - 1e-9)
+    met = Counter(hit for hits in hits_of for hit in hits)
+    most = accumulate(count for _, count in met.most_common())
+    by_counting = next((hits for hits, so_far in enumerate(most, start=1) if so_far >= needed), 0)
+    taken: set[str] = set()
+    apart = 0
+    for hits in sorted(hits_of, key=len):
+        if taken.isdisjoint(hits):
+            taken |= hits
+            apart += 1
+    return max(by_counting, apart - (len(hits_of) - needed))
+
+
+# --- tests beside each other ------------------------------------------------------------------
+
+
+def _pairs(tests: Sequence[GoldenTest]) -> Iterator[Finding]:
+    asked: dict[Asked, list[GoldenTest]] = defaultdict(list)
+    for test in tests:
+        asked[asked_by(test)].append(test)
+    for same in asked.values():
+        for test in same[1:]:
+            yield _same_question(same[0], test)
+    firsts = [same[0] for same in asked.values()]
+    for one, other, share in _near(firsts):
+        message = f"it asks nearly what {one.test_id} asks ({share:.0%} of the words)"
+        yield _two(Problem.NEAR_DUPLICATE, one, other, message)
+
+
+def _same_question(first: GoldenTest, test: GoldenTest) -> Finding:
+    expected = {frozenset(first.expected), frozenset(test.expected)}
+    if TestKind.NEGATIVE in {first.kind, test.kind} and first.kind is not test.kind:
+        message = f"it asks what {first.test_id} asks, and only one of them expects an answer"
+        return _two(Problem.CONTRADICTORY, first, test, message)
+    if len(expected) > 1:
+        message = f"it asks what {first.test_id} asks, and expects something else"
+        return _two(Problem.CONTRADICTORY, first, test, message)
+    message = f"it asks and expects what {first.test_id} does"
+    return _two(Problem.DUPLICATE, first, test, message)
+
+
+def _two(problem: Problem, first: GoldenTest, test: GoldenTest, message: str) -> Finding:
+    return Finding(problem, test.test_id, test.line, message, first.test_id, first.line)
+
+
+def asked_by(test: GoldenTest) -> Asked:
+    """The same for tests that ask the same: case, blanks and punctuation do not matter."""
+    question = " ".join(_WORD.findall(test.query_text.casefold())) or test.query_text
+    return question, tuple(sorted(test.where))
+
+
+def _near(tests: Sequence[GoldenTest]) -> Iterator[tuple[GoldenTest, GoldenTest, float]]:
+    """Pairs whose sets of words overlap by NEAR or more, without looking at every pair.
+
+    Two such sets share one of their rarest words: of a set's words, put in order from rare to
+    common, only the first few have to be looked up.
+    """
+    words = [frozenset(_WORD.findall(test.query_text.casefold())) for test in tests]
+    frequency = Counter(word for each in words for word in each)
+    holders: dict[str, list[int]] = defaultdict(list)
+    for number, test in enumerate(tests):
+        rare = sorted(words[number], key=lambda word: (frequency[word], word))
+        looked_up = rare[: len(rare) - math.ceil(NEAR * len(rare)) + 1]
+        met = dict.fromkeys(other for word in looked_up for other in holders[word])
+        for other in met:
+            if tests[other].where == test.where:
+                share = _overlap(words[number], words[other])
+                if share >= NEAR:
+                    yield tests[other], test, share
+        for word in looked_up:
+            holders[word].append(number)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
+def errors_of(findings: Iterable[Finding]) -> int:
+    return sum(one.severity is Severity.ERROR for one in findings)

@@ -1,0 +1,250 @@
+"""Golden tests as text: new files, and one more test in a file that somebody wrote by hand.
+
+A file is added to, never written anew: its comments, its order and its line ends stay. What comes
+out is read again and must hold the old tests and the new one, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from surefind.errors import InputError
+from surefind.evaluation.golden.expectations import (
+    ByAddress,
+    ByChunk,
+    ByName,
+    BySource,
+    Expectation,
+)
+from surefind.evaluation.golden.golden_set import (
+    GoldenSet,
+    GoldenTest,
+    SuccessCriteria,
+    TestKind,
+    decoded,
+    read_golden_lines,
+    read_golden_yaml,
+)
+from surefind.model.strings import check_string
+
+_LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PLAIN = re.compile(r"[a-z][a-z0-9_-]*")
+_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+_ODD = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_MARK = "\ufeff"
+_UNKNOWN_TO_YAML = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\x85\u2028\u2029]")
+"""Halves of characters, as JSON escapes them, and what only YAML takes for the end of a line."""
+
+
+def new_file(tests: Iterable[GoldenTest], remarks: Sequence[str]) -> str:
+    """`remarks` are lines of comment, for the top."""
+    head = "".join(f"# {line}".rstrip() + "\n" for line in remarks)
+    items = "\n".join(_item(test, 2) for test in tests)
+    return f"{head}\ntests:\n{items}" if items else f"{head}\ntests: []\n"
+
+
+def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
+    """The file with one more test at the end of its list.
+
+    Criteria that the test leaves as usual are those that the file has for all.
+    """
+    check_string("test_category", test.category)
+    lines = source.casefold().endswith((".jsonl", ".ndjson"))
+    read = read_golden_lines if lines else read_golden_yaml
+    before = read(source, content) if content.strip() or not lines else GoldenSet(source, ())
+    mark = _MARK if content.startswith(_MARK.encode()) else ""
+    text = decoded(source, content)
+    no_place = InputError(
+        f"{source}: there is no safe place for one more test; add it by hand or name another --file"
+    )
+    try:
+        added = _with_line(text, test) if lines else _with_item(text, test)
+        if b"\r\n" in content:
+            added = added.replace("\n", "\r\n")
+        after = (mark + added).encode()
+        is_safe = _is_one_more(before, read(source, after), test)
+    except yaml.YAMLError as error:  # as events it makes sense, as a tree of nodes it does not
+        raise no_place from error
+    except InputError as error:
+        raise InputError(f"one more test does not fit into {source}: {error}") from error
+    if not is_safe:
+        raise no_place
+    return after
+
+
+def _is_one_more(before: GoldenSet, after: GoldenSet, test: GoldenTest) -> bool:
+    last = after.tests[-1].criteria
+    said = _said_criteria(test)
+    criteria = SuccessCriteria(
+        said.get("min_accuracy", last.min_accuracy),
+        said.get("min_similarity_score", last.min_similarity_score),
+    )
+    return after == replace(before, tests=(*before.tests, replace(test, criteria=criteria)))
+
+
+# --- YAML -------------------------------------------------------------------------------------
+
+
+def _with_item(text: str, test: GoldenTest) -> str:
+    """Places are offsets: what YAML takes for the end of a line is not only what we do."""
+    root, tests = _nodes(text)
+    remarked = "#" in text[tests.start_mark.index : tests.end_mark.index]
+    if root.flow_style or (tests.flow_style and (tests.value or remarked)):
+        return _with_flow_item(text, tests, test)
+    if not tests.value:
+        return _with_first_item(text, tests, test)
+    last = _last_leaf(tests).end_mark
+    at = last.index
+    if last.column:
+        line_end = text.find("\n", at)
+        at = len(text) if line_end < 0 else line_end + 1
+    head = text[:at] if text[:at].endswith("\n") else f"{text[:at]}\n"
+    apart = "\n" if len(tests.value) > 1 and _is_after_a_blank_line(text, tests.value[-1]) else ""
+    joined = f"{head}{apart}{_item(test, tests.start_mark.column)}{text[at:]}"
+    return joined if joined.endswith("\n") else joined + "\n"
+
+
+def _is_after_a_blank_line(text: str, node: yaml.Node) -> bool:
+    above = text[: node.start_mark.index].split("\n")[-2:-1]
+    return not any(line.strip() for line in above)
+
+
+def _with_flow_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> str:
+    """In brackets, a test is written as JSON, on a line of its own where the last one begins so."""
+    written = json.dumps(values_of(test), ensure_ascii=False)
+    written = _ODD.sub(_escaped, written)
+    at = tests.start_mark.index + 1
+    if tests.value:
+        last = tests.value[-1]
+        at = last.end_mark.index
+        margin = text[: last.start_mark.index].rpartition("\n")[2]
+        alone = "\n" in text[tests.start_mark.index : last.start_mark.index] and not margin.strip()
+        written = f",\n{margin}{written}" if alone else f", {written}"
+    return f"{text[:at]}{written}{text[at:]}"
+
+
+def _with_first_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> str:
+    """Empty brackets become a list."""
+    head, tail = text[: tests.start_mark.index].rstrip(" "), text[tests.end_mark.index :]
+    rest, line_end, more = tail.partition("\n")
+    return f"{head}{rest}\n{_item(test, 2).rstrip()}{line_end}{more}"
+
+
+def _nodes(text: str) -> tuple[yaml.CollectionNode, yaml.SequenceNode]:
+    """The whole, and its list of tests, which may be the whole."""
+    root = yaml.compose(_UNKNOWN_TO_YAML.sub(_as_long, text), Loader=_LOADER)
+    if isinstance(root, yaml.SequenceNode):
+        return root, root
+    return root, next(value for key, value in root.value if key.value == "tests")
+
+
+def _as_long(match: re.Match[str]) -> str:
+    """Nobody looks at what it says, only at where it ends."""
+    return "x" * len(match.group())
+
+
+def _last_leaf(node: yaml.Node) -> yaml.Node:
+    """Only its end is where it seems: that of a block reaches to whatever comes next."""
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return node
+
+
+def _item(test: GoldenTest, indent: int) -> str:
+    """A test as an item of a block list."""
+    values = values_of(test)
+    lines = [f"test_id: {_scalar(values['test_id'])}", f"query_text: {_quoted(test.query_text)}"]
+    if test.kind is TestKind.NEGATIVE:
+        lines.append("expect: none")
+    if "expected_results" in values:
+        lines.append("expected_results:")
+        lines += [f"  - {_flow(one)}" for one in values["expected_results"]]
+    if "success_criteria" in values:
+        lines.append(f"success_criteria: {_flow(values['success_criteria'])}")
+    if test.category:
+        lines.append(f"test_category: {_scalar(test.category)}")
+    if test.where:
+        lines.append(f"where: [{', '.join(map(_quoted, test.where))}]")
+    margin = " " * indent
+    return f"{margin}- " + f"\n{margin}  ".join(lines) + "\n"
+
+
+def _flow(values: dict[str, Any]) -> str:
+    told = ", ".join(f"{key}: {_scalar(value)}" for key, value in values.items())
+    return f"{{{told}}}"
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, str):
+        plain = _PLAIN.fullmatch(value) and value not in _WORDS
+        return value if plain else _quoted(value)
+    return json.dumps(value)
+
+
+def _quoted(value: str) -> str:
+    """As JSON, which YAML reads too, but for what only YAML takes for the end of a line."""
+    return _ODD.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
+
+
+# --- JSON -------------------------------------------------------------------------------------
+
+
+def _with_line(text: str, test: GoldenTest) -> str:
+    joined = text if text.endswith("\n") or not text else text + "\n"
+    return joined + json.dumps(values_of(test), ensure_ascii=False) + "\n"
+
+
+def values_of(test: GoldenTest) -> dict[str, Any]:
+    """As golden files spell it; what is as usual is left out."""
+    values: dict[str, Any] = {"test_id": test.test_id, "query_text": test.query_text}
+    if test.kind is TestKind.NEGATIVE:
+        values["expect"] = "none"
+    if test.expected:
+        values["expected_results"] = [_expected(one) for one in test.expected]
+    if criteria := _said_criteria(test):
+        values["success_criteria"] = criteria
+    if test.category:
+        values["test_category"] = test.category
+    if test.where:
+        values["where"] = list(test.where)
+    return values
+
+
+def _said_criteria(test: GoldenTest) -> dict[str, float]:
+    said: dict[str, float] = {}
+    if test.criteria.min_accuracy != 1.0:
+        said["min_accuracy"] = test.criteria.min_accuracy
+    if test.criteria.min_similarity_score is not None:
+        said["min_similarity_score"] = test.criteria.min_similarity_score
+    return said
+
+
+def _expected(one: Expectation) -> dict[str, Any]:
+    values: dict[str, Any]
+    if isinstance(one, ByAddress):
+        values = {"url": one.url}
+    elif isinstance(one, BySource):
+        values = {"source_path": one.source_path}
+    elif isinstance(one, ByChunk):
+        values = {"chunk_id": one.chunk_id}
+    elif isinstance(one, ByName):
+        raise InputError(f"{one}: a document of a judged collection has no place in a golden file")
+    else:
+        values = {"text": one.text}
+    heading = getattr(one, "heading", "")
+    if heading:
+        values["heading"] = heading
+    if one.grade != 1:
+        values["grade"] = one.grade
+    return values

@@ -1,0 +1,1 @@
+"""Measures: of rankings, thresholds, latency and the index."""

@@ -1,0 +1,1 @@
+"""Reports: judging, summaries, comparisons and past runs."""

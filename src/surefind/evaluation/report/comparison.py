@@ -1,0 +1,263 @@
+"""A run beside an earlier one, over the tests that both share: what changed, and whether by chance.
+
+A test is shared where both runs have its id, and it asks and expects the same; its category and
+the other tests of the file do not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from surefind.errors import NotComparable
+from surefind.evaluation.golden.golden_set import GoldenSet
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.report.report import (
+    Comparison,
+    MeasureChange,
+    Outcome,
+    Report,
+    TestChange,
+    TestOutcome,
+)
+from surefind.evaluation.report.summary import by_id, with_comparison, without_comparison
+from surefind.evaluation.statistics.significance import (
+    Evidence,
+    compare,
+    evidence,
+    holm,
+    share_at_most,
+)
+
+_EQUAL = 1e-9
+_NOTHING_JUDGED = "no test has a judged answer, so there is nothing to compare"
+_SAVE_ANEW = "save a new one with --save-baseline"
+
+
+def compare_reports(baseline: Report, report: Report) -> Comparison:
+    """NotComparable, with the reason, where the two have nothing to compare."""
+    measures = _shared_measures(baseline, report)
+    sharing = _shared_tests(baseline, report.golden, _digests(report), report.golden_digest)
+    before, after = by_id(baseline.tests), by_id(report.tests)
+    pairs = [(before[name], after[name]) for name in sharing.shared]
+    asked = [pair for pair in pairs if not _was_not_run(pair)]
+    stale = [pair for pair in asked if _became_stale(pair)]
+    compared = [pair for pair in asked if not _became_stale(pair)]
+    changes = _measured(pairs, measures)
+    changed = [(_change(pair, measures[0]), _direction(pair, measures)) for pair in compared]
+    better = tuple(change for change, direction in changed if direction > 0)
+    worse = tuple(change for change, direction in changed if direction < 0)
+    found = _overall(changes, better, worse, is_whole=not stale)
+    return Comparison(
+        baseline_run_id=baseline.run_id,
+        baseline_generation=baseline.subject.generation,
+        measure=measures[0],
+        changes=changes,
+        better=better,
+        worse=worse,
+        same=len(compared) - len(better) - len(worse),
+        verdict=found.verdict,
+        evidence=found,
+        worse_at_most=share_at_most(len(worse), len(compared)),
+        became_stale=tuple(_change(pair, measures[0]) for pair in stale),
+        added=sharing.added,
+        changed=sharing.changed,
+        vanished=sharing.vanished,
+    )
+
+
+def check_baseline(
+    baseline: Report, golden: GoldenSet, top_k: int, measures: Sequence[Measure]
+) -> None:
+    """NotComparable, with the reason, as far as it can be known before a question is asked."""
+    _check_alike(baseline, top_k)
+    if not any(test.expected or test.known_wrong for test in golden.tests):
+        raise NotComparable(_NOTHING_JUDGED)
+    digests = {test.test_id: test.digest for test in golden.tests}
+    _shared_tests(baseline, golden.name, digests, golden.digest)
+    _shared(baseline, [str(measure) for measure in measures])
+
+
+def beside_baseline(baseline: Report, report: Report) -> Report:
+    """The report with what the comparison says.
+
+    Where there can be none, it says why, and is no pass: a comparison that was asked for and could
+    not be made must not read as if all were well.
+    """
+    try:
+        compared = with_comparison(report, compare_reports(baseline, report))
+    except NotComparable as error:
+        return without_comparison(report, str(error))
+    return replace(compared, warnings=(*compared.warnings, *_asked_otherwise(baseline, report)))
+
+
+def _asked_otherwise(baseline: Report, report: Report) -> Iterator[str]:
+    """To compare two ways of asking is a good use; to do so unawares is not."""
+    before, now = baseline.subject, report.subject
+    if before.mode is not now.mode:
+        yield f"the baseline was asked in {before.mode.value} mode, this run in {now.mode.value}"
+    if before.collapse is not now.collapse:
+        yield (
+            f"the baseline was asked with collapse {before.collapse.value}, this run with "
+            f"{now.collapse.value}"
+        )
+    if before.embedder != now.embedder:
+        yield f"the baseline was embedded by {before.embedder}, this run by {now.embedder}"
+    if before.collection != now.collection:
+        yield f"the baseline asked the collection {before.collection}, this run {now.collection}"
+
+
+# --- what can be compared ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """Ids of tests, in the order of the run that has them."""
+
+    shared: tuple[str, ...]
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    vanished: tuple[str, ...]
+
+
+def _digests(report: Report) -> Mapping[str, str]:
+    return {test.test_id: test.digest for test in report.tests}
+
+
+def _shared_tests(
+    baseline: Report, golden: str, digests: Mapping[str, str], golden_digest: str
+) -> _Sharing:
+    before = _digests(baseline)
+    # A report of an older surefind has no digests of single tests: it is all or nothing.
+    is_all = baseline.golden_digest == golden_digest
+    known = [name for name in digests if name in before]
+    same = [name for name in known if is_all or (before[name] and before[name] == digests[name])]
+    if not same:
+        tests = f"{baseline.golden}, {baseline.golden_digest[:12]}"
+        if known and not any(before.values()):
+            raise NotComparable(
+                f"the baseline ({tests}) was saved by an older surefind, and the tests changed "
+                f"since; {_SAVE_ANEW}"
+            )
+        raise NotComparable(
+            f"the baseline was made with other tests ({tests}) than this run ({golden}, "
+            f"{golden_digest[:12]}), they share none; {_SAVE_ANEW}"
+        )
+    return _Sharing(
+        shared=tuple(same),
+        added=tuple(name for name in digests if name not in before),
+        changed=tuple(name for name in known if name not in set(same)),
+        vanished=tuple(name for name in before if name not in digests),
+    )
+
+
+def _shared_measures(baseline: Report, report: Report) -> Sequence[str]:
+    _check_alike(baseline, report.subject.top_k)
+    if not report.means.judged:
+        raise NotComparable(_NOTHING_JUDGED)
+    return _shared(baseline, list(report.means.values))
+
+
+def _check_alike(baseline: Report, top_k: int) -> None:
+    if baseline.subject.top_k != top_k:
+        raise NotComparable(
+            f"the baseline looked at {baseline.subject.top_k} results, this run at "
+            f"{top_k}; use --top-k {baseline.subject.top_k}, or save a new baseline"
+        )
+    if baseline.interrupted:
+        raise NotComparable(f"the baseline's run ended early: {baseline.interrupted}")
+    if not baseline.means.judged:
+        raise NotComparable(f"in the baseline {_NOTHING_JUDGED}")
+
+
+def _shared(baseline: Report, measures: Sequence[str]) -> Sequence[str]:
+    shared = [name for name in measures if name in baseline.means.values]
+    if not shared:
+        raise NotComparable(
+            f"the baseline has other measures ({', '.join(baseline.means.values)}) than this run "
+            f"({', '.join(measures)}); {_SAVE_ANEW}"
+        )
+    return shared
+
+
+# --- what changed -----------------------------------------------------------------------------
+
+_Pair = tuple[TestOutcome, TestOutcome]
+"""One test: in the baseline, and now."""
+
+
+def _was_not_run(pair: _Pair) -> bool:
+    return any(test.outcome is Outcome.NOT_RUN for test in pair)
+
+
+def _became_stale(pair: _Pair) -> bool:
+    before, after = pair
+    return after.outcome is Outcome.STALE and before.outcome is not Outcome.STALE
+
+
+def _measured(pairs: Iterable[_Pair], measures: Sequence[str]) -> tuple[MeasureChange, ...]:
+    judged = [
+        (before.measures, after.measures)
+        for before, after in pairs
+        if before.measures and after.measures and after.outcome is not Outcome.NOT_RUN
+    ]
+    differences = {
+        measure: compare(
+            [before[measure] for before, _ in judged],
+            [after[measure] for _, after in judged],
+            measures=len(measures),
+        )
+        for measure in measures
+    }
+    corrected = holm({measure: one.p for measure, one in differences.items()})
+    found = {name: evidence(one, corrected[name]) for name, one in differences.items()}
+    return tuple(
+        MeasureChange(name, one, corrected[name], found[name].verdict, found[name])
+        for name, one in differences.items()
+    )
+
+
+def _change(pair: _Pair, measure: str) -> TestChange:
+    before, after = pair
+    return TestChange(
+        after.test_id,
+        after.query_text,
+        before.outcome,
+        after.outcome,
+        before.measures.get(measure),
+        after.measures.get(measure),
+    )
+
+
+def _direction(pair: _Pair, measures: Sequence[str]) -> int:
+    """By the outcome first; among equal ones by the first measure that changed."""
+    before, after = pair
+    passed = (after.outcome is Outcome.PASSED) - (before.outcome is Outcome.PASSED)
+    if passed:
+        return passed
+    for measure in measures:
+        gained = after.measures.get(measure, 0.0) - before.measures.get(measure, 0.0)
+        if abs(gained) > _EQUAL:
+            return 1 if gained > 0 else -1
+    return 0
+
+
+def _overall(
+    changes: Sequence[MeasureChange],
+    better: Sequence[TestChange],
+    worse: Sequence[TestChange],
+    *,
+    is_whole: bool,
+) -> Evidence:
+    """The worst that any measure shows; and no praise where tests fell out of the comparison."""
+    found = {change.evidence for change in changes}
+    if Evidence.WORSE in found:
+        return Evidence.WORSE
+    # A negative that is given an answer now has no measure that could tell of it.
+    unmeasured = any(one.value_after is None for one in worse)
+    if Evidence.MIXED in found or unmeasured or not is_whole:
+        return Evidence.MIXED
+    for one in (Evidence.NOT_WORSE, Evidence.BETTER, Evidence.NO_HARM):
+        if one in found:
+            return one
+    return Evidence.NO_HARM if better else Evidence.NO_CHANGE

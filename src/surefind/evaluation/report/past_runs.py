@@ -1,0 +1,125 @@
+"""What is remembered of a run, and which runs may be joined into a trend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from surefind.evaluation.report.report import Report, Totals
+from surefind.evaluation.statistics.significance import Verdict
+from surefind.model import Mode
+
+SCHEMA: Literal["surefind.run/1"] = "surefind.run/1"
+_STRICT: Any = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """The numbers of a report without its tests. `means` is empty where nothing was judged."""
+
+    __pydantic_config__ = _STRICT
+
+    run_id: str
+    started_at: datetime
+    completed_at: datetime
+    collection: str
+    generation: int
+    embedder: str
+    mode: Mode
+    top_k: int
+    golden: str
+    golden_digest: str
+    totals: Totals
+    means: Mapping[str, float]
+    false_accept_rate: float | None
+    p50_ms: float
+    p95_ms: float
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    interrupted: str
+    surefind_version: str
+    schema: Literal["surefind.run/1"] = SCHEMA
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.interrupted and self.totals.total > 0
+
+
+def remembered(report: Report) -> PastRun:
+    subject = report.subject
+    return PastRun(
+        run_id=report.run_id,
+        started_at=report.started_at,
+        completed_at=report.completed_at,
+        collection=subject.collection,
+        generation=subject.generation,
+        embedder=subject.embedder,
+        mode=subject.mode,
+        top_k=subject.top_k,
+        golden=report.golden,
+        golden_digest=report.golden_digest,
+        totals=report.totals,
+        means=report.means.values,
+        false_accept_rate=report.negatives.false_accept_rate,
+        p50_ms=report.latency.p50_ms,
+        p95_ms=report.latency.p95_ms,
+        verdict=report.verdict,
+        reasons=report.reasons,
+        interrupted=report.interrupted,
+        surefind_version=subject.surefind_version,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Runs that asked the same questions in the same way, oldest first.
+
+    `measure` is the first that all of them have; empty where they are judged by none, and then the
+    share of passed tests stands in.
+    """
+
+    golden: str
+    mode: Mode
+    top_k: int
+    measure: str
+    runs: tuple[PastRun, ...]
+
+    @property
+    def name(self) -> str:
+        return self.measure or "passed"
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        if self.measure:
+            return tuple(run.means[self.measure] for run in self.runs)
+        return tuple(run.totals.passed / run.totals.total for run in self.runs)
+
+
+def trends(runs: Iterable[PastRun]) -> tuple[Trend, ...]:
+    """One for each way of asking that was run twice or more; that of the latest run first.
+
+    A run that ended early measured something else, and is left out.
+    """
+    grouped: dict[tuple[str, int, Mode, bool], list[PastRun]] = {}
+    for run in sorted(runs, key=lambda run: run.started_at):
+        if run.is_whole:
+            key = (run.golden_digest, run.top_k, run.mode, bool(run.means))
+            grouped.setdefault(key, []).append(run)
+    found = [_trend(group) for group in grouped.values() if len(group) > 1]
+    return tuple(sorted(found, key=lambda one: one.runs[-1].started_at, reverse=True))
+
+
+def trend_of(report: Report, runs: Iterable[PastRun]) -> Trend | None:
+    """The trend that a report is the latest run of, where there is one."""
+    now = remembered(report)
+    earlier = [run for run in runs if run.run_id != now.run_id]
+    found = (one for one in trends([*earlier, now]) if one.runs[-1].run_id == now.run_id)
+    return next(found, None)
+
+
+def _trend(runs: Sequence[PastRun]) -> Trend:
+    latest = runs[-1]
+    shared = (name for name in latest.means if all(name in run.means for run in runs))
+    return Trend(latest.golden, latest.mode, latest.top_k, next(shared, ""), tuple(runs))

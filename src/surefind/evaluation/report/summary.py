@@ -1,0 +1,342 @@
+"""Many tests' outcomes become one report, with a verdict and its reasons."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+
+from surefind.evaluation.golden.gates import QUANTITIES, Gate, Severity
+from surefind.evaluation.golden.golden_set import GoldenSet, TestKind
+from surefind.evaluation.golden.resolution import LOST_ANSWER
+from surefind.evaluation.measures.index_recall import IndexRecall
+from surefind.evaluation.measures.latency import Load
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.measures.thresholds import Separation, separate
+from surefind.evaluation.report.report import (
+    Category,
+    Comparison,
+    GateOutcome,
+    Integrity,
+    Latency,
+    Means,
+    Negatives,
+    Outcome,
+    Report,
+    Subject,
+    TestOutcome,
+    Totals,
+)
+from surefind.evaluation.statistics.significance import Evidence, Verdict, percentile
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run was, beside its tests."""
+
+    run_id: str
+    subject: Subject
+    started_at: datetime
+    completed_at: datetime
+    concurrency: int
+    integrity: Integrity
+    interrupted: str = ""
+    store_away: bool = False
+    index_recall: IndexRecall | None = None
+    load: Load | None = None
+    false_accept_cost: float = 1.0
+
+
+def summarise(
+    golden: GoldenSet, measures: Sequence[Measure], tests: Sequence[TestOutcome], run: Run
+) -> Report:
+    means = means_of(tests, measures)
+    totals = totals_of(tests)
+    negatives = _negatives(tests)
+    latency = _latency(tests, run.concurrency)
+    known = _quantities(tests, totals, negatives, latency) | dict(means.values)
+    known |= _beyond_the_tests(run)
+    gates = tuple(_gate(gate, known.get(gate.quantity)) for gate in golden.gates)
+    report = Report(
+        run_id=run.run_id,
+        golden=golden.name,
+        golden_digest=golden.digest,
+        subject=run.subject,
+        started_at=run.started_at,
+        completed_at=run.completed_at,
+        tests=tuple(tests),
+        totals=totals,
+        means=means,
+        categories=_categories(tests, measures),
+        negatives=negatives,
+        latency=latency,
+        integrity=run.integrity,
+        gates=gates,
+        verdict=Verdict.PASS,
+        reasons=(),
+        warnings=_warnings(gates),
+        interrupted=run.interrupted,
+        store_away=run.store_away,
+        separation=_separation(tests, run.false_accept_cost),
+        index_recall=run.index_recall,
+        load=run.load,
+    )
+    failures = tuple(_failures(report, decided_by_gates=_has_fail_gates(golden)))
+    doubts = (*_doubts(report), *_nothing_to_measure_by(golden, tests))
+    return replace(report, verdict=_verdict(report, failures, doubts), reasons=failures + doubts)
+
+
+def with_comparison(report: Report, comparison: Comparison, against: str = "") -> Report:
+    """A run that got worse fails; where it can't be told from chance, it is inconclusive.
+
+    `against` names the baseline in the reasons, where it is not a run that was saved.
+    """
+    verdict, reasons = report.verdict, report.reasons
+    against = against or f"the baseline (run {comparison.baseline_run_id})"
+    if comparison.verdict is Verdict.FAIL:
+        worse = [change.measure for change in comparison.changes if change.verdict is Verdict.FAIL]
+        reasons = (*reasons, f"{', '.join(worse)}: significantly worse than {against}")
+        verdict = verdict if report.interrupted else Verdict.FAIL
+    elif comparison.verdict is Verdict.INCONCLUSIVE:
+        lost = {test.test_id for test in report.tests if test.cause == LOST_ANSWER}
+        # A removed answer has been named already, and it is not chance.
+        if not lost or any(one.test_id not in lost for one in comparison.worse):
+            reasons = (*reasons, *_undecided(comparison, against))
+        verdict = verdict if verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
+    return replace(report, comparison=comparison, verdict=verdict, reasons=reasons)
+
+
+def _undecided(comparison: Comparison, against: str) -> Iterable[str]:
+    undecided = (one for one in comparison.changes if one.evidence is Evidence.MIXED)
+    mixed = next((one for one in undecided if one.difference.queries), None)
+    stale = comparison.became_stale
+    if mixed is not None:
+        counts = f"{mixed.difference.better} better, {mixed.difference.worse} worse"
+        yield f"compared with {against}, by {mixed.measure}: {counts}, which may be chance"
+    elif comparison.worse:
+        worse = _counted(len(comparison.worse), "test")
+        yield f"compared with {against}: {worse} got worse in a way that no measure shows"
+    elif not stale:
+        yield f"compared with {against}: no judged test is left to compare"
+    if stale:
+        yield f"compared with {against}: {_counted(len(stale), 'test')} became stale"
+
+
+def without_comparison(report: Report, reason: str) -> Report:
+    """A comparison was asked for, and there can be none: no pass, whatever the tests say."""
+    verdict = report.verdict if report.verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
+    not_compared = f"not compared with the baseline: {reason}"
+    return replace(report, verdict=verdict, reasons=(*report.reasons, not_compared))
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+def totals_of(tests: Iterable[TestOutcome]) -> Totals:
+    counts = Counter(test.outcome.value for test in tests)
+    return Totals(total=counts.total(), **counts)
+
+
+def means_of(tests: Iterable[TestOutcome], measures: Sequence[Measure]) -> Means:
+    """Where nothing was relevant to any of them, nothing could be found, and that is no zero."""
+    run = [test for test in tests if test.outcome is not Outcome.NOT_RUN]
+    judged = [test for test in run if test.measures]
+    barren = [test.test_id for test in judged if not any(one.grade for one in test.sought)]
+    if len(barren) == len(judged):
+        judged = []
+    return Means(
+        values={
+            str(measure): _mean([test.measures[str(measure)] for test in judged])
+            for measure in (measures if judged else ())
+        },
+        judged=len(judged),
+        failed=tuple(test.test_id for test in judged if test.outcome is Outcome.ERROR),
+        unjudged=len(run) - len(judged),
+        without_relevant=tuple(barren),
+    )
+
+
+def _categories(tests: Sequence[TestOutcome], measures: Sequence[Measure]) -> tuple[Category, ...]:
+    names = sorted({test.category for test in tests if test.category})
+    return tuple(
+        Category(
+            name,
+            totals_of(inside := [test for test in tests if test.category == name]),
+            means_of(inside, measures).values,
+        )
+        for name in names
+    )
+
+
+def _negatives(tests: Iterable[TestOutcome]) -> Negatives:
+    judged = {Outcome.PASSED, Outcome.FAILED}
+    negatives = [test for test in tests if test.kind is TestKind.NEGATIVE]
+    decided = [test for test in negatives if test.outcome in judged]
+    accepted = sum(test.outcome is Outcome.FAILED for test in decided)
+    rate = accepted / len(decided) if decided else None
+    return Negatives(len(negatives), accepted, rate)
+
+
+def _latency(tests: Iterable[TestOutcome], concurrency: int) -> Latency:
+    times = [test.latency_ms for test in tests if test.latency_ms is not None]
+    return Latency(
+        searches=len(times),
+        concurrency=concurrency,
+        mean_ms=_mean(times),
+        p50_ms=percentile(times, 0.5),
+        p95_ms=percentile(times, 0.95),
+        p99_ms=percentile(times, 0.99),
+        max_ms=max(times, default=0.0),
+    )
+
+
+def _separation(tests: Iterable[TestOutcome], false_accept_cost: float) -> Separation | None:
+    """By the best similarity of each question: it is what a search's confidence goes by."""
+    best: dict[TestKind, list[float]] = {kind: [] for kind in TestKind}
+    for test in tests:
+        judged = test.outcome in {Outcome.PASSED, Outcome.FAILED}
+        # A negative without a threshold can't be judged yet, and is what a threshold is made of.
+        if test.best_similarity is not None and (judged or test.kind is TestKind.NEGATIVE):
+            best[test.kind].append(test.best_similarity)
+    return separate(best[TestKind.POSITIVE], best[TestKind.NEGATIVE], false_accept_cost)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+# --- gates and verdict ------------------------------------------------------------------------
+
+
+def _quantities(
+    tests: Sequence[TestOutcome], totals: Totals, negatives: Negatives, latency: Latency
+) -> dict[str, float]:
+    """What gates may speak of, as far as there is anything to say."""
+    known: dict[str, float] = {
+        "failed": totals.failed,
+        "stale": totals.stale,
+        "invalid": totals.invalid,
+        "errors": totals.error,
+    }
+    accuracies = [test.accuracy for test in tests if test.accuracy is not None]
+    if accuracies:
+        known["accuracy"] = _mean(accuracies)
+    if totals.total > totals.not_run:
+        known["pass_rate"] = totals.passed / (totals.total - totals.not_run)
+        known["error_rate"] = totals.error / (totals.total - totals.not_run)
+    if negatives.false_accept_rate is not None:
+        known["false_accept_rate"] = negatives.false_accept_rate
+    if latency.searches:
+        known |= {
+            field.name: getattr(latency, field.name)
+            for field in fields(latency)
+            if field.name in QUANTITIES
+        }
+    return known
+
+
+def _beyond_the_tests(run: Run) -> dict[str, float]:
+    """Under load, latencies and errors are those of the load."""
+    known: dict[str, float] = {}
+    if run.index_recall is not None and run.index_recall.lowest is not None:
+        known["index_recall"] = run.index_recall.lowest
+    if run.load is not None and run.load.sent:
+        known["error_rate"] = run.load.error_rate
+        known |= {
+            field.name: getattr(run.load, field.name)
+            for field in fields(run.load)
+            if field.name in QUANTITIES
+        }
+    return known
+
+
+def _gate(gate: Gate, value: float | None) -> GateOutcome:
+    met = value is not None and gate.is_met_by(value)
+    return GateOutcome(gate.severity, str(gate), value, met)
+
+
+def _warnings(gates: Iterable[GateOutcome]) -> tuple[str, ...]:
+    return tuple(
+        f"{gate.rule}: it is {gate.value:.4g}"
+        for gate in gates
+        if gate.met and gate.severity is Severity.WARN
+    )
+
+
+def _has_fail_gates(golden: GoldenSet) -> bool:
+    """Then they say how many tests may fail; and a judged collection is there for its numbers."""
+    return golden.measured_only or any(gate.severity is Severity.FAIL for gate in golden.gates)
+
+
+def _failures(report: Report, *, decided_by_gates: bool) -> Iterable[str]:
+    totals = report.totals
+    lost = sum(test.cause == LOST_ANSWER for test in report.tests)
+    if lost:
+        had = "its answer" if lost == 1 else "their answers"
+        expect = "it expects" if lost == 1 else "they expect"
+        yield (
+            f"{_counted(lost, 'test')} lost {had}: the generation before had what {expect}; change "
+            "the tests if that is meant"
+        )
+    for gate in report.gates:
+        if gate.met and gate.severity is Severity.FAIL:
+            yield f"{gate.rule}: it is {gate.value:.4g}"
+    if totals.failed > lost and not decided_by_gates:
+        yield f"{_counted(totals.failed, 'test')} failed"
+    if totals.error:
+        yield f"{_counted(totals.error, 'query', 'queries')} could not be answered"
+    if report.integrity.tampered:
+        chunks = _counted(len(report.integrity.tampered), "chunk")
+        yield f"the text of {chunks} does not match its hash: {report.integrity.tampered[0]}"
+    if report.integrity.uncatalogued:
+        chunks = _counted(len(report.integrity.uncatalogued), "chunk")
+        yield f"the catalog has no row for {chunks} of the hits: {report.integrity.uncatalogued[0]}"
+    load = report.load
+    if load is not None and load.errors and not _speaks_of(report, "error_rate"):
+        kinds = ", ".join(f"{count} {kind}" for kind, count in load.errors.items())
+        yield f"{sum(load.errors.values())} of {load.sent} searches under load failed: {kinds}"
+
+
+def _doubts(report: Report) -> Iterable[str]:
+    totals = report.totals
+    if report.interrupted:
+        left = f", {totals.not_run} of {totals.total} tests not run" if totals.not_run else ""
+        yield f"the run ended early{left}: {report.interrupted}"
+    if not totals.total:
+        yield "there were no queries"
+    if totals.stale:
+        expect = "test expects" if totals.stale == 1 else "tests expect"
+        yield f"{totals.stale} {expect} what is not there any more"
+    if totals.invalid:
+        yield f"{_counted(totals.invalid, 'test')} can't be judged as written"
+    for gate in report.gates:
+        if gate.value is None and gate.severity is Severity.FAIL:
+            yield f"{gate.rule}: nothing was there to measure it by"
+
+
+def _nothing_to_measure_by(golden: GoldenSet, tests: Sequence[TestOutcome]) -> Iterable[str]:
+    """A set that is there for its numbers must have some; plain questions are only asked."""
+    if golden.measured_only and tests and not any(test.sought for test in tests):
+        asked = "the query" if len(tests) == 1 else f"any of the {len(tests)} queries"
+        yield f"nothing is judged relevant to {asked}, so there is nothing to measure by"
+
+
+def _speaks_of(report: Report, quantity: str) -> bool:
+    fail = (gate for gate in report.gates if gate.severity is Severity.FAIL)
+    return any(gate.rule.startswith(f"{quantity} ") for gate in fail)
+
+
+def _verdict(report: Report, failures: Sequence[str], doubts: Sequence[str]) -> Verdict:
+    if failures and not report.interrupted:
+        return Verdict.FAIL
+    return Verdict.INCONCLUSIVE if failures or doubts else Verdict.PASS
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
+
+
+def by_id(tests: Iterable[TestOutcome]) -> Mapping[str, TestOutcome]:
+    return {test.test_id: test for test in tests}

@@ -1,0 +1,1 @@
+"""Commands that put documents in, and look after what they became."""

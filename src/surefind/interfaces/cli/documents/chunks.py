@@ -1,0 +1,65 @@
+"""`surefind chunks`: looking at what is stored."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefind.interfaces.cli.console import AsJson, Collection, DataDir, run, show, show_json
+from surefind.interfaces.failures import AWAY
+
+if TYPE_CHECKING:
+    from surefind.bootstrap import Application
+    from surefind.model import ChunkRecord
+
+app = typer.Typer(help="The passages of a collection.", no_args_is_help=True)
+
+
+@app.command("count")
+def count(collection: Collection = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """How many chunks there are, in the catalog and in the index."""
+
+    async def work(application: "Application") -> dict[str, int | None]:
+        async with application.reader.lease() as generation:
+            in_catalog = await generation.catalog.count() if generation.catalog else None
+            return {
+                "generation": generation.manifest.number,
+                "catalog": in_catalog,
+                "index": await generation.index.count(),
+            }
+
+    counts = run(work, collection=collection, data_dir=data_dir)
+    if as_json:
+        show_json(counts)
+    elif counts["catalog"] is None:
+        show(f"{counts['index']} chunks in the index (generation {counts['generation']})")
+    else:
+        show(
+            f"{counts['catalog']} chunks in the catalog, {counts['index']} in the index "
+            f"(generation {counts['generation']})"
+        )
+    if counts["catalog"] != counts["index"]:
+        raise typer.Exit(AWAY)
+
+
+@app.command("show")
+def show_chunk(
+    chunk_id: Annotated[str, typer.Argument(help="The chunk's id, as a search prints it.")],
+    collection: Collection = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """One chunk, with everything that is known about it."""
+
+    async def work(application: "Application") -> "ChunkRecord":
+        return await application.passages.chunk(chunk_id)
+
+    from surefind.interfaces.json_output import chunk_json
+
+    values = chunk_json(run(work, collection=collection, data_dir=data_dir))
+    if as_json:
+        show_json(values)
+        return
+    text = values.pop("text")
+    for name, value in values.items():
+        show(f"{name:<13} {value}")
+    show(f"\n{text}")

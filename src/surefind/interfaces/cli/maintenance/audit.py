@@ -1,0 +1,99 @@
+"""`surefind audit`: is the data whole?"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefind.interfaces.cli.console import (
+    AsJson,
+    Collection,
+    DataDir,
+    progress_display,
+    run,
+    show,
+    show_json,
+)
+
+if TYPE_CHECKING:
+    from surefind.bootstrap import Application
+    from surefind.services.maintenance.audit import AuditReport, Finding
+
+
+def audit(
+    collection: Collection = None,
+    certainty: Annotated[
+        float,
+        typer.Option(
+            help="Embed enough texts again to find vectors of another model with this certainty; "
+            "0 embeds none."
+        ),
+    ] = 0.95,
+    share: Annotated[
+        float, typer.Option(help="The smallest share of such vectors that must be found.")
+    ] = 0.01,
+    all_vectors: Annotated[
+        bool, typer.Option("--all", help="Embed every text again, not only a sample.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read every point, embed a sample of the texts again, and report missing or broken data.
+
+    Exit codes: 0 no problem found, 1 problems were found, 2 the caller's mistake, 4 a store is
+    unavailable.
+    """
+    from surefind.interfaces.failures import FAILED
+    from surefind.services.maintenance.audit import AuditOptions
+
+    options = AuditOptions(certainty, share, all_vectors)
+    with progress_display() as display:
+
+        async def work(application: "Application") -> "AuditReport":
+            return await application.audit(options, display)
+
+        report = run(work, collection=collection, data_dir=data_dir)
+    if as_json:
+        show_json(_report_json(report))
+    else:
+        _show(report)
+    if not report.sound:
+        raise typer.Exit(FAILED)
+
+
+def _show(report: "AuditReport") -> None:
+    show(f"{report.collection}: {report.read} points read in {report.seconds:.1f} s")
+    for finding in report.findings:
+        show(_line(finding))
+        for example in finding.examples:
+            show(f"{'':<10}{example}")
+    if report.sound:
+        compared = report.vectors is not None
+        show("no problem found" + ("" if compared else "; the vectors were not embedded again"))
+
+
+def _line(finding: "Finding") -> str:
+    count = f"{finding.count} " if finding.count else ""
+    return f"{finding.gravity.value:<10}{count}{finding.message}"
+
+
+def _report_json(report: "AuditReport") -> dict[str, object]:
+    from surefind.interfaces.cli.maintenance.connected_json import origins_json
+
+    return {
+        "collection": report.collection,
+        "points": report.points,
+        "read": report.read,
+        "sound": report.sound,
+        "findings": [
+            {
+                "check": finding.check,
+                "gravity": finding.gravity.value,
+                "count": finding.count,
+                "message": finding.message,
+                "examples": list(finding.examples),
+            }
+            for finding in report.findings
+        ],
+        "vectors": origins_json(report.vectors),
+        "seconds": round(report.seconds, 3),
+    }

@@ -1,0 +1,207 @@
+"""`surefind connect`: read a collection that something else has filled."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefind.interfaces.cli.console import (
+    AsJson,
+    DataDir,
+    asked,
+    note,
+    progress_display,
+    run,
+    show,
+    show_json,
+)
+from surefind.interfaces.failures import FAILED
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from surefind.bootstrap import Application
+    from surefind.mapping.inference import Choice
+    from surefind.services.connected.connect import Proposal
+
+
+def connect(
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", help="The collection's name in its store.")
+    ],
+    url: Annotated[
+        str | None, typer.Option(help="The Qdrant server's address. [default: QDRANT_URL]")
+    ] = None,
+    vector: Annotated[
+        str | None, typer.Option(help="Which vector to search, where points have several.")
+    ] = None,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="A key that you know: role=key, such as text=metadata.body; may be given again.",
+        ),
+    ] = None,
+    documents_table: Annotated[
+        str | None,
+        typer.Option(
+            help="A table in PostgreSQL whose rows are joined to the chunks; empty for none. "
+            "[default: documents, where DATABASE_URL has one that fits]"
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--as", help="What surefind calls it. [default: the collection's own name]"),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Save it without asking.")] = False,
+    allow_mixed: Annotated[
+        bool,
+        typer.Option(
+            "--allow-mixed", help="Also save a collection in which another model made some vectors."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what was found, and save nothing.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find out how to read a collection that something else has filled, and remember it.
+
+    Nothing is ever written to the collection. What was found is saved in surefind.toml.
+
+    Exit codes: 0 saved or shown, 1 another model made some of the vectors, 2 the caller's mistake
+    or another model made all of them, 4 a store or service is unavailable.
+    """
+    from surefind.errors import InputError
+    from surefind.services.connected.connect import ConnectWish, read_map
+    from surefind.services.generations.index_building import Progress
+
+    called = name or collection
+    wish = ConnectWish(called, collection, url or "", vector, read_map(map_ or []), documents_table)
+
+    with progress_display() as display:
+
+        async def work(application: "Application") -> "Proposal":
+            if await application.is_own(called):
+                raise InputError(
+                    f"surefind itself has a collection {called!r}; give the other one a name "
+                    "with --as"
+                )
+            return await application.propose(
+                wish, lambda done, total: display(Progress("embedded", done, total))
+            )
+
+        proposal = run(work, data_dir=data_dir)
+    if as_json:
+        from surefind.interfaces.cli.maintenance.connected_json import proposal_json
+
+        show_json(proposal_json(proposal))
+    else:
+        _show(proposal)
+    if not proposal.usable:
+        raise InputError(f"collection {collection!r}: {proposal.identity.reason}; nothing is saved")
+    _check_mixed(proposal, allowed=allow_mixed, ask=not (yes or dry_run or as_json))
+    if dry_run:
+        note("nothing was saved (--dry-run)")
+    elif yes or _agreed(proposal, as_json=as_json):
+        _save(proposal)
+    elif proposal.mixed:
+        note("nothing was saved")
+        raise typer.Exit(FAILED)
+    else:
+        note("nothing was saved")
+
+
+def _check_mixed(proposal: "Proposal", *, allowed: bool, ask: bool) -> None:
+    """Only a person who has read the verdict, or an option, lets a mixed collection pass."""
+    from surefind.errors import GuardStopped
+
+    if not proposal.mixed or allowed or (ask and _somebody_is_there()):
+        return
+    raise GuardStopped(
+        f"collection {proposal.facts.name!r} is mixed: your model made only a part of its vectors; "
+        "nothing is saved. Embed the other passages again, or give --allow-mixed to connect it "
+        "as it is"
+    )
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _agreed(proposal: "Proposal", *, as_json: bool) -> bool:
+    """Only a person at a terminal can be asked."""
+    from surefind.errors import InputError
+
+    if as_json or not _somebody_is_there():
+        raise InputError(
+            "nobody is there to confirm this: add --yes to save it, or --dry-run to only look"
+        )
+    if proposal.mixed:
+        return asked("Save it all the same?", default=False)
+    return asked("Save this in surefind.toml?", default=True)
+
+
+def _save(proposal: "Proposal") -> None:
+    from surefind.adapters.files.connection_table import save_connection
+    from surefind.settings import TOML
+
+    name = proposal.connection.name
+    save_connection(proposal.connection, TOML)
+    note(f'saved as [connected.{name}] in {TOML}; try: surefind search -c {name} "a question"')
+
+
+def _show(proposal: "Proposal") -> None:
+    from rich.console import Console
+
+    facts, connection = proposal.facts, proposal.connection
+    looked = proposal.inference.points
+    show(f"{facts.name}: {facts.points} points, {looked} looked at")
+    show(f"searched by {connection.space}; {connection.scoring}")
+    show("")
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    console.print(_table(proposal))
+    for choice in proposal.inference.choices:
+        if choice.keys and choice.runners_up:
+            others = ", ".join(f"{fit.path} ({fit.score:.2f})" for fit in choice.runners_up)
+            show(f"  not {choice.role}: {others}")
+    show("")
+    show(f"model: {proposal.identity.verdict}: {proposal.identity.reason}")
+    if proposal.mixed and proposal.identity.counts is not None:
+        for one in proposal.identity.counts.examples:
+            show(f"  point {one.label}: cosine {one.cosine:.3f}")
+    if proposal.join is not None:
+        show(f"joined: {proposal.join}; hits take their path, slug and title from it")
+    for limit in proposal.limits:
+        show(f"limit: {limit}")
+    for doubt in proposal.doubts:
+        if doubt != proposal.identity.reason:
+            show(f"doubt: {doubt}")
+
+
+def _table(proposal: "Proposal") -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("role", "key", "fit", "evidence"):
+        table.add_column(title, overflow="fold")
+    table.add_column("example", no_wrap=True, overflow="ellipsis", max_width=34)
+    for choice in proposal.inference.choices:
+        table.add_row(*_row(choice))
+    return table
+
+
+def _row(choice: "Choice") -> tuple[str, ...]:
+    from rich.markup import escape
+
+    if not choice.keys:
+        return choice.role.value, "none", "", "nothing looks like it", ""
+    fit = "given" if choice.given else f"{choice.score:.2f}" + (" ?" if choice.ambiguous else "")
+    return (
+        choice.role.value,
+        escape(" or ".join(choice.keys)),
+        fit,
+        escape(", ".join(choice.evidence)),
+        escape(choice.example),
+    )

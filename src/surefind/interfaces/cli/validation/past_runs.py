@@ -1,0 +1,55 @@
+"""`surefind validate --history`: how earlier runs went, and where they are going."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefind.interfaces.cli.console import note, run, show, show_json
+
+if TYPE_CHECKING:
+    from surefind.bootstrap import Application
+    from surefind.evaluation.report.past_runs import PastRun
+
+DEFAULT_SHOWN = 20
+
+
+def show_history(
+    file: Path | None,
+    qrels: Path | None,
+    number: int,
+    collection: str | None,
+    data_dir: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """The latest `number` runs; those of a file's tests where a file is given."""
+
+    async def work(application: "Application") -> "tuple[Sequence[PastRun], Sequence[str]]":
+        runs, damaged = await application.history.runs(application.settings.collection)
+        if not runs and not damaged:
+            await application.generations.list()  # no runs of what is not there is a mistake
+        if file is not None:
+            digest = (await application.golden(file, qrels)).digest
+            runs = [one for one in runs if one.golden_digest == digest]
+        return runs[-number:], damaged
+
+    runs, damaged = run(work, collection=collection, data_dir=data_dir)
+    for line in damaged:
+        note(f"an earlier run can't be read and is left out: {line}")
+    if as_json:
+        from surefind.interfaces.reports.past_runs import history_json
+
+        show_json(history_json(runs))
+    elif runs:
+        from surefind.interfaces.reports.past_runs import history_text
+
+        show(history_text(runs))
+    else:
+        show(_nothing(file, damaged))
+
+
+def _nothing(file: Path | None, damaged: Iterable[str]) -> str:
+    if any(True for _ in damaged):
+        return "no run that can be read"
+    asked = f" of {file}" if file is not None else ""
+    return f"no runs{asked} yet; `surefind validate` keeps one"

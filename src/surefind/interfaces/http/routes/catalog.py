@@ -1,0 +1,103 @@
+"""What a collection holds, over HTTP: its documents, their chunks, what to filter them by."""
+
+from typing import Annotated
+
+from fastapi import FastAPI, Path, Query
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from surefind.bootstrap import Application
+from surefind.interfaces.http.examples import CHUNK, CHUNKS, DOCUMENTS, FIELDS
+from surefind.interfaces.http.openapi import TAGS, answers
+from surefind.interfaces.json_output import Json, chunk_json, documents_of, offer_json
+from surefind.model import DocumentRecord
+from surefind.model.strings import MAX_STRING, NO_NUL
+from surefind.services.search.passages import MAX_AROUND
+
+MAX_PAGE = 500
+
+_NO_NUL: JsonDict = {"pattern": NO_NUL}
+ChunkId = Annotated[
+    str,
+    Path(max_length=200, description="As a search result gives it", json_schema_extra=_NO_NUL),
+]
+SourcePath = Annotated[
+    str,
+    Path(
+        max_length=MAX_STRING,
+        description="As a search result gives it",
+        json_schema_extra=_NO_NUL,
+    ),
+]
+
+
+class Page(BaseModel):
+    """Which part of a long list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: Annotated[str, Field(max_length=MAX_STRING, json_schema_extra=_NO_NUL)] | None = Field(
+        None, description="Only what comes after this path: the last part's next"
+    )
+    limit: int = Field(100, ge=1, le=MAX_PAGE, description="How many to give at most")
+
+
+class Around(BaseModel):
+    """How many chunks of the same document, before and after one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    before: int = Field(1, ge=0, le=MAX_AROUND, description="How many before it")
+    after: int = Field(1, ge=0, le=MAX_AROUND, description="How many after it")
+
+
+def add_catalog(app: FastAPI, application: Application) -> None:
+    @app.get("/fields", responses=answers(FIELDS), tags=TAGS)
+    async def fields() -> JSONResponse:
+        """What the collection can be filtered by: each field's kinds, and its values if few."""
+        return JSONResponse(offer_json(await application.facets.read()))
+
+    @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
+    async def documents(page: Annotated[Page, Query()]) -> JSONResponse:
+        """The documents of the collection, in the order of their paths."""
+        async with application.reader.lease() as generation:
+            catalog = generation.require_catalog()
+            records = await catalog.documents(page.after, page.limit + 1)
+        shown = records[: page.limit]
+        return JSONResponse(
+            {
+                "total": documents_of(generation.manifest),
+                "limit": page.limit,
+                "next": shown[-1].source_path if len(records) > page.limit else None,
+                "documents": [_document(record) for record in shown],
+            }
+        )
+
+    @app.get("/documents/{source_path:path}/chunks", responses=answers(CHUNKS), tags=TAGS)
+    async def document_chunks(source_path: SourcePath) -> JSONResponse:
+        """The chunks of a document, in their order."""
+        records = await application.passages.document(source_path)
+        return JSONResponse({"chunks": [chunk_json(record) for record in records]})
+
+    @app.get("/chunks/{chunk_id}", responses=answers(CHUNK), tags=TAGS)
+    async def chunk(chunk_id: ChunkId) -> JSONResponse:
+        """One chunk, with everything that is known about it."""
+        return JSONResponse(chunk_json(await application.passages.chunk(chunk_id)))
+
+    @app.get("/chunks/{chunk_id}/neighbours", responses=answers(CHUNKS), tags=TAGS)
+    async def neighbours(chunk_id: ChunkId, around: Annotated[Around, Query()]) -> JSONResponse:
+        """A chunk and those around it in its document, in their order."""
+        records = await application.passages.neighbours(chunk_id, around.before, around.after)
+        return JSONResponse({"chunks": [chunk_json(record) for record in records]})
+
+
+def _document(record: DocumentRecord) -> Json:
+    return {
+        "source_path": record.source_path,
+        "url": record.url,
+        "slug": record.slug,
+        "title": record.title,
+        "chunks": record.chunks,
+        "content_hash": record.content_hash,
+    }

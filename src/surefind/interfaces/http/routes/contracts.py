@@ -1,0 +1,92 @@
+"""The routes of the published contracts. Each shape is read and written in `surefind.contracts`."""
+
+import logging
+from dataclasses import replace
+
+from fastapi import FastAPI, Request, Response
+
+from surefind.bootstrap import Application
+from surefind.contracts.api import HealthResponse, SearchRequest, SearchResponse
+from surefind.contracts.implementation import SearchQuery, SearchQueryResponse
+from surefind.contracts.implementation_tests import ValidateRequest, ValidateResponse
+from surefind.contracts.testing import QueryRequest, QueryResponse
+from surefind.errors import NothingIngested, SurefindError, UnknownCollection
+from surefind.interfaces.http.errors import public_message
+from surefind.interfaces.http.middleware.access import count_searches
+from surefind.interfaces.http.openapi import ERRORS, Responses
+from surefind.model import Query, SearchResult
+from surefind.services.validation.expectations import Outcome, check_expectations
+
+_log = logging.getLogger(__name__)
+_UNHEALTHY: Responses = {
+    503: {
+        "model": HealthResponse,
+        "description": "Nothing can be searched; with `strict_health`, also degraded",
+    }
+}
+
+
+def add_contracts(app: FastAPI, application: Application) -> None:
+    collection = application.settings.collection
+
+    @app.post("/search", responses=ERRORS, tags=["retrieval API"])
+    async def search(request: SearchRequest) -> SearchResponse:
+        """The contract's search: dense by default, in the order of the cosine."""
+        return SearchResponse.of(await _search(application, request.to_query(collection)))
+
+    @app.post("/query", responses=ERRORS, tags=["retrieval testing"])
+    async def query(request: QueryRequest) -> QueryResponse:
+        """Passages with their similarity and place, and how long it took."""
+        result = await _search(application, request.to_query(collection))
+        return QueryResponse.of(result, include_metadata=request.include_metadata)
+
+    @app.post("/api/v1/search", responses=ERRORS, tags=["retrieval implementation"])
+    async def search_v1(request: SearchQuery) -> SearchQueryResponse:
+        """Passages that are similar enough, with the status of the search."""
+        result = await _search(application, request.to_query(collection))
+        return SearchQueryResponse.of(result, request)
+
+    @app.post("/api/v1/validate", responses=ERRORS, tags=["retrieval implementation"])
+    async def validate_v1(http: Request, request: ValidateRequest) -> ValidateResponse:
+        """Whether questions find the chunks that are expected of them; at most 100 a call."""
+        count_searches(http, len(request.test_queries))
+        outcomes = await check_expectations(
+            request.to_expectations(collection), application.search, application.reader
+        )
+        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+        if len(errors) == len(outcomes):  # then it is not the retrieval that was judged
+            raise _not_the_clients(errors[0])
+        embedder = await application.embedder()
+        told = [_publishable(outcome) for outcome in outcomes]
+        return ValidateResponse.of(request, told, embedder.fingerprint.model)
+
+    @app.head("/health", include_in_schema=False)
+    @app.head("/api/v1/health", include_in_schema=False)
+    @app.get("/health", responses=_UNHEALTHY, tags=["retrieval API"])
+    @app.get("/api/v1/health", responses=_UNHEALTHY, tags=["retrieval implementation"])
+    async def health(response: Response) -> HealthResponse:
+        """Whether the index and the catalog answer, each asked on its own. Embeds nothing."""
+        report = HealthResponse.of(await application.health())
+        strict = application.settings.strict_health
+        if report.status == "error" or (strict and report.status == "degraded"):
+            response.status_code = 503
+        return report
+
+
+async def _search(application: Application, query: Query) -> SearchResult:
+    try:
+        return await application.search(query)
+    except UnknownCollection as error:
+        raise _not_the_clients(error) from error
+
+
+def _not_the_clients(error: SurefindError) -> SurefindError:
+    """The client named no collection, so it is not the client's mistake that there is none."""
+    return NothingIngested(str(error)) if isinstance(error, UnknownCollection) else error
+
+
+def _publishable(outcome: Outcome) -> Outcome:
+    if outcome.error is None or public_message(outcome.error) == str(outcome.error):
+        return outcome
+    _log.warning("a test could not be judged: %s", outcome.error)
+    return replace(outcome, error=type(outcome.error)(public_message(outcome.error)))

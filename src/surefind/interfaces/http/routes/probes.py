@@ -1,0 +1,55 @@
+"""What a platform asks: does it live, may it be sent requests, how is it doing. Nothing embeds."""
+
+from typing import Literal
+
+from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
+
+from surefind.bootstrap import Application
+from surefind.errors import NothingIngested, UnknownCollection
+from surefind.interfaces.http.middleware.metrics import CONTENT_TYPE, Metrics, render
+from surefind.interfaces.http.openapi import ERRORS, Responses
+from surefind.services.serving.concurrency_limiter import Turnstile
+
+_NOT_READY: Responses = {status: ERRORS[status] for status in (500, 503)}
+
+
+class Live(BaseModel):
+    status: Literal["live"] = "live"
+
+
+class Ready(BaseModel):
+    status: Literal["ready"] = "ready"
+
+
+def add_probes(
+    app: FastAPI, application: Application, metrics: Metrics, turnstile: Turnstile
+) -> None:
+    @app.head("/live", include_in_schema=False)
+    @app.get("/live", tags=["operation"])
+    async def live() -> Live:
+        """The process is up and answers. It says nothing about the stores."""
+        return Live()
+
+    @app.head("/ready", include_in_schema=False)
+    @app.get("/ready", responses=_NOT_READY, tags=["operation"])
+    async def ready() -> Ready:
+        """Whether the collection can be searched."""
+        try:
+            async with application.reader.lease() as generation:
+                await generation.index.count()
+        except UnknownCollection as error:
+            raise NothingIngested(str(error)) from error
+        return Ready()
+
+    @app.get(
+        "/metrics",
+        response_class=PlainTextResponse,
+        responses={500: ERRORS[500]},
+        tags=["operation"],
+    )
+    async def numbers() -> PlainTextResponse:
+        """Numbers about the server, in the text format that Prometheus reads."""
+        text = await render(metrics, application, turnstile)
+        return PlainTextResponse(text, media_type=CONTENT_TYPE)

@@ -1,0 +1,72 @@
+"""How a question is put on surefind's own interfaces: names, defaults, and what they may be.
+
+The library, the command line and `POST /retrieve` take the same parameters, and read them here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TypedDict, TypeVar
+
+from surefind.model import Collapse, Condition, Expand, GroupBy, Mode, Query
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class SearchOptions(TypedDict, total=False):
+    """What a search may be told beside its question. See docs/searching.md."""
+
+    top_k: int
+    threshold: float
+    mode: Mode | str
+    where: Mapping[str, object] | Sequence[str]
+    group_by: GroupBy | str | None
+    group_size: int
+    diversity: float
+    collapse: Collapse | str
+    expand: Expand | str
+    neighbours: int
+    max_tokens: int | None
+    rerank: bool
+    highlight: bool
+    collections: Sequence[str]
+
+
+def query_of(text: str, collection: str, options: SearchOptions) -> Query:
+    """InputError, naming the parameter, where one can't be read."""
+    values: dict[str, Any] = dict(options)
+    collections = list(values.pop("collections", None) or [collection])
+    group_by = values.pop("group_by", None)
+    return Query(
+        text,
+        collection=collections[0],
+        also_in=tuple(collections[1:]),
+        mode=one_of("mode", Mode, values.pop("mode", Mode.HYBRID)),
+        where=_conditions(values.pop("where", ())),
+        group_by=None if group_by is None else one_of("group_by", GroupBy, group_by),
+        collapse=one_of("collapse", Collapse, values.pop("collapse", Collapse.SAME)),
+        expand=one_of("expand", Expand, values.pop("expand", Expand.NONE)),
+        **values,
+    )
+
+
+def one_of(name: str, choices: type[E], value: object) -> E:
+    from surefind.errors import InputError  # noqa: PLC0415 - importing surefind stays cheap
+
+    try:
+        return choices(value)  # type: ignore[arg-type]
+    except ValueError:
+        known = ", ".join(choice.value for choice in choices)
+        raise InputError(f"{name}: it is {value!r}, it must be one of {known}") from None
+
+
+def _conditions(where: Mapping[str, object] | Sequence[str]) -> tuple[Condition, ...]:
+    from surefind.errors import InputError  # noqa: PLC0415
+    from surefind.services.search.filters import read_expressions, read_where  # noqa: PLC0415
+
+    if isinstance(where, Mapping):
+        return read_where(where)
+    if isinstance(where, str):
+        raise InputError('where: give a list of expressions, ["version=2.0"], or a mapping')
+    return read_expressions(where)

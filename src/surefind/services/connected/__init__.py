@@ -1,0 +1,1 @@
+"""Collections that something else filled: recognised, mapped and read, never written to."""

@@ -1,0 +1,157 @@
+"""Which model made a collection's vectors? A sample of its texts is embedded again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from surefind.mapping.records import text_in
+from surefind.model import (
+    CollectionFacts,
+    EmbedderFingerprint,
+    PayloadMapping,
+    VectorSpace,
+    point_label,
+)
+from surefind.ports import Embedder, ForeignPoint
+from surefind.services.connected.vector_origin import (
+    OriginCounts,
+    Pair,
+    Progress,
+    compare,
+    is_comparable,
+    sample_size,
+)
+
+COMPARED = sample_size(share=0.02, certainty=0.95)
+_MOST_STRANGERS, _MOST_WITHOUT_SAME = 0.8, 0.6
+SAME_SHARE = 0.9
+
+# For the message about a wrong size: what people mostly have.
+_MODELS_BY_SIZE = {
+    256: "embed-v4.0 shortened, text-embedding-3-* shortened",
+    384: "bge-small-en-v1.5 (embedder local), all-MiniLM-L6-v2, e5-small, embed-english-light-v3.0",
+    512: "voyage-3-lite, jina-embeddings-v2-small, text-embedding-3-* shortened",
+    768: "bge-base, all-mpnet-base-v2, nomic-embed-text, e5-base, text-embedding-004",
+    1024: "Cohere's embed-english-v3.0 and embed-multilingual-v3.0, bge-m3, mxbai-embed-large",
+    1536: "text-embedding-3-small, text-embedding-ada-002, Cohere's embed-v4.0",
+    3072: "text-embedding-3-large, gemini-embedding-001",
+    4096: "e5-mistral-7b, qwen3-embedding-8b",
+}
+
+
+class Verdict(StrEnum):
+    SAME = "same"
+    DOUBTFUL = "doubtful"
+    MIXED = "mixed"
+    OTHER = "other"
+    UNTESTED = "untested"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the comparison says; `counts` is None where nothing could be compared."""
+
+    verdict: Verdict
+    embedder: EmbedderFingerprint
+    reason: str
+    counts: OriginCounts | None = None
+
+
+async def identify(
+    points: Sequence[ForeignPoint],
+    mapping: PayloadMapping,
+    space: VectorSpace,
+    embedder: Embedder,
+    facts: CollectionFacts,
+    progress: Progress | None = None,
+) -> Identity:
+    """The points must have been fetched with the space's vectors."""
+    made_by = embedder.fingerprint
+    if made_by.dimensions != space.dimensions:
+        return Identity(Verdict.OTHER, made_by, _wrong_size(space, made_by))
+    pairs = _pairs(points, mapping)
+    if not pairs:
+        reason = "no stored text has a vector beside it, so nobody can tell which model made them"
+        return Identity(Verdict.UNTESTED, made_by, reason)
+    complete = len(pairs) == facts.points
+    counts = await compare(pairs, embedder, complete=complete, progress=progress)
+    verdict = verdict_on(counts)
+    return Identity(verdict, made_by, _reason(verdict, counts, made_by), counts)
+
+
+def _pairs(points: Sequence[ForeignPoint], mapping: PayloadMapping) -> list[Pair]:
+    """Different texts, from all over the sample."""
+    usable: dict[str, Pair] = {}
+    for point in points:
+        text = text_in(point.payload, mapping)
+        if point.vector is not None and is_comparable(text, point.vector):
+            usable.setdefault(text, Pair(point_label(point.id), text, point.vector))
+    pairs = list(usable.values())
+    if len(pairs) <= COMPARED:
+        return pairs
+    return [pairs[len(pairs) * number // COMPARED] for number in range(COMPARED)]
+
+
+def verdict_on(counts: OriginCounts) -> Verdict:
+    # In a narrow collection, chance makes some strangers look loose; it makes none look the same.
+    most = _MOST_STRANGERS if counts.same else _MOST_WITHOUT_SAME
+    if counts.share > most:
+        return Verdict.OTHER
+    if counts.strangers and counts.conclusive:
+        return Verdict.MIXED
+    if counts.same >= SAME_SHARE * counts.compared:
+        return Verdict.SAME
+    return Verdict.DOUBTFUL
+
+
+def _reason(verdict: Verdict, counts: OriginCounts, made_by: EmbedderFingerprint) -> str:
+    model = f"{made_by.provider}/{made_by.model}"
+    spread = f"cosine {counts.lowest:.3f} to {counts.highest:.3f}, median {counts.median:.3f}"
+    if verdict is Verdict.OTHER:
+        return (
+            f"{counts.strangers} of {counts.compared} vectors were not made from their text by "
+            f"{model} ({spread}): another model of the same size made them, or they belong to "
+            "other texts; set embedder and embed_model to the model that made them"
+        )
+    if verdict is Verdict.MIXED:
+        return (
+            f"{counts.strangers} {strangers_in_words(counts)} were not made from their text by "
+            f"{model} ({spread}): another model made them, or they belong to other texts. "
+            "Searches miss these passages or return them for the wrong questions; embed them again"
+        )
+    if verdict is Verdict.SAME:
+        few = f"; {counts.loose} of them only roughly" if counts.loose else ""
+        return (
+            f"{counts.compared} stored texts, embedded again with {model}, match their vectors "
+            f"({spread}){few}"
+        )
+    return (
+        f"of {counts.compared} stored texts, embedded again with {model}, {counts.same} match "
+        f"their vectors and {counts.loose + counts.strangers} only roughly ({spread}): the model "
+        "seems right, but it has read something else than the text alone: a title or context "
+        "before it, a prefix, a cut, or another key"
+    )
+
+
+def strangers_in_words(counts: OriginCounts) -> str:
+    """What follows their number: `of 150 vectors (9 %; of all vectors probably 5 % to 15 %)`."""
+    share = f"of {counts.compared} vectors ({percent(counts.share)}"
+    if counts.complete:
+        return f"{share})"
+    low, high = counts.interval()
+    return f"{share}; of all vectors probably {percent(low)} to {percent(high)})"
+
+
+def percent(share: float) -> str:
+    hundredths = share * 100
+    return f"{hundredths:.0f} %" if hundredths >= 10 else f"{hundredths:.2g} %"
+
+
+def _wrong_size(space: VectorSpace, made_by: EmbedderFingerprint) -> str:
+    known = _MODELS_BY_SIZE.get(space.dimensions)
+    likely = f"; models of that size are {known}" if known else ""
+    return (
+        f"the stored vectors have {space.dimensions} dimensions, those of "
+        f"{made_by.provider}/{made_by.model} have {made_by.dimensions}{likely}; set embedder and "
+        "embed_model to the one that made them"
+    )

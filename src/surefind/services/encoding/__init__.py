@@ -1,0 +1,1 @@
+"""Encoding: texts and questions become vectors and terms, from memory where possible."""

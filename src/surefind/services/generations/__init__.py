@@ -1,0 +1,1 @@
+"""Generations: built, verified, published, read, moved and rolled back."""

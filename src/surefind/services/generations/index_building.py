@@ -1,0 +1,183 @@
+"""Building the index of the next generation from its catalog, and proving that it is whole."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from surefind.errors import StoreChanged
+from surefind.model import (
+    Calibration,
+    ChunkerSettings,
+    ChunkRecord,
+    Cost,
+    GenerationRef,
+    Terms,
+    point_id,
+)
+from surefind.ports import (
+    Catalog,
+    CatalogStore,
+    IndexEntry,
+    IndexStore,
+    IndexWriter,
+    VectorIndex,
+    WholeCatalog,
+)
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.services.encoding.confidence import calibrate, still_fits
+
+PARTS_AT_ONCE = 4
+"""Of an embedder's batches: enough to keep a service busy, and to lose little when killed."""
+_VERIFIED_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`total` is None while it is not known yet."""
+
+    stage: str
+    done: int
+    total: int | None = None
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestTools:
+    """What an ingest works with."""
+
+    embedder: CachedEmbedder
+    terms: TermReader
+    index: IndexStore
+    catalogs: CatalogStore
+    chunker: ChunkerSettings
+    version: str
+    price_per_million_tokens: float | None = None
+
+    def cost(self, tokens: int) -> Cost | None:
+        """None where it costs nothing, or nobody knows how much."""
+        price = self.price_per_million_tokens
+        return Cost(tokens, price) if price else None
+
+    @property
+    def chunks_at_once(self) -> int:
+        return PARTS_AT_ONCE * self.embedder.batch_size
+
+
+async def fill(
+    writer: IndexWriter,
+    batches: AsyncIterator[Sequence[ChunkRecord]],
+    total: int,
+    mean_terms: float,
+    tools: IngestTools,
+    report: Report,
+) -> None:
+    """Embed and write every batch; what is in the cache is not embedded again."""
+    done = 0
+    report(Progress("embedding", 0, total))
+    async for batch in batches:
+        vectors = await tools.embedder.embed_passages([record.chunk.passage for record in batch])
+        terms = await asyncio.to_thread(_terms, batch, mean_terms, tools.terms)
+        await tools.catalogs.require_writing()  # else the index is another writer's by now
+        entries = map(IndexEntry, batch, vectors, terms)
+        await writer.upsert(list(entries))
+        done += len(batch)
+        report(Progress("embedding", done, total))
+
+
+def _terms(batch: Sequence[ChunkRecord], mean_terms: float, terms: TermReader) -> list[Terms]:
+    """Words are counted by us, in time that a loop would feel."""
+    return [terms.passage(record.chunk.passage, mean_terms) for record in batch]
+
+
+async def unpaid_tokens(batches: AsyncIterator[Sequence[ChunkRecord]], tools: IngestTools) -> int:
+    """Of the passages that are not in the cache, each once in a batch."""
+    tokens = 0
+    async for batch in batches:
+        tokens += await unpaid_tokens_of(batch, tools)
+    return tokens
+
+
+async def unpaid_tokens_of(records: Sequence[ChunkRecord], tools: IngestTools) -> int:
+    tokens = {record.chunk.passage: record.chunk.tokens for record in records}
+    return sum(tokens[passage] for passage in await tools.embedder.unpaid(list(tokens)))
+
+
+async def all_chunks(catalog: Catalog, size: int) -> AsyncIterator[Sequence[ChunkRecord]]:
+    batch: list[ChunkRecord] = []
+    async for record in catalog.chunks():
+        batch.append(record)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def some_chunks(
+    catalog: Catalog, chunk_ids: Sequence[str], size: int
+) -> AsyncIterator[Sequence[ChunkRecord]]:
+    for start in range(0, len(chunk_ids), size):
+        wanted = [point_id(chunk_id) for chunk_id in chunk_ids[start : start + size]]
+        records = await catalog.by_point(wanted)
+        yield [records[point] for point in wanted]
+
+
+async def check_whole(
+    ref: GenerationRef, points: int, chunks: int, indexes: IndexStore, catalogs: CatalogStore
+) -> None:
+    """Both stores, opened as a reader opens them, hold the same chunks with the same texts.
+
+    StoreChanged where they do not.
+    """
+    async with both_stores(ref, indexes, catalogs) as (index, catalog):
+        indexed, cataloged = await index.count(), await catalog.count()
+        if not points == indexed == chunks == cataloged:
+            raise StoreChanged(
+                f"generation {ref} is not whole: the index holds {indexed} points ({points} "
+                f"written), the catalog {cataloged} chunks ({chunks} written). It was not "
+                "published; run it again"
+            )
+        async for batch in all_chunks(catalog, _VERIFIED_AT_ONCE):
+            await _verify_batch(ref, index, batch)
+
+
+async def calibrated(
+    ref: GenerationRef, chunks: int, tools: IngestTools, before: Calibration | None
+) -> Calibration | None:
+    """What says how similar an answer is here: as it was, where that still fits."""
+    if still_fits(before, chunks):
+        return before
+    async with both_stores(ref, tools.index, tools.catalogs) as (index, catalog):
+        return await calibrate(index, catalog, tools.embedder)
+
+
+@asynccontextmanager
+async def both_stores(
+    ref: GenerationRef, indexes: IndexStore, catalogs: CatalogStore
+) -> AsyncIterator[tuple[VectorIndex, WholeCatalog]]:
+    index = await indexes.open(ref)
+    try:
+        catalog = await catalogs.open(ref)
+        try:
+            yield index, catalog
+        finally:
+            await catalog.close()
+    finally:
+        await index.close()
+
+
+async def _verify_batch(
+    ref: GenerationRef, index: VectorIndex, batch: Sequence[ChunkRecord]
+) -> None:
+    payloads = await index.payloads([record.chunk.point_id for record in batch])
+    for record in batch:
+        stored = payloads.get(record.chunk.point_id)
+        if stored is None or replace(stored, term_count=record.term_count) != record:
+            raise StoreChanged(
+                f"generation {ref} is not whole: the index does not hold {record.chunk.id} as the "
+                "catalog does. It was not published; run it again with --rebuild"
+            )

@@ -1,0 +1,367 @@
+"""Readers see exactly one generation, and the next one as soon as it is published."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from surefind.errors import StoreChanged, StoreError, UnknownGeneration
+from surefind.model import ChunkRecord, GenerationRef, Manifest, point_id
+from surefind.ports import Catalog, IndexStore, PublishedCatalogs, VectorIndex
+from surefind.services.encoding.circuit_breaker import Breaker
+from surefind.services.generations.background_verification import (
+    GenerationVerification,
+    GenerationVerifier,
+    VerificationPace,
+)
+from surefind.services.generations.generations import current_number
+
+_log = logging.getLogger(__name__)
+_TRIES = 5
+_PAUSE_S = 5.0
+_RECORDS_KEPT = 8192  # some 20 MB: all of most documentation
+
+
+class OpenGeneration:
+    """One generation, open. `catalog` is None while the catalog is unavailable."""
+
+    def __init__(self, manifest: Manifest, index: VectorIndex, catalog: Catalog | None) -> None:
+        self.manifest = manifest
+        self.index = index
+        self.catalog = catalog
+        self._known: dict[int, ChunkRecord] = {}
+        self._catalog_breaker = Breaker("the catalog")
+        self._catalog_fails = False
+        self._readers = 0
+        self._retired = False
+        self.verification: GenerationVerification | None = None
+
+    def require_sound(self, *parts: str) -> None:
+        """StoreChanged where the background verification has found damage in one of them."""
+        if self.verification is not None:
+            self.verification.require_sound(*(parts or ("index", "catalog")))
+
+    def require_catalog(self) -> Catalog:
+        """For what the index's copies of the passages can't answer."""
+        if self.catalog is None:
+            raise StoreError(
+                "the catalog is unavailable, and this needs it; `surefind doctor` says why"
+            )
+        return self.catalog
+
+    async def retire(self) -> None:
+        """Close it as soon as the last reader has left."""
+        self._retired = True
+        if self.verification is not None:
+            await self.verification.stop()
+        await self._close_if_unused()
+
+    def enter(self) -> None:
+        self._readers += 1
+
+    async def leave(self) -> None:
+        self._readers -= 1
+        await self._close_if_unused()
+
+    async def records(self, point_ids: Sequence[UUID]) -> tuple[Mapping[UUID, ChunkRecord], bool]:
+        """From the catalog; what it can't give, the index's own payloads stand in for."""
+        records: dict[UUID, ChunkRecord] = {}
+        if self.catalog is not None:
+            try:
+                with self._catalog_breaker.watching(StoreError):
+                    records.update(await self.catalog.by_point(point_ids))
+                self._catalog_fails = False
+            except StoreError as error:
+                records.clear()
+                if not self._catalog_fails:  # the searches that follow would only repeat it
+                    _log.warning("the catalog fails, the index's copies stand in: %s", error)
+                self._catalog_fails = True
+        missing: list[UUID] = []
+        if len(records) < len(point_ids):
+            missing = [point_id for point_id in point_ids if point_id not in records]
+        if missing:
+            records.update(await self.index.payloads(missing))
+        return records, not missing
+
+    async def numbered(self, numbers: Sequence[int]) -> tuple[list[ChunkRecord], bool]:
+        """The same for points as a ranking names them, in their order.
+
+        What a file said once is remembered. Whoever asks a server wants to know when it is away.
+        """
+        known = self._known
+        missing = [number for number in numbers if number not in known]
+        if not missing:
+            return [known[number] for number in numbers], True
+        held = {number: known[number] for number in numbers if number in known}
+        read, whole = await self._read(missing)
+        if whole and self.catalog is not None and self.catalog.is_fixed:
+            if len(known) + len(read) > _RECORDS_KEPT:
+                known.clear()
+            known.update(read)
+        held.update(read)
+        return [held[number] for number in numbers], whole
+
+    async def _read(self, numbers: Sequence[int]) -> tuple[dict[int, ChunkRecord], bool]:
+        point_ids = await self.index.point_ids(numbers)
+        records, whole = await self.records(point_ids)
+        try:
+            held = [records[point] for point in point_ids]
+        except KeyError as error:
+            raise StoreChanged(
+                f"the point {error.args[0]} of {self.manifest.ref} is found, and neither catalog "
+                "nor index has its record; `surefind doctor` tells what is missing"
+            ) from error
+        return dict(zip(numbers, held, strict=True)), whole
+
+    async def _close_if_unused(self) -> None:
+        if self._retired and not self._readers:
+            await self.index.close()
+            if self.catalog is not None:
+                await self.catalog.close()
+
+
+async def chunks_named(chunk_ids: Collection[str], generation: OpenGeneration) -> list[ChunkRecord]:
+    """Those of them that the generation holds. A stranger's chunk ids do not tell its points."""
+    if generation.manifest.connected is None:
+        records, _ = await generation.records([point_id(chunk_id) for chunk_id in chunk_ids])
+        return list(records.values())
+    if generation.catalog is None:
+        return []
+    return list((await generation.catalog.named(list(chunk_ids))).values())
+
+
+class CollectionReader:
+    """The door of one collection: every lease is of the generation that is current then."""
+
+    def __init__(
+        self,
+        collection: str,
+        index: IndexStore,
+        catalogs: PublishedCatalogs,
+        pause_s: float = _PAUSE_S,
+        pinned: Manifest | None = None,
+        verifier: GenerationVerifier | None = None,
+    ) -> None:
+        """`pause_s` lies between two looks for a catalog that is away.
+
+        `pinned` is the one generation to read, published or not. `verifier` verifies in the
+        background what is open.
+        """
+        self._verifier = verifier
+        self.collection = collection
+        self._pinned = pinned
+        self._pause_s = pause_s
+        self._next_look = 0.0
+        self._index = index
+        self._catalogs = catalogs
+        self._open: OpenGeneration | None = None
+        self._token: object = None
+        self._opening = asyncio.Lock()
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[OpenGeneration]:
+        generation = await self.enter()
+        try:
+            yield generation
+        finally:
+            await generation.leave()
+
+    async def enter(self) -> OpenGeneration:
+        """The current one, which stays open until who entered it leaves."""
+        generation = await self._current()
+        generation.require_sound()
+        generation.enter()
+        return generation
+
+    async def _sound(self, *parts: str) -> OpenGeneration | None:
+        """The one that is open, if any. Where that is damaged, another may have replaced it."""
+        opened = self._open
+        try:
+            if opened is not None:
+                opened.require_sound(*parts)
+        except StoreError:
+            opened = await self._current()
+            opened.require_sound(*parts)
+        return opened
+
+    async def check_index(self) -> None:
+        """SurefindError if the index can't be searched now, because of the catalog too."""
+        opened = await self._sound()
+        if opened is not None:
+            opened.enter()
+            try:
+                await opened.index.count()
+            except StoreError:
+                pass  # another generation may have replaced it: the lease below finds out
+            else:
+                return
+            finally:
+                await opened.leave()
+        async with self.lease() as generation:
+            await generation.index.count()
+
+    async def check_catalog(self) -> None:
+        """SurefindError if the catalog can't be read now. The index is not asked."""
+        opened = await self._sound("catalog")
+        if opened is not None and opened.catalog is not None:
+            opened.enter()
+            try:
+                await opened.catalog.check()
+            finally:
+                await opened.leave()
+            return
+        catalog = await self._catalogs.open(GenerationRef(self.collection, await self._number()))
+        try:
+            await catalog.check()
+        finally:
+            await catalog.close()
+
+    async def close(self) -> None:
+        if self._open is not None:
+            await self._open.retire()
+            self._open = None
+
+    async def _current(self) -> OpenGeneration:
+        token = await self._find_token()
+        if self._open is not None and self._token == token:
+            await self._look_for_catalog(self._open)
+            return self._open
+        async with self._opening:
+            return await self._reopen(_TRIES)
+
+    async def _look_for_catalog(self, generation: OpenGeneration) -> None:
+        """One that was away may be back, though nothing new was published."""
+        if generation.catalog is not None or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + self._pause_s
+        try:
+            generation.catalog = await self._open_catalog(generation.manifest.ref)
+        except (StoreError, UnknownGeneration) as error:
+            _log.warning("the catalog is still unavailable: %s", error)
+
+    async def _reopen(self, tries: int) -> OpenGeneration:
+        """The token tells one pointer from the next: a number alone may come again."""
+        token = await self._find_token()
+        if self._open is not None and self._token == token:
+            return self._open
+        number = await self._number()
+        try:
+            opened = await self._open_generation(GenerationRef(self.collection, number))
+        except (StoreError, UnknownGeneration):
+            # It may have been replaced and removed since its number was read.
+            if tries == 1 or token == await self._find_token():
+                raise
+            return await self._reopen(tries - 1)
+        if self._verifier is not None:
+            opened.verification = self._verifier.start(opened.manifest.ref, self._is_current(token))
+        before, self._open, self._token = self._open, opened, token
+        if before is not None:
+            _log.info("%s: now reading generation %d", self.collection, number)
+            await before.retire()
+        return opened
+
+    def _is_current(self, token: object) -> Callable[[], Awaitable[bool]]:
+        async def is_current() -> bool:
+            return await self._find_token() == token
+
+        return is_current
+
+    async def _find_token(self) -> object:
+        return self._pinned or await self._catalogs.token(self.collection)
+
+    async def _number(self) -> int:
+        if self._pinned is not None:
+            return self._pinned.number
+        return await current_number(self.collection, self._catalogs)
+
+    async def _open_generation(self, ref: GenerationRef) -> OpenGeneration:
+        manifest = self._pinned or await self._catalogs.manifest(ref)
+        index = await self._index.open(ref)
+        try:
+            _check_whole(manifest, await index.count())
+            return OpenGeneration(manifest, index, await self._open_catalog(ref))
+        except (StoreError, UnknownGeneration):
+            await index.close()
+            raise
+
+    async def _open_catalog(self, ref: GenerationRef) -> Catalog | None:
+        try:
+            return await self._catalogs.open(ref)
+        except StoreError as error:
+            if self._pinned is None:
+                await self._catalogs.manifest(ref)  # removed meanwhile is not the same as away
+            _log.warning("the catalog is unavailable, the index's copies stand in: %s", error)
+            self._next_look = time.monotonic() + self._pause_s
+            return None
+
+
+def _check_whole(manifest: Manifest, points: int) -> None:
+    """The engine opens what is left of a damaged index; an empty answer must never hide that."""
+    if points != manifest.chunks:
+        raise StoreError(
+            f"the index of {manifest.ref} holds {points} of {manifest.chunks} chunks; "
+            "`surefind ingest` builds it anew"
+        )
+
+
+class Leases:
+    """Several collections' generations, entered together. A class, since every search has one."""
+
+    def __init__(self, readers: Sequence[tuple[str, CollectionReader]]) -> None:
+        self._readers = readers
+        self._held: dict[str, OpenGeneration] = {}
+
+    async def __aenter__(self) -> Mapping[str, OpenGeneration]:
+        try:
+            for name, reader in self._readers:
+                self._held[name] = await reader.enter()
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self._held
+
+    async def __aexit__(self, *_error: object) -> None:
+        for generation in self._held.values():
+            await generation.leave()
+
+
+class Readers:
+    """The doors of all collections, each opened when it is first asked for.
+
+    `pinned` is the one generation of its collection to read, published or not.
+    """
+
+    def __init__(
+        self,
+        index: IndexStore,
+        catalogs: PublishedCatalogs,
+        pinned: Manifest | None = None,
+        pace: VerificationPace | None = None,
+    ) -> None:
+        """`pace`: verify in the background what is kept open."""
+        self._verifier = pace and GenerationVerifier(index, catalogs, pace)
+        self._index = index
+        self._catalogs = catalogs
+        self._pinned = pinned
+        self._readers: dict[str, CollectionReader] = {}
+
+    def of(self, collection: str) -> CollectionReader:
+        if collection not in self._readers:
+            pinned = self._pinned
+            self._readers[collection] = CollectionReader(
+                collection,
+                self._index,
+                self._catalogs,
+                pinned=pinned if pinned and pinned.collection == collection else None,
+                verifier=self._verifier,
+            )
+        return self._readers[collection]
+
+    def lease(self, collections: Sequence[str]) -> Leases:
+        return Leases([(name, self.of(name)) for name in collections])
+
+    async def close(self) -> None:
+        for reader in self._readers.values():
+            await reader.close()

@@ -1,0 +1,1 @@
+"""Ingest: sources become the next generation."""

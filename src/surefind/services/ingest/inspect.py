@@ -1,0 +1,71 @@
+"""Inspect: what a page becomes, before anything is stored."""
+
+from dataclasses import dataclass
+
+from surefind.errors import InputError
+from surefind.model import BrokenLink, Chunk, ChunkerSettings, Document, Left, SourcePage
+from surefind.ports import Catalog, Embedder, Source
+from surefind.services.ingest.link_check import Home, LinkCheck
+from surefind.text.chunking import chunk_document
+from surefind.text.documents import Read, read_document
+from surefind.text.links import references
+from surefind.text.markdown.blocks import outline
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """`left_out` says why the site does not show the page, where it does not.
+
+    `broken_links` is None where links were not asked to be checked.
+    """
+
+    source_path: str
+    document: Document | None
+    chunks: tuple[Chunk, ...]
+    warnings: tuple[str, ...]
+    left_out: str = ""
+    broken_links: tuple[BrokenLink, ...] | None = None
+
+
+async def inspect(
+    source: Source,
+    chunker: ChunkerSettings,
+    embedder: Embedder,
+    linked: Catalog | None = None,
+) -> Inspection:
+    """Of a source of one page. InputError, with the reason, where it can't be read.
+
+    Its links are checked against the pages that `linked` holds.
+    """
+    [page] = [page async for page in source.pages()]
+    if not isinstance(page, SourcePage):
+        reason = getattr(page, "reason", "it has not changed")
+        raise InputError(f"{page.source_path}: {reason}")
+    read = read_document(page, source.site)
+    if isinstance(read, Left):
+        return Inspection(page.source_path, None, (), (), read.reason)
+    chunks = chunk_document(read.document, read.structure, chunker, embedder.count_tokens)
+    broken = None if linked is None else await _broken_links(page, source, read, linked)
+    return Inspection(
+        page.source_path, read.document, tuple(chunks), read.warnings, broken_links=broken
+    )
+
+
+async def _broken_links(
+    page: SourcePage, source: Source, read: Read, catalog: Catalog
+) -> tuple[BrokenLink, ...]:
+    check = LinkCheck()
+    for record in await catalog.documents():
+        check.know(record.source_path, record.url)
+    check.add(page, Home.of(page, source), read)
+    for source_path in sorted(check.unknown(page.source_path)):
+        check.learn(source_path, await _anchors(source_path, catalog))
+    return tuple(check.broken_of(page.source_path))
+
+
+async def _anchors(source_path: str, catalog: Catalog) -> set[str]:
+    """As far as a catalog knows them: those of headings, and of what its text still spells."""
+    chunks = [record.chunk for record in await catalog.document_chunks(source_path)]
+    text = "\n\n".join(chunk.text for chunk in chunks)
+    found = references(text.encode(), ".md", outline(text))
+    return {*found.anchors, *(chunk.anchor for chunk in chunks)}

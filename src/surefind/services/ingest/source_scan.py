@@ -1,0 +1,276 @@
+"""Reading the sources: page by page, what is new, what changed, what stays, what is gone."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from surefind.errors import InputError, SurefindError
+from surefind.model import (
+    Chunk,
+    ChunkRecord,
+    Document,
+    DocumentRecord,
+    Left,
+    PageFailure,
+    PageUnchanged,
+    SourcePage,
+)
+from surefind.ports import Source
+from surefind.services.generations.index_building import (
+    IngestTools,
+    Progress,
+    Report,
+    unpaid_tokens_of,
+)
+from surefind.services.ingest.generation_builder import Base
+from surefind.services.ingest.link_check import Home, LinkCheck
+from surefind.services.ingest.planning import Changes
+from surefind.text.chunking import chunk_document
+from surefind.text.documents import Read, content_hash, read_document
+from surefind.text.sites.site import clashes
+
+_log = logging.getLogger(__name__)
+
+
+class Target(Protocol):
+    """Where what was read goes: the draft of a generation, or, in a rehearsal, nowhere."""
+
+    async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None: ...
+
+    async def remove(self, source_path: str) -> None: ...
+
+
+class Rehearsal:
+    """A target that keeps nothing."""
+
+    async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
+        pass
+
+    async def remove(self, source_path: str) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A page that was read, and its chunks, each with the number of its terms."""
+
+    read: Read
+    chunks: tuple[tuple[Chunk, int], ...]
+
+
+class Survey:
+    """`again` reads pages anew that have not changed: their addresses or chunks may have.
+
+    `links` is told of every page, where links are to be checked.
+    """
+
+    def __init__(
+        self,
+        base: Base,
+        target: Target,
+        tools: IngestTools,
+        now: datetime,
+        *,
+        again: bool,
+        links: LinkCheck | None = None,
+    ) -> None:
+        self.changes = Changes()
+        self._base = base
+        self._target = target
+        self._tools = tools
+        self._now = now
+        self._again = again
+        self._links = links
+        self._seen: set[str] = set()
+        self._urls: dict[str, str] = {}
+        self._pending = frozenset(base.manifest.pending if base.manifest else ())
+
+    async def read(self, sources: Sequence[Source], report: Report) -> None:
+        documents = {} if self._again else self._base.documents
+        # Whose links are checked has to be sent whole; it is still known to have been there.
+        known = {
+            path: "" if self._links else record.validator for path, record in documents.items()
+        }
+        for source in sources:
+            async for page in source.pages(known):
+                twice = page.source_path in self._seen
+                if twice and not isinstance(page, PageFailure):
+                    raise InputError(f"{page.source_path} comes from two of the sources")
+                self._seen.add(page.source_path)
+                await self._take(page, source)
+                report(Progress("reading", len(self._seen)))
+            self.changes.left_out += source.left
+        self._check_anything_read(", ".join(source.name for source in sources))
+        self.changes.warnings += _same_addresses(self._urls)
+        if self._links is not None:
+            self.changes.broken_links = list(self._links.broken())
+
+    @property
+    def missing(self) -> list[str]:
+        """Pages that were there and are no longer. What failed is not among them."""
+        return sorted(self._base.documents.keys() - self._seen)
+
+    async def remove_missing(self) -> None:
+        for source_path in self.missing:
+            await self._remove(source_path)
+
+    async def _take(self, page: SourcePage | PageFailure | PageUnchanged, source: Source) -> None:
+        """A page that can't be used keeps the chunks it had."""
+        old = self._base.documents.get(page.source_path)
+        again = self._again or page.source_path in self._pending
+        if isinstance(page, PageFailure):
+            self._fail(page)
+        elif isinstance(page, PageUnchanged):
+            self.changes.unchanged.append(page.source_path)
+            self._keep(page.source_path)
+        elif old is not None and old.content_hash == content_hash(page.content) and not again:
+            self.changes.unchanged.append(page.source_path)
+            self._keep(page.source_path)
+            if not old.chunks:
+                self.changes.empty_pages.append(page.source_path)
+            if self._links is not None:
+                await asyncio.to_thread(self._look_for_links, page, source, self._links)
+        else:
+            await self._parse(page, old, source)
+
+    def _keep(self, source_path: str) -> None:
+        """What is known of a page from the last time still holds."""
+        old = self._base.documents.get(source_path)
+        if old is not None:
+            self._urls[source_path] = old.url
+            if self._links is not None:
+                self._links.know(source_path, old.url)
+
+    def _look_for_links(self, page: SourcePage, source: Source, links: LinkCheck) -> None:
+        """What was read once can be read again; should it not be, its links stay unjudged."""
+        with suppress(Exception):
+            read = read_document(page, source.site)
+            if not isinstance(read, Left):
+                links.add(page, Home.of(page, source), read)
+
+    async def _parse(self, page: SourcePage, old: DocumentRecord | None, source: Source) -> None:
+        """One bad page never stops a run, not even one that finds a fault in surefind itself."""
+        changes = self.changes
+        try:
+            cut = await asyncio.to_thread(self._cut, page, source)
+        except InputError as error:
+            self._fail(PageFailure(page.source_path, str(error)))
+            return
+        except SurefindError:  # of the embedder that counts tokens: not of the page
+            raise
+        except Exception as error:  # noqa: BLE001 - of any kind: the page is from outside
+            _log.debug("%s can't be read", page.source_path, exc_info=True)
+            reason = f"surefind can't read it ({type(error).__name__}: {error}); please report it"
+            self._fail(PageFailure(page.source_path, reason))
+            return
+        if isinstance(cut, Left):
+            changes.left_out.append(PageFailure(page.source_path, cut.reason))
+            if self._links is not None:
+                self._links.leave(page.source_path)
+            if old is not None:
+                await self._remove(page.source_path)
+            return
+        document = cut.read.document
+        changes.warnings += [PageFailure(page.source_path, text) for text in cut.read.warnings]
+        self._urls[page.source_path] = document.url
+        await self._put(document, cut.chunks)
+        (changes.changed if old else changes.added).append(page.source_path)
+        if not cut.chunks:
+            changes.empty_pages.append(page.source_path)
+            if old is not None and old.chunks:
+                changes.emptied.append(page.source_path)
+
+    def _cut(self, page: SourcePage, source: Source) -> "_Cut | Left":
+        """All that takes time and asks nobody, so that it can be done in a thread."""
+        tools = self._tools
+        read = read_document(page, source.site)
+        if isinstance(read, Left):
+            return read
+        if self._links is not None:
+            self._links.add(page, Home.of(page, source), read)
+        chunks = chunk_document(
+            read.document, read.structure, tools.chunker, tools.embedder.count_tokens
+        )
+        terms = (tools.terms.length(chunk.passage) for chunk in chunks)
+        return _Cut(read, tuple(zip(chunks, terms, strict=True)))
+
+    def _fail(self, failure: PageFailure) -> None:
+        """The chunks it had stay. A folder that can't be read stands for all pages below it."""
+        self.changes.failures.append(failure)
+        path = failure.source_path
+        kept = {name for name in self._base.documents if name == path or _below(name, path)}
+        self._seen |= kept
+        for name in kept:
+            self._keep(name)
+        if self._again:  # they should have been read anew: the next run does
+            self.changes.pending += sorted(kept)
+        else:
+            self.changes.pending += sorted(kept & self._pending)
+
+    async def _put(self, document: Document, chunks: Sequence[tuple[Chunk, int]]) -> None:
+        old = await self._base.chunks(document.source_path)
+        records = [
+            self._record(document, chunk, terms, old.get(chunk.id)) for chunk, terms in chunks
+        ]
+        await self._target.put(document, records)
+        new = [record.chunk for record in records if old.get(record.chunk.id) != record]
+        stale = old.keys() - {record.chunk.id for record in records}
+        if self._tools.price_per_million_tokens:
+            to_pay = [record for record in records if old.get(record.chunk.id) != record]
+            self.changes.unpaid_tokens += await unpaid_tokens_of(to_pay, self._tools)
+        self.changes.new_chunks += [chunk.id for chunk in new]
+        self.changes.replaced += sum(chunk.id in old for chunk in new) + len(stale)
+        self.changes.new_tokens += sum(chunk.tokens for chunk in new)
+        self.changes.stale_chunks += stale
+
+    async def _remove(self, source_path: str) -> None:
+        stale = await self._base.chunks(source_path)
+        self.changes.stale_chunks += stale
+        self.changes.replaced += len(stale)
+        self.changes.removed.append(source_path)
+        await self._target.remove(source_path)
+
+    def _record(
+        self, document: Document, chunk: Chunk, terms: int, old: ChunkRecord | None
+    ) -> ChunkRecord:
+        same_text = old is not None and old.chunk.content_hash == chunk.content_hash
+        return ChunkRecord(
+            chunk=chunk,
+            url=document.url,
+            slug=document.slug,
+            title=document.title,
+            version=document.version,
+            locale=document.locale,
+            attributes=document.attributes,
+            created_at=old.created_at if old is not None and same_text else self._now,
+            term_count=terms,
+        )
+
+    def _check_anything_read(self, names: str) -> None:
+        if not self._seen:
+            raise InputError(f"there is no page to read in {names}; nothing was changed")
+        failures = self.changes.failures
+        if len(failures) == len(self._seen) and self._base.manifest is None:
+            first = failures[0]
+            raise InputError(
+                f"none of the {len(self._seen)} pages in {names} could be used; "
+                f"{first.source_path}: {first.reason}"
+            )
+
+
+def _same_addresses(urls: Mapping[str, str]) -> list[PageFailure]:
+    return [
+        PageFailure(
+            first,
+            f"its address {url} is also that of {' and '.join(others)}; a site shows only one",
+        )
+        for url, (first, *others) in clashes(urls).items()
+    ]
+
+
+def _below(source_path: str, folder: str) -> bool:
+    return folder.endswith("/") and source_path.startswith(folder)

@@ -1,0 +1,1 @@
+"""Maintenance: doctor and audit find damage; doctor repairs it."""

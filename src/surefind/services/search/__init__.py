@@ -1,0 +1,1 @@
+"""Search: a question becomes ranked passages."""

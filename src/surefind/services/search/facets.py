@@ -1,0 +1,99 @@
+"""What a collection can be filtered by: its fields, and where there are few, their values."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from surefind.model import FIELDS, ChunkRecord, Field, GenerationRef, Scalar
+from surefind.ports import Catalog
+from surefind.services.generations.readers import CollectionReader, OpenGeneration
+
+FEW = 50
+LONGEST_VALUE = 80
+MOST_CHUNKS = 200_000  # about ten seconds; whoever has more names the values that they look for
+# The others name one passage or one page each: a list of them is the collection itself.
+_SHARED = ("content_type", "has_code", "locale", "source", "version")
+
+Values = tuple[tuple[Scalar, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """`values` are those there are, with the number of their chunks, the most frequent first.
+
+    None where there are too many to list, or where they are too long to choose from.
+    """
+
+    field: Field
+    from_front_matter: bool
+    values: Values | None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    generation: GenerationRef
+    facets: tuple[Facet, ...]
+
+
+class Facets:
+    """Generations never change, so each is read through once, for whoever asks first."""
+
+    def __init__(self, reader: CollectionReader) -> None:
+        self._reader = reader
+        self._known: Offer | None = None
+        self._counting = asyncio.Lock()
+
+    async def read(self) -> Offer:
+        async with self._reader.lease() as generation, self._counting:
+            if self._known is None or self._known.generation != generation.manifest.ref:
+                self._known = await _offer(generation)
+            return self._known
+
+
+async def _offer(generation: OpenGeneration) -> Offer:
+    catalog = generation.require_catalog()
+    added = generation.manifest.fields
+    names = {*_SHARED, *(field.name for field in added)}
+    few = generation.manifest.chunks <= MOST_CHUNKS
+    counted = await _count(catalog, names) if few else {}
+    own = [
+        Facet(field, from_front_matter=False, values=counted.get(field.name)) for field in FIELDS
+    ]
+    front = [
+        Facet(field, from_front_matter=True, values=counted.get(field.name)) for field in added
+    ]
+    return Offer(generation.manifest.ref, (*own, *front))
+
+
+async def _count(catalog: Catalog, names: Collection[str]) -> dict[str, Values]:
+    """Fields drop out as soon as they have too many values, so little is ever kept."""
+    # A flag is told from a number, though True equals 1.
+    counts: dict[str, Counter[tuple[bool, Scalar]]] = {name: Counter() for name in names}
+    async for record in catalog.chunks():
+        for name, value in _told(record):
+            if name not in counts or value == "":
+                continue
+            counts[name][isinstance(value, bool), value] += 1
+            if len(counts[name]) > FEW or len(str(value)) > LONGEST_VALUE:
+                del counts[name]
+    return {
+        name: tuple(
+            sorted(
+                ((value, number) for (_, value), number in counted.items()),
+                key=lambda pair: (-pair[1], str(pair[0])),
+            )
+        )
+        for name, counted in counts.items()
+    }
+
+
+def _told(record: ChunkRecord) -> Iterator[tuple[str, Scalar]]:
+    yield "content_type", record.chunk.content_type
+    yield "has_code", record.chunk.has_code
+    yield "locale", record.locale
+    yield "source", record.chunk.source_path.partition("/")[0]
+    yield "version", record.version
+    for name, value in record.attributes.items():
+        for scalar in value if isinstance(value, tuple) else (value,):
+            yield name, scalar

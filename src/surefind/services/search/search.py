@@ -1,0 +1,384 @@
+"""Search: a question becomes ranked passages."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from types import UnionType
+
+import numpy as np
+
+from surefind.errors import InputError
+from surefind.model import (
+    ChunkRecord,
+    Collapse,
+    Expand,
+    GroupBy,
+    Hit,
+    Manifest,
+    Mode,
+    Query,
+    Reranking,
+    SearchResult,
+    Status,
+    Timings,
+)
+from surefind.model.strings import check_string
+from surefind.ports import Matrix, QueryEmbedder, Reranker, Vector
+from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.confidence import judge
+from surefind.services.generations.readers import OpenGeneration, Readers
+from surefind.services.search.answer_cache import Answers
+from surefind.services.search.candidates import Place, Question, find
+from surefind.services.search.expansion import context_of, within_budget
+from surefind.services.search.filters import checked
+from surefind.services.search.fusion import Candidate, Pool, depth_for
+from surefind.services.search.selection import Chosen, choose, diversified
+
+MAX_QUERY_LENGTH = 2000
+MAX_TOP_K = 1000
+MAX_NEIGHBOURS = 20
+MAX_COLLECTIONS = 16
+SHALLOW = 20
+_DEEPEST = 1600
+_RERANKED = 50
+_KINDS: Mapping[str, type | UnionType] = {
+    "mode": Mode,
+    "where": tuple,
+    "group_by": GroupBy | None,
+    "collapse": Collapse,
+    "expand": Expand,
+    "also_in": tuple,
+}
+_STAGES = ("received", "embedded", "searched", "filtered", "formatted", "returned")
+
+
+def check_query(query: Query) -> None:
+    """InputError, naming the field, where a question can't be asked as it is."""
+    if not query.text.strip():
+        raise InputError("query: it is empty; ask something")
+    check_string("query", query.text, MAX_QUERY_LENGTH, blank=False)
+    for name in query.collections:
+        check_string("collections", name)
+    for name, kind in _KINDS.items():
+        if not isinstance(getattr(query, name), kind):
+            raise InputError(f"{name}: it is {getattr(query, name)!r}, it must be a {_named(kind)}")
+    _check_count("top_k", query.top_k, MAX_TOP_K)
+    _check_share("threshold", query.threshold)
+    _check_share("diversity", query.diversity)
+    _check_count("group_size", query.group_size, MAX_TOP_K)
+    _check_count("neighbours", query.neighbours, MAX_NEIGHBOURS)
+    if query.max_tokens is not None:
+        _check_count("max_tokens", query.max_tokens, 10**7)
+    if len(query.collections) > MAX_COLLECTIONS:
+        raise InputError(
+            f"collections: there are {len(query.collections)}, at most {MAX_COLLECTIONS} are taken"
+        )
+    if query.mode is Mode.LEXICAL and query.threshold > 0:
+        raise InputError(
+            "threshold: it is a cosine similarity, which lexical mode has none of; "
+            "leave it out, or use mode hybrid or dense"
+        )
+
+
+def _named(kind: type | UnionType) -> str:
+    return getattr(kind, "__name__", str(kind))
+
+
+def _check_count(name: str, value: object, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InputError(f"{name}: it is {value!r}, it must be a whole number from 1 to {most}")
+
+
+def _check_share(name: str, value: object) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+        or not 0 <= value <= 1
+    ):
+        raise InputError(f"{name}: it is {value!r}, it must be from 0.0 to 1.0")
+
+
+class Searcher:
+    """Finds passages. It holds no state of a search, so any number may run at once.
+
+    With `answers`, it remembers what it has found.
+    """
+
+    def __init__(
+        self,
+        readers: Readers,
+        embedder: QueryEmbedder,
+        terms: TermReader,
+        reranker: Reranker | None = None,
+        observe: Callable[[SearchResult], None] = lambda _result: None,
+        answers: Answers | None = None,
+    ) -> None:
+        self._readers = readers
+        self._answers = answers
+        self._observe = observe
+        self.embedder = embedder
+        self._terms = terms
+        self._reranker = reranker
+
+    async def search(self, query: Query) -> SearchResult:
+        check_query(query)
+        if query.rerank and self._reranker is None:
+            raise InputError("rerank: no reranker is configured; see the settings")
+        clock = Clock()
+        async with self._readers.lease(query.collections) as generations:
+            result = self._known(query, generations, clock)
+            if result is None:
+                run = Run(query, generations, clock)
+                result = await self._found(run)
+                if self._answers is not None and run.whole and not query.also_in:
+                    self._answers.keep(query, generations[query.collection], result)
+        self._observe(result)
+        return result
+
+    def afresh(self, embedder: QueryEmbedder | None = None) -> "Searcher":
+        """The same without a memory, for who wants to know what is found now, and how fast.
+
+        With `embedder`, questions are embedded by it.
+        """
+        fresh = copy(self)
+        fresh._answers = None  # noqa: SLF001 - its own kind
+        fresh.embedder = embedder or self.embedder
+        return fresh
+
+    def _known(
+        self, query: Query, generations: Mapping[str, OpenGeneration], clock: "Clock"
+    ) -> SearchResult | None:
+        if self._answers is None or query.also_in:
+            return None
+        known = self._answers.known(query, generations[query.collection])
+        if known is None:
+            return None
+        clock.mark("returned")
+        return replace(known, timings=clock.timings(), remembered=True)
+
+    async def _found(self, run: "Run") -> SearchResult:
+        run.query = _possible(run.query, run)
+        run.clock.mark("received")
+        question = await self.question(run.query, run.generations)
+        run.clock.mark("embedded")
+        return await self._answer(question, run)
+
+    async def question(self, query: Query, generations: Mapping[str, OpenGeneration]) -> Question:
+        """The question as the legs read it, after a look whether they were made for it."""
+        for generation in generations.values():
+            self._check_making(generation.manifest, query.mode)
+        vector = terms = None
+        if query.mode is not Mode.LEXICAL:
+            vector = await self.embedder.embed_query(query.text)
+        if query.mode is not Mode.DENSE:
+            terms = self._terms.query(query.text)
+        return Question(vector, terms)
+
+    async def _answer(self, question: Question, run: "Run") -> SearchResult:
+        query = run.query
+        places = places_of(query, run.generations)
+        chosen, pool = await self._chosen(question, places, run)
+        run.clock.mark("filtered")
+        hits = [_hit(rank, one) for rank, one in enumerate(chosen, start=1)]
+        if query.rerank:
+            hits = await self._reranked(query, hits)
+        hits, over_budget = within_budget(await self._expanded(hits, run), query.max_tokens)
+        if over_budget:
+            hits = [hit._replace(rank=rank) for rank, hit in enumerate(hits, start=1)]
+        if query.highlight:
+            hits = [self._highlighted(hit, query) for hit in hits]
+        run.clock.mark("formatted")
+        manifest = run.generations[query.collection].manifest
+        best_similarity = pool.best_similarity
+        confidence = judge(manifest.calibration, best_similarity, manifest.threshold)
+        chunks = sum(generation.manifest.chunks for generation in run.generations.values())
+        run.clock.mark("returned")
+        return SearchResult(
+            query,
+            tuple(hits),
+            _status(hits, whole=run.whole),
+            best_similarity,
+            manifest.number,
+            chunks,
+            run.clock.timings(),
+            confidence,
+            tuple(over_budget),
+            tuple(run.notes),
+        )
+
+    async def _chosen(
+        self, question: Question, places: Sequence[Place], run: "Run"
+    ) -> tuple[list[Chosen], Pool]:
+        """Deeper and deeper, while grouping, folding or the threshold leaves too few."""
+        query = run.query
+        wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
+        widened = query if wanted == query.top_k else replace(query, top_k=wanted)
+        depth = _first_depth(query, wanted)
+        while True:
+            pool = await find(question, places, depth)
+            run.clock.mark("searched")
+            candidates = pool.candidates(query.threshold)
+            if query.diversity:
+                candidates = await diversified(candidates, widened, run.vectors)
+            chosen = await choose(candidates, widened, run.records)
+            enough = len(chosen) == wanted or pool.has_all_above(query.threshold)
+            settled = enough and pool.is_certain_of(wanted)
+            if settled or pool.exhausted or depth >= _DEEPEST:
+                return chosen, pool
+            depth *= 2
+
+    async def _reranked(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+        assert self._reranker is not None
+        scores = await self._reranker.rerank(query.text, [hit.record.chunk.passage for hit in hits])
+        ordered = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].rank))
+        return [
+            hit._replace(rank=rank, score=score, reranking=Reranking(score, hit.rank))
+            for rank, (score, hit) in enumerate(ordered[: query.top_k], start=1)
+        ]
+
+    async def _expanded(self, hits: Sequence[Hit], run: "Run") -> list[Hit]:
+        if run.query.expand is Expand.NONE:
+            return list(hits)
+        expanded = []
+        for hit in hits:
+            catalog = run.generations[hit.collection].require_catalog()
+            context = await context_of(hit.record, run.query, catalog)
+            expanded.append(hit._replace(context=context))
+        return expanded
+
+    def _highlighted(self, hit: Hit, query: Query) -> Hit:
+        return hit._replace(
+            highlights=tuple(self._terms.matches(hit.record.chunk.text, query.text)),
+            section_highlights=tuple(self._terms.matches(hit.record.section, query.text)),
+        )
+
+    def _check_making(self, manifest: Manifest, mode: Mode) -> None:
+        if mode is not Mode.LEXICAL and manifest.embedder != self.embedder.fingerprint:
+            raise InputError(
+                f"collection {manifest.collection!r} was built with {manifest.embedder}, the "
+                f"configured embedder is {self.embedder.fingerprint}; configure the one that "
+                f"built it, or {_next_step(manifest)}"
+            )
+        if mode is not Mode.DENSE and not manifest.lexical.analyzer:
+            raise InputError(
+                f"collection {manifest.collection!r} has no lexical leg: what filled it stored no "
+                "terms that surefind's words match; search with mode dense"
+            )
+        if mode is not Mode.DENSE and manifest.lexical.analyzer != self._terms.name:
+            raise InputError(
+                f"collection {manifest.collection!r} was built with the lexical analyzer "
+                f"{manifest.lexical.analyzer}, this surefind has {self._terms.name}; "
+                "ingest again with --rebuild, or search with mode dense"
+            )
+
+
+def _first_depth(query: Query, wanted: int) -> int:
+    """One leg alone has its order from the start; two need the same depth for the same scale.
+
+    Diversity is a choice: it needs more than it may take.
+    """
+    if query.diversity:
+        return depth_for(2 * wanted)
+    if query.mode is Mode.HYBRID:
+        return depth_for(wanted)
+    return max(SHALLOW, 2 * wanted)
+
+
+def _next_step(manifest: Manifest) -> str:
+    if manifest.connected is None:
+        return "ingest again with --rebuild"
+    return f"look again with `surefind connect --collection {manifest.collection}`"
+
+
+def _possible(query: Query, run: "Run") -> Query:
+    """As hybrid as the collections allow: one without a lexical leg is searched by meaning."""
+    manifests = [generation.manifest for generation in run.generations.values()]
+    own = [one.collection for one in manifests if one.connected and not one.connected.gives_cosines]
+    if own and len(manifests) > 1 and query.mode is not Mode.LEXICAL:
+        raise InputError(
+            f"collection {own[0]!r} ranks by a score that is no cosine, and no other collection's "
+            "compares with it; search it alone"
+        )
+    wordless = [one.collection for one in manifests if not one.lexical.analyzer]
+    if query.mode is not Mode.HYBRID or not wordless:
+        return query
+    run.notes.append(f"by meaning alone: {', '.join(wordless)} has no lexical leg")
+    return replace(query, mode=Mode.DENSE)
+
+
+def places_of(query: Query, generations: Mapping[str, OpenGeneration]) -> list[Place]:
+    return [
+        Place(name, generation.index, checked(query.where, generation.manifest.fields))
+        for name, generation in generations.items()
+    ]
+
+
+class Clock:
+    """Milliseconds between the marks of a search's life."""
+
+    def __init__(self) -> None:
+        self._start = self._last = time.perf_counter()
+        self._stages = dict.fromkeys(_STAGES, 0.0)
+
+    def mark(self, stage: str) -> None:
+        now = time.perf_counter()
+        self._stages[stage] += (now - self._last) * 1000
+        self._last = now
+
+    def timings(self) -> Timings:
+        total_ms = (self._last - self._start) * 1000
+        received, embedded, searched, filtered, formatted, returned = self._stages.values()
+        return Timings(embedded, searched, filtered, formatted, total_ms, received, returned)
+
+
+@dataclass(slots=True)
+class Run:
+    """One search under way: the generations it reads, and what it has met so far."""
+
+    query: Query
+    generations: Mapping[str, OpenGeneration]
+    clock: Clock
+    whole: bool = True
+    notes: list[str] = field(default_factory=list)
+
+    async def records(self, candidates: Sequence[Candidate]) -> list[ChunkRecord]:
+        held: dict[str, Iterator[ChunkRecord]] = {}
+        for name, generation in self.generations.items():
+            points = [one.point for one in candidates if one.collection == name]
+            records, whole = await generation.numbered(points)
+            self.whole = self.whole and whole
+            held[name] = iter(records)
+        return [next(held[one.collection]) for one in candidates]
+
+    async def vectors(self, candidates: Sequence[Candidate]) -> Matrix:
+        held: dict[str, Iterator[Vector]] = {}
+        for name, generation in self.generations.items():
+            points = [one.point for one in candidates if one.collection == name]
+            if points:
+                index = generation.index
+                held[name] = iter(await index.vectors(await index.point_ids(points)))
+        return np.stack([next(held[one.collection]) for one in candidates])
+
+
+def _hit(rank: int, chosen: Chosen) -> Hit:
+    candidate = chosen.candidate
+    return Hit(
+        rank,
+        candidate.score,
+        candidate.similarity,
+        candidate.dense,
+        candidate.lexical,
+        chosen.record,
+        candidate.collection,
+        also=tuple(chosen.also),
+    )
+
+
+def _status(hits: Sequence[Hit], *, whole: bool) -> Status:
+    if not hits:
+        return Status.NO_RESULTS
+    flawed = any(hit.record.flaws for hit in hits)
+    return Status.SUCCESS if whole and not flawed else Status.PARTIAL

@@ -1,0 +1,1 @@
+"""What a server needs beside search: limits, keys and health."""

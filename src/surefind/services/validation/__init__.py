@@ -1,0 +1,1 @@
+"""Validation: golden tests and the gate, measures beyond them, and help with writing them."""

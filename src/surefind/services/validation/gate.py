@@ -1,0 +1,179 @@
+"""The gate: golden tests on the next generation, before readers see it.
+
+The same tests are asked of the generation that readers see, where there is one: a significant
+regression and an answer that the ingest removed are held back, also where the rules would pass.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from surefind.errors import InputError, NotComparable, StoreError
+from surefind.evaluation.golden.expectations import squeezed
+from surefind.evaluation.golden.golden_set import GoldenSet
+from surefind.evaluation.golden.resolution import Lost
+from surefind.evaluation.report.comparison import compare_reports
+from surefind.evaluation.report.report import Outcome, Report, TestChange
+from surefind.evaluation.report.summary import with_comparison
+from surefind.evaluation.report.wording import compared
+from surefind.evaluation.statistics.significance import Verdict
+from surefind.model import ChunkRecord, FailedTest, GateResult, GenerationRef, Manifest
+from surefind.ports import Catalog
+from surefind.services.generations.index_building import IngestTools, Progress
+from surefind.services.generations.index_building import Report as Tell
+from surefind.services.generations.readers import Readers
+from surefind.services.search.search import Searcher
+from surefind.services.validation.validate import (
+    ValidateOptions,
+    Validator,
+    check_runnable,
+    resolve_in,
+)
+
+_TOLD = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """`strict`: what can't be decided is held back too."""
+
+    golden: GoldenSet
+    strict: bool = False
+
+    def check(self) -> None:
+        """InputError where it could never decide anything, before anything is built."""
+        if not self.golden.tests:
+            raise InputError(f"the gate {self.golden.name} has no tests, so it can't decide")
+        check_runnable(self.golden)
+
+    def rehearsed(self) -> GateResult:
+        return GateResult(0, self.golden.name, len(self.golden.tests))
+
+
+async def judge(
+    gate: Gate, manifest: Manifest, before: Manifest | None, tools: IngestTools, tell: Tell
+) -> GateResult:
+    """StoreError where a store or a service is unavailable: then nobody can say."""
+    lost = {} if before is None else await _lost_answers(gate.golden, manifest, before, tools)
+    report = await _validated(gate, manifest, tools, tell, lost)
+    if report.interrupted:
+        raise StoreError(
+            f"the gate {gate.golden.name} could not be run, so nothing was published: "
+            f"{report.interrupted}"
+        )
+    compared_with, not_compared = None, _incomparable(before, tools)
+    comparison: tuple[str, ...] = ()
+    if before is not None and not not_compared:
+        try:
+            baseline = await _validated(gate, before, tools, tell)
+            beside = compare_reports(baseline, report)
+            report = with_comparison(report, beside, f"generation {before.number}")
+            compared_with = before.number
+            comparison = tuple(compared(beside, f"generation {before.number}"))
+        except (NotComparable, StoreError) as error:
+            not_compared = str(error)
+    held = report.verdict is Verdict.FAIL or (gate.strict and report.verdict is not Verdict.PASS)
+    return GateResult(
+        generation=manifest.number,
+        golden=gate.golden.name,
+        tests=report.totals.total,
+        verdict=report.verdict.value,
+        held=held,
+        passed=report.totals.passed,
+        reasons=report.reasons,
+        warnings=report.warnings,
+        failed=_failed(report),
+        compared_with=compared_with,
+        not_compared=not_compared,
+        comparison=comparison,
+    )
+
+
+async def _lost_answers(
+    golden: GoldenSet, manifest: Manifest, before: Manifest, tools: IngestTools
+) -> Lost:
+    """What the tests expect, the generation before had, and nothing in this one is.
+
+    A passage whose words are still there, on a page that was renamed or under another heading, is
+    not lost: the test that names it is stale.
+    """
+    async with _opened(before.ref, tools) as older, _opened(manifest.ref, tools) as newer:
+        had, has = await resolve_in(golden, older), await resolve_in(golden, newer)
+        gone = {one: chunks for one, chunks in had.items() if chunks and not has[one]}
+        if not gone:
+            return {}
+        wanted = {chunk_id for chunks in gone.values() for chunk_id in chunks}
+        records = [one async for one in older.chunks() if one.chunk.id in wanted]
+        left = {one.chunk.content_hash async for one in newer.chunks()}
+        kept = {
+            one.chunk.id
+            for one in records
+            if one.chunk.content_hash in left or await _still_on_its_page(one, newer)
+        }
+    message = f"it was in generation {before.number}, and this ingest removed it"
+    return {one: message for one, chunks in gone.items() if kept.isdisjoint(chunks)}
+
+
+async def _still_on_its_page(record: ChunkRecord, catalog: Catalog) -> bool:
+    """Its words below the headings: a heading that was reworded takes no answer away."""
+    path = record.chunk.source_path
+    lines = record.chunk.text.split("\n")
+    words = squeezed("\n".join(line for line in lines if not line.startswith("#")))
+    if not words or await catalog.document(path) is None:
+        return False
+    return words in squeezed(await catalog.document_text(path))
+
+
+@asynccontextmanager
+async def _opened(ref: GenerationRef, tools: IngestTools) -> AsyncIterator[Catalog]:
+    catalog = await tools.catalogs.open(ref)
+    try:
+        yield catalog
+    finally:
+        await catalog.close()
+
+
+async def _validated(
+    gate: Gate, manifest: Manifest, tools: IngestTools, tell: Tell, lost: Lost | None = None
+) -> Report:
+    readers = Readers(tools.index, tools.catalogs, pinned=manifest)
+    validator = Validator(readers, Searcher(readers, tools.embedder, tools.terms), tools.version)
+    options = ValidateOptions(manifest.collection, partial=False)
+    stage = f"testing {manifest.number}"
+    try:
+        return await validator.run(
+            gate.golden, options, lambda done, total: tell(Progress(stage, done, total)), lost
+        )
+    finally:
+        await readers.close()
+
+
+def _incomparable(before: Manifest | None, tools: IngestTools) -> str:
+    if before is None:
+        return "nothing was published before"
+    if before.embedder != tools.embedder.fingerprint:
+        return f"generation {before.number} was built with {before.embedder}"
+    if before.lexical.analyzer != tools.terms.name:
+        return f"generation {before.number} was built with {before.lexical.analyzer}"
+    return ""
+
+
+def _failed(report: Report) -> tuple[FailedTest, ...]:
+    told = [
+        FailedTest(test.test_id, test.query_text, test.outcome.value, test.cause, test.message)
+        for test in report.tests
+        if test.outcome is not Outcome.PASSED
+    ]
+    comparison = report.comparison
+    if comparison is not None and comparison.verdict is Verdict.FAIL:
+        told += [_worse(one, comparison.measure) for one in comparison.worse if _is_passed(one)]
+    return tuple(told[:_TOLD])
+
+
+def _is_passed(change: TestChange) -> bool:
+    return change.after is Outcome.PASSED
+
+
+def _worse(change: TestChange, measure: str) -> FailedTest:
+    message = f"{measure} fell from {change.value_before or 0:.3f} to {change.value_after or 0:.3f}"
+    return FailedTest(change.test_id, change.query_text, change.after.value, "worse", message)

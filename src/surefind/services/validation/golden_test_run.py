@@ -1,0 +1,317 @@
+"""One golden test: asked, judged, and explained where it did not pass."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from surefind.errors import EmbeddingError, StoreError, SurefindError
+from surefind.evaluation.golden.golden_set import GoldenTest, TestKind
+from surefind.evaluation.golden.resolution import Resolved
+from surefind.evaluation.measures.ranking import Measure
+from surefind.evaluation.report.judging import Judged, judge
+from surefind.evaluation.report.report import (
+    Found,
+    Integrity,
+    Outcome,
+    Sought,
+    Subject,
+    TestOutcome,
+)
+from surefind.model import ChunkRecord, Evidence, Hit, Query, SearchResult, Status
+from surefind.ports import Catalog
+from surefind.services.encoding.prefetch import Foresight
+from surefind.services.search.filters import read_expressions
+from surefind.services.search.search import Searcher
+from surefind.services.search.selection import near_copy
+from surefind.services.search.why_not import Cause, Explainer, WhyNot
+
+_EXPLAINED = 5
+_EQUAL = 1e-9
+_DUPLICATE = "duplicate"
+_OUTSHONE = {Cause.OUTRANKED, Cause.LOST, Cause.BELOW_THRESHOLD}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A test's outcome, which generation gave it, and whether a store or service was away."""
+
+    outcome: TestOutcome
+    generation: int | None = None
+    is_away: bool = False
+
+
+class Tester:
+    """Runs tests against one generation, and counts what their hits are like."""
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        foresight: Foresight,
+        explainer: Explainer,
+        subject: Subject,
+        resolved: Resolved,
+        measures: Sequence[Measure],
+        catalog: Catalog | None = None,
+    ) -> None:
+        """With `catalog`, hits are checked to have a row in it."""
+        self.subject = subject
+        self._catalog = catalog
+        self._searcher = searcher
+        self._foresight = foresight
+        self._explainer = explainer
+        self._meaning, self._lost = resolved.meaning, resolved.lost
+        self._measures = measures
+        self._hits = _HitCounts()
+
+    @property
+    def integrity(self) -> Integrity:
+        return self._hits.integrity
+
+    async def run(self, test: GoldenTest) -> Answered:
+        if test.is_empty:
+            message = "it expects nothing; name expected_results, or say expect: none"
+            return Answered(self.unasked(test, Outcome.INVALID, "empty_expectation", message))
+        executed_at = datetime.now(UTC)
+        try:
+            query = self.query_of(test)
+            result = await self._searcher.search(query)
+            uncatalogued = await self._uncatalogued(result)
+        except SurefindError as error:
+            failed = self.unasked(test, Outcome.ERROR, "error", str(error))
+            is_away = isinstance(error, StoreError | EmbeddingError)
+            return Answered(replace(failed, executed_at=executed_at), is_away=is_away)
+        self._hits.count(result, uncatalogued)
+        judged = self._judge(test, result.hits)
+        told = TestOutcome(
+            test_id=test.test_id,
+            query_text=test.query_text,
+            kind=test.kind,
+            category=test.category,
+            outcome=Outcome.PASSED,
+            min_accuracy=test.criteria.min_accuracy,
+            min_similarity_score=test.criteria.min_similarity_score,
+            accuracy=judged.accuracy,
+            sought=judged.sought,
+            found=_found(result.hits, judged),
+            known_wrong=judged.known_wrong,
+            measures=judged.measures,
+            latency_ms=self._foresight.latency_ms(result),
+            best_similarity=result.best_similarity,
+            executed_at=executed_at,
+            where=test.where,
+            digest=test.digest,
+        )
+        if uncatalogued:
+            return Answered(_without_row(told, uncatalogued), result.generation)
+        if test.kind is TestKind.NEGATIVE:
+            return Answered(_refused(test, told, result), result.generation)
+        if test.kind is TestKind.POSITIVE:
+            told = await self._decided(test, told, result)
+        return Answered(told, result.generation)
+
+    async def _uncatalogued(self, result: SearchResult) -> tuple[Hit, ...]:
+        """Hits that only the index has: it stood in for the catalog, and nobody would notice."""
+        if self._catalog is None or result.status is not Status.PARTIAL:
+            return ()
+        points = [hit.record.chunk.point_id for hit in result.hits]
+        rows = await self._catalog.by_point(points)
+        return tuple(hit for hit in result.hits if hit.record.chunk.point_id not in rows)
+
+    def unasked(
+        self, test: GoldenTest, outcome: Outcome, cause: str = "", message: str = ""
+    ) -> TestOutcome:
+        """A test without an answer: with zeros, unless it was never its turn."""
+        judged = self._judge(test, ())
+        failed = outcome is Outcome.ERROR
+        return TestOutcome(
+            test_id=test.test_id,
+            query_text=test.query_text,
+            kind=test.kind,
+            category=test.category,
+            outcome=outcome,
+            min_accuracy=test.criteria.min_accuracy,
+            min_similarity_score=test.criteria.min_similarity_score,
+            accuracy=judged.accuracy if failed else None,
+            cause=cause,
+            message=message,
+            sought=judged.sought,
+            known_wrong=judged.known_wrong,
+            measures=judged.measures if failed else {},
+            where=test.where,
+            digest=test.digest,
+        )
+
+    def _judge(self, test: GoldenTest, hits: Sequence[Hit]) -> Judged:
+        chunk_ids = [hit.record.chunk.id for hit in hits]
+        twins = [[twin.chunk.id for twin in _twins(hit)] for hit in hits]
+        return judge(test, self._meaning, chunk_ids, self._measures, twins, self._lost)
+
+    def query_of(self, test: GoldenTest) -> Query:
+        """InputError where its filter can't be read."""
+        return Query(
+            text=test.query_text,
+            top_k=self.subject.top_k,
+            threshold=test.criteria.min_similarity_score or 0.0,
+            mode=self.subject.mode,
+            collection=self.subject.collection,
+            where=read_expressions(test.where),
+            collapse=self.subject.collapse,
+        )
+
+    async def _decided(
+        self, test: GoldenTest, told: TestOutcome, result: SearchResult
+    ) -> TestOutcome:
+        """What is still there decides first: a stale label must not hide a failure."""
+        enough = told.accuracy is not None and (
+            told.accuracy >= test.criteria.min_accuracy - _EQUAL
+        )
+        stale = next((one for one in told.sought if one.stale or one.lost), None)
+        if told.accuracy is None or (enough and stale is not None):
+            message = f"nothing in the collection is {stale.expectation if stale else ''}"
+            return replace(told, outcome=Outcome.STALE, cause="stale_label", message=message)
+        if enough:
+            return told
+        sought = await self._explained(test, told.sought, result)
+        missing = [one for one in sought if one.rank is None and not one.stale]
+        first = next((one for one in missing if one.lost), missing[0])
+        message = f"{first.expectation}: {first.message}"
+        return replace(
+            told, outcome=Outcome.FAILED, sought=sought, cause=first.cause, message=message
+        )
+
+    async def _explained(
+        self, test: GoldenTest, sought: Sequence[Sought], result: SearchResult
+    ) -> tuple[Sought, ...]:
+        """Why the first few of those that are missing are."""
+        explained: list[Sought] = []
+        left = _EXPLAINED
+        for one, expectation in zip(sought, test.expected, strict=True):
+            if one.rank is None and not one.stale and not one.lost and left:
+                left -= 1
+                explained.append(await self._why(one, self._meaning[expectation], result))
+            else:
+                explained.append(one)
+        return tuple(explained)
+
+    async def _why(self, sought: Sought, chunk_ids: frozenset[str], result: SearchResult) -> Sought:
+        try:
+            answer = await self._explainer.why_none_of(result, sought.expectation, chunk_ids)
+        except SurefindError as error:
+            return replace(sought, cause="error", message=f"it could not be explained: {error}")
+        nearest = answer.record.chunk.id if answer.record else ""
+        sought = replace(sought, nearest=nearest)
+        copy = _copy_of(answer, result.hits)
+        if copy is not None:
+            shown = f"hit {copy.rank}, {copy.record.chunk.id}"
+            told = f"{shown}, says nearly the same"
+            if answer.cause is Cause.FOLDED:
+                told = f"{shown}, is nearly the same and shown for it"
+            names = (copy.record.chunk.id,)
+            return replace(sought, cause=_DUPLICATE, message=told, ahead=names)
+        ahead = tuple(hit.record.chunk.id for hit in answer.ahead)
+        return replace(sought, cause=answer.cause.value, message=answer.message, ahead=ahead)
+
+
+def _twins(hit: Hit) -> list[ChunkRecord]:
+    """Those folded into a hit whose very words it shows; a page in another version is none."""
+    if not hit.also:
+        return []
+    shown = hit.record.chunk.content_hash
+    return [record for record in hit.also if record.chunk.content_hash == shown]
+
+
+def _copy_of(answer: WhyNot, hits: Sequence[Hit]) -> Hit | None:
+    wanted = answer.record
+    if wanted is not None and answer.cause is Cause.FOLDED:
+        return next((hit for hit in hits if hit.rank == answer.rank), None)
+    if wanted is None or answer.cause not in _OUTSHONE:
+        return None
+    return near_copy(wanted, hits)
+
+
+def _without_row(told: TestOutcome, uncatalogued: Sequence[Hit]) -> TestOutcome:
+    hit = uncatalogued[0]
+    message = (
+        f"hit {hit.rank}, {hit.record.chunk.id}, is in the index and has no row in the catalog; "
+        "run `surefind doctor`"
+    )
+    return replace(told, outcome=Outcome.FAILED, cause="catalog_row_missing", message=message)
+
+
+def _refused(test: GoldenTest, told: TestOutcome, result: SearchResult) -> TestOutcome:
+    """A question that nothing answers: no hit may reach the threshold that the test sets.
+
+    Where it sets none, the collection's own calibration says whether there is an answer.
+    """
+    if test.criteria.min_similarity_score is not None:
+        if not result.hits:
+            return told
+        best = result.hits[0]
+        message = (
+            f"{best.record.chunk.id} is given as an answer, "
+            f"with a similarity of {best.similarity or 0.0:.3f}"
+        )
+        return replace(told, outcome=Outcome.FAILED, cause="answered", message=message)
+    if result.confidence is None:
+        message = "nothing says when a passage is no answer; set min_similarity_score"
+        return replace(told, outcome=Outcome.INVALID, cause="no_threshold", message=message)
+    if result.confidence.evidence is Evidence.THIN or not result.hits:
+        return told
+    message = (
+        f"the evidence for an answer is {result.confidence.evidence.value} "
+        f"({result.confidence.value:.2f})"
+    )
+    return replace(told, outcome=Outcome.FAILED, cause="answered", message=message)
+
+
+def _found(hits: Sequence[Hit], judged: Judged) -> tuple[Found, ...]:
+    return tuple(
+        Found(
+            rank=hit.rank,
+            chunk_id=hit.record.chunk.id,
+            labels=labels,
+            url=hit.record.link,
+            section=hit.record.section,
+            score=hit.score,
+            similarity=hit.similarity,
+            twins=tuple(record.chunk.id for record in _twins(hit)),
+        )
+        for hit, labels in zip(hits, judged.labels, strict=True)
+    )
+
+
+class _HitCounts:
+    """What the hits of a whole run are like; each chunk's hash is checked once."""
+
+    def __init__(self) -> None:
+        self._hits = 0
+        self._complete = 0
+        self._similarity = 0.0
+        self._is_whole: dict[str, bool] = {}
+        self._uncatalogued: set[str] = set()
+
+    def count(self, result: SearchResult, uncatalogued: Sequence[Hit]) -> None:
+        self._uncatalogued.update(hit.record.chunk.id for hit in uncatalogued)
+        for hit in result.hits:
+            record = hit.record
+            self._hits += 1
+            self._complete += bool(record.chunk.text and record.url and record.title)
+            self._similarity += hit.score if hit.similarity is None else hit.similarity
+            if record.chunk.id not in self._is_whole:
+                self._is_whole[record.chunk.id] = _matches_its_hash(record)
+
+    @property
+    def integrity(self) -> Integrity:
+        return Integrity(
+            hits=self._hits,
+            complete=self._complete,
+            mean_similarity=min(1.0, self._similarity / self._hits) if self._hits else 0.0,
+            tampered=tuple(sorted(name for name, whole in self._is_whole.items() if not whole)),
+            uncatalogued=tuple(sorted(self._uncatalogued)),
+        )
+
+
+def _matches_its_hash(record: ChunkRecord) -> bool:
+    digest = hashlib.sha256(record.chunk.text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest == record.chunk.content_hash

@@ -1,0 +1,1 @@
+"""Source formats: which one a page has, and its text with structure."""

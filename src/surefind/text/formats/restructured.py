@@ -1,0 +1,246 @@
+"""reStructuredText becomes Markdown, by way of docutils and of the HTML it stands for.
+
+Pages written for Sphinx use roles and directives that docutils does not know. They are read for
+their words; nothing that a page says makes docutils open a file or leaves a message in the text.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from docutils import nodes
+from docutils.core import publish_doctree
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Directive, Parser, roles, states
+from docutils.parsers.rst.directives import unchanged
+from docutils.readers.standalone import Reader
+from docutils.transforms.writer_aux import Admonitions
+from docutils.utils import Reporter, unescape
+from docutils.writers.html5_polyglot import HTMLTranslator, Writer
+
+from surefind.text.html.to_markdown import html_to_markdown
+
+_SETTINGS = {
+    "doctitle_xform": False,
+    "docinfo_xform": False,
+    "file_insertion_enabled": False,
+    "halt_level": 5,
+    "initial_header_level": 1,
+    "line_length_limit": 10**9,
+    "math_output": "LaTeX",
+    "raw_enabled": False,
+    "report_level": 5,
+    "stylesheet_path": None,
+    "syntax_highlight": "none",
+    "traceback": True,  # an error is raised; docutils would print it and exit
+    "warning_stream": False,
+}
+_CODE = {"code", "code-block", "code-tab", "doctest", "ipython", "productionlist", "prompt"}
+_CODE |= {"sourcecode", "testcode"}
+_NOTHING = {"default-domain", "graphviz", "highlight", "index", "literalinclude", "plantuml"}
+_NOTHING |= {"program", "sectionauthor", "tabularcolumns", "testcleanup", "testsetup", "toctree"}
+# Their argument is a condition, a class or a name for the machine.
+_CONTENT_ONLY = {"cssclass", "currentmodule", "grid", "grid-item", "hlist", "ifconfig", "module"}
+_CONTENT_ONLY |= {"only", "py:currentmodule", "py:module", "rst-class", "tab-set"}
+_OBJECTS = {"attribute", "class", "confval", "data", "decorator", "describe", "envvar", "exception"}
+_OBJECTS |= {"function", "method", "object", "option", "property"}
+_VERSIONS = {
+    "deprecated": "Deprecated since version",
+    "versionadded": "Added in version",
+    "versionchanged": "Changed in version",
+    "versionremoved": "Removed in version",
+}
+_PROSE_ROLES = {"abbr", "any", "dfn", "doc", "download", "guilabel", "menuselection", "numref"}
+_LONGEST_PARAGRAPH = 20_000
+_LONG_WORD = re.compile(r"\S{2000}")
+_PROSE_ROLES |= {"ref", "std:doc", "std:ref", "std:term", "term"}
+# docutils takes time with the square of what is wrong: it would think about a page for minutes.
+_MAX_COMPLAINTS = 500
+_DIRECTIVE_START = re.compile(r"(?:.*?::)?[ ]*")
+_TITLED = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RestructuredPage:
+    """`fields` are those of the list that may open a page, like `:orphan:`."""
+
+    text: str
+    title: str = ""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def restructured_to_markdown(text: str) -> RestructuredPage:
+    try:
+        tree = _tree_of(text)
+        fields = _opening_fields(tree)
+        translator = HTMLTranslator(tree)
+        tree.walkabout(translator)
+    except RecursionError:
+        return RestructuredPage(text, warnings=("it is nested too deep; read as plain text",))
+    except _TooManyComplaintsError:
+        return RestructuredPage(text, warnings=("its markup is broken; read as plain text",))
+    page = html_to_markdown("".join(translator.body))
+    return RestructuredPage(page.text, page.title, fields)
+
+
+def _tree_of(text: str) -> nodes.document:
+    """The settings are docutils' own, with ours over them: no file of the machine is asked."""
+    parser = _BoundedParser(inliner=_Inliner())
+    parser.state_classes = _STATES
+    settings = get_default_settings(Reader, Parser, Writer)
+    for name, value in _SETTINGS.items():
+        setattr(settings, name, value)
+    tree = publish_doctree(text, parser=parser, settings=settings)
+    Admonitions(tree).apply()
+    for literal in tree.findall(nodes.literal):
+        literal["classes"].append("code")  # else the writer has no word for it but <span>
+    for message in list(tree.findall(nodes.system_message)):
+        message.parent.remove(message)
+    for doubtful in list(tree.findall(nodes.problematic)):
+        words = doubtful.astext().strip("`_|")
+        doubtful.parent.replace(doubtful, nodes.inline(words, words))
+    for image in list(tree.findall(nodes.image)):  # the writer would look at the picture itself
+        image.parent.replace(image, nodes.inline("", image.get("alt", "")))
+    return tree
+
+
+class _TooManyComplaintsError(Exception):
+    """docutils would take more than good time for a page, or for what is wrong with it."""
+
+
+class _BoundedParser(Parser):
+    """Counts what docutils complains of, while it parses and after, and stops at its limit."""
+
+    def setup_parse(self, inputstring: str, document: nodes.document) -> None:
+        super().setup_parse(inputstring, document)
+        complaints = 0
+
+        def count(message: nodes.system_message) -> None:
+            nonlocal complaints
+            complaints += message["level"] >= Reporter.WARNING_LEVEL
+            if complaints > _MAX_COMPLAINTS:
+                raise _TooManyComplaintsError
+
+        document.reporter.attach_observer(count)
+
+
+def _opening_fields(tree: nodes.document) -> dict[str, object]:
+    """Takes the list of fields before any text out of the tree: it is about the page."""
+    first = next((node for node in tree.children if not isinstance(node, nodes.comment)), None)
+    if not isinstance(first, nodes.field_list):
+        return {}
+    tree.remove(first)
+    return {name.astext(): body.astext() for name, body in (item.children for item in first)}
+
+
+class _AnyOption(dict[str, Any]):
+    """Sphinx and its extensions know more options than docutils does."""
+
+    def __missing__(self, name: str) -> Any:
+        return unchanged
+
+
+class _Unknown(Directive):
+    """A directive of Sphinx: code stays code, prose stays prose, the machine's part goes."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    option_spec = _AnyOption(name=unchanged)
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        name, argument = self.name.lower(), " ".join(self.arguments)
+        if name in _NOTHING:
+            return []
+        if name in _CODE:
+            return self._code(argument)
+        if name in _VERSIONS:
+            version, _, rest = argument.partition(" ")
+            argument = f"{_VERSIONS[name]} {version}" + (f": {rest}" if rest else "")
+        holder = nodes.container()
+        if argument and not (name in _CONTENT_ONLY or name.startswith("auto")):
+            holder += self._said(name, argument)
+        self.state.nested_parse(self.content, self.content_offset, holder)
+        return list(holder.children)
+
+    def _code(self, language: str) -> list[nodes.Node]:
+        code = "\n".join(self.content)
+        block = nodes.literal_block(code, code, classes=["code", language] if language else [])
+        caption = self.options.get("caption")
+        return [nodes.paragraph("", caption), block] if caption else [block]
+
+    def _said(self, name: str, argument: str) -> nodes.Node:
+        if ":" in name or name in _OBJECTS:
+            return nodes.paragraph("", "", nodes.literal(argument, argument))
+        words, _ = self.state.inline_text(argument, self.lineno)
+        return nodes.paragraph(argument, "", *words)
+
+
+class _Nesting(states.RSTState):
+    """A state of the parser whose nested parsers have our states too."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.nested_sm_kwargs = {"state_classes": _STATES, "initial_state": "Body"}
+        self.nested_sm_cache = []  # never share machines with docutils' own states
+
+
+class _Tolerant(_Nesting, states.Body):
+    """A state that meets directives, and runs those that docutils does not know as well."""
+
+    def unknown_directive(self, type_name: str) -> Any:
+        start = next(_DIRECTIVE_START.finditer(self.state_machine.line or ""))
+        return self.run_directive(_Unknown, start, type_name, {})
+
+    def run_directive(self, directive: Any, match: Any, type_name: str, presets: Any) -> Any:
+        if type_name.lower() in _CODE:
+            directive = _Unknown
+        return super().run_directive(  # type: ignore[no-untyped-call]
+            directive, match, type_name, presets
+        )
+
+    def parse_extension_options(self, option_spec: Any, datalines: Any) -> tuple[int, Any]:
+        success, options = super().parse_extension_options(  # type: ignore[no-untyped-call]
+            _AnyOption(option_spec), datalines
+        )
+        return 1, options if success else {}
+
+
+_STATES = tuple(
+    type(state.__name__, (_Tolerant if issubclass(state, states.Body) else _Nesting, state), {})
+    for state in states.state_classes
+)
+
+
+class _TolerantInliner(states.Inliner):
+    def parse(self, text: str, lineno: int, memo: Any, parent: Any) -> Any:
+        """Its patterns take time with the square of a paragraph, and of a word without blanks."""
+        if len(text) > _LONGEST_PARAGRAPH:
+            raise _TooManyComplaintsError
+        if _LONG_WORD.search(text):
+            return [nodes.Text(unescape(text))], []
+        return super().parse(text, lineno, memo, parent)
+
+    def interpreted(self, rawsource: str, text: str, role: str, lineno: int) -> Any:
+        known, _ = roles.role(role, self.language, lineno, self.reporter)
+        if known is not None:
+            return super().interpreted(rawsource, text, role, lineno)
+        words = unescape(text).lstrip("!")
+        titled = _TITLED.fullmatch(words)
+        if titled is not None:
+            words = titled.group(1)
+        elif words.startswith("~"):
+            words = words.rpartition(".")[2].lstrip("~")
+        if role.lower() in _PROSE_ROLES:
+            return [nodes.inline(rawsource, words)], []
+        return [nodes.literal(rawsource, words)], []
+
+
+# docutils makes the patterns of an inliner from what its own class, not a parent, spells out.
+_Inliner = type(
+    "_Inliner",
+    (_TolerantInliner,),
+    {name: value for name, value in vars(states.Inliner).items() if isinstance(value, str)},
+)

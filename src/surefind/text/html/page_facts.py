@@ -1,0 +1,92 @@
+"""What an HTML page says of itself: its title and language, its links, and who may keep it."""
+
+from dataclasses import dataclass
+from urllib.parse import urljoin
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from surefind.text.html.nesting import is_too_deep
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """`links` and `canonical` as absolute urls, not yet normalised."""
+
+    links: tuple[str, ...]
+    canonical: str | None
+    noindex: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PageHead:
+    """What is empty was not said. `canonical` is absolute only where the page spells it so."""
+
+    title: str
+    canonical: str
+    description: str
+    language: str
+
+
+def read_facts(html: bytes, url: str, robots_header: str = "") -> PageFacts:
+    """What whoever follows links wants to know of a page that was found at the url."""
+    if is_too_deep(html.decode("latin-1")):  # the page itself is refused, with the reason
+        return PageFacts(links=(), canonical=None, noindex=False)
+    tree = LexborHTMLParser(html)
+    base = _base(tree, url)
+    directives = _directives(robots_header)
+    for node in tree.css("meta[name]"):
+        if (node.attributes.get("name") or "").lower() in {"robots", "surefind"}:
+            directives |= _directives(node.attributes.get("content") or "")
+    followed = [] if directives & {"nofollow", "none"} else tree.css("a[href]")
+    links = (
+        _joined(base, href)
+        for node in followed
+        if (href := node.attributes.get("href")) and "nofollow" not in _relations(node)
+    )
+    return PageFacts(
+        links=tuple(dict.fromkeys(link for link in links if link)),
+        canonical=_canonical(tree, base),
+        noindex=bool(directives & {"noindex", "none"}),
+    )
+
+
+def read_head(tree: LexborHTMLParser) -> PageHead:
+    title = tree.css_first("title")
+    return PageHead(
+        title=" ".join(title.text().split()) if title else "",
+        canonical=_canonical(tree, _base(tree, "")) or "",
+        description=_attribute(tree, "meta[name=description]", "content"),
+        language=_attribute(tree, "html[lang]", "lang"),
+    )
+
+
+def _canonical(tree: LexborHTMLParser, base: str) -> str | None:
+    for node in tree.css("link[rel][href]"):
+        href = node.attributes.get("href")
+        if href and "canonical" in _relations(node):
+            return _joined(base, href)
+    return None
+
+
+def _base(tree: LexborHTMLParser, url: str) -> str:
+    return _joined(url, _attribute(tree, "base[href]", "href")) or url
+
+
+def _attribute(tree: LexborHTMLParser, selector: str, name: str) -> str:
+    node = tree.css_first(selector)
+    return (node.attributes.get(name) or "").strip() if node else ""
+
+
+def _relations(node: LexborNode) -> list[str]:
+    return (node.attributes.get("rel") or "").lower().split()
+
+
+def _directives(content: str) -> set[str]:
+    return {part.strip().lower() for part in content.split(",")}
+
+
+def _joined(base: str, href: str) -> str | None:
+    try:
+        return urljoin(base, href.strip())
+    except ValueError:
+        return None

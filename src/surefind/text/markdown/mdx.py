@@ -1,0 +1,203 @@
+"""MDX becomes Markdown: the words stay in their order, the program around them goes.
+
+One pass finds what is not text (in `mdx_scanner`, which gives tags without a partner back to the
+text), and what is left is put together again line by line (`_Page`). Nothing looks at a character
+more than a few times, whatever the page: what could not be closed is remembered.
+"""
+
+import re
+from bisect import bisect_right
+from itertools import accumulate
+
+from surefind.text.front_matter import split_front_matter
+from surefind.text.markdown.blocks import plain, without_closing
+from surefind.text.markdown.mdx_scanner import Cut, Scanner, balanced
+from surefind.text.markdown.writer import fenced, guarded
+from surefind.text.slugs import anchor_of
+
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)$")
+_EXPLICIT_ID = re.compile(r"\{#[^\s{}]+\}[ \t]*$")
+_TAG = "\0"  # stands where a tag was; cleaned text has no such character
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_INSIDE_WORDS = {"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "s", "small", "span", "strong"}
+_INSIDE_WORDS |= {"sub", "sup", "u", "wbr"}
+
+
+def strip_mdx(text: str) -> str:
+    """Markdown with every word a reader of the page sees; what is no MDX stays as it is.
+
+    Code stays byte for byte, but for the indentation of the JSX element around it: an element's
+    content is moved to the element's own column, since in MDX indented text is no code.
+    """
+    start = len(text) - len(split_front_matter(text)[1])
+    return text[:start] + _without(text[start:], jsx=True)
+
+
+def strip_comments(text: str) -> str:
+    """Markdown without its HTML comments; those in code stay, and so does one never closed."""
+    return _without(text, jsx=False)
+
+
+def _without(text: str, *, jsx: bool) -> str:
+    cuts, pairs = balanced(Scanner(text, jsx=jsx).cuts())
+    if not cuts:
+        return text
+    page = _Page()
+    position = 0
+    for cut in sorted([*cuts, *_dedents(text, pairs)], key=lambda cut: cut.start):
+        if cut.start >= position:  # else it is the indentation inside of something that is gone
+            page.keep(text[position : cut.start])
+            page.replace(cut)
+            position = cut.end
+    page.keep(text[position:])
+    return page.text()
+
+
+def _dedents(text: str, pairs: list[tuple[Cut, Cut]]) -> list[Cut]:
+    """What moves the content of each element to the column of its tag."""
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    indents = [len(line) - len(line.lstrip(" \t")) for line in lines]
+    change = [0] * (len(lines) + 1)
+    for opening, closing in pairs:
+        tag_line = bisect_right(starts, opening.start) - 1
+        first = bisect_right(starts, opening.end)
+        last = bisect_right(starts, closing.start) - 1
+        if opening.start != starts[tag_line] + indents[tag_line]:
+            continue
+        while first < last and not lines[first].strip():
+            first += 1
+        deeper = indents[first] - indents[tag_line] if first < last else 0
+        if deeper > 0:
+            change[first] += deeper
+            change[last] -= deeper
+    moved = accumulate(change)
+    return [
+        Cut(start, start + min(shift, indent), role="indent")
+        for start, indent, shift in zip(starts, indents, moved, strict=False)
+        if shift and indent
+    ]
+
+
+def _joined(before: str, words: str) -> str:
+    """Words that a tag kept apart stay apart, and by one space only."""
+    if before.isalnum() and words[0].isalnum():
+        return f" {words}"
+    return words[1:] if before == words[0] == " " else words
+
+
+def _own_anchor(line: str, source: str) -> str:
+    """The anchor that Docusaurus gives a heading with tags, where its words alone do not tell.
+
+    It makes anchors of the text between tags, spaces at the ends included, and not of what a tag
+    shows: `## Foo <Badge label="new" />` has the anchor `foo-`.
+    """
+    shown, written = _HEADING.match(line), _HEADING.match(source)
+    if shown is None or written is None or _EXPLICIT_ID.search(line):
+        return ""
+    text = _title(written[1]).replace(_TAG, "")
+    words = text.strip()
+    anchor = anchor_of(text.replace(words, plain(words))) if words else ""
+    return "" if anchor == anchor_of(plain(_title(shown[1]))) else anchor
+
+
+def _title(written: str) -> str:
+    """The spaces at its end stay: Docusaurus makes an anchor of them."""
+    return without_closing(written) if written.rstrip(" \t").endswith("#") else written.strip(" \t")
+
+
+class _Page:
+    """Puts the text together again, and leaves no holes where lines are gone."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._swallows = False  # a line is gone: the blank line after it may go too
+        self._after_label = False
+        self._begin_line()
+
+    def _begin_line(self, *, touched: bool = False) -> None:
+        self._parts: list[str] = []
+        self._source: list[str] = []
+        self._blank = True
+        self._touched = touched
+        self._led = touched  # it began with what is no text
+        self._labels = False
+        self._breaks = False  # a label stands alone
+        self._gap = False
+
+    def keep(self, piece: str) -> None:
+        first, *rest = piece.split("\n")
+        self._source.append(first)
+        self._write(first)
+        for number, line in enumerate(rest, start=1):
+            self._end_line()
+            self._begin_line()
+            if number < len(rest) and not self._swallows and not self._after_label:
+                self._lines.extend(rest[number - 1 : -1])  # whole lines stay as they are
+                self._source.append(rest[-1])
+                self._write(rest[-1])
+                return
+            self._source.append(line)
+            self._write(line)
+
+    def replace(self, cut: Cut) -> None:
+        if cut.role == "indent":
+            return
+        self._touched = True
+        self._source.append(_TAG if cut.tag else cut.words)
+        self._led = self._led or self._blank
+        if "\n" in cut.words:
+            self._write_code(cut.words.strip("\n"))
+            return
+        leads = self._blank
+        if cut.tag and cut.words and not leads and not self._parts[-1][-1].isspace():
+            self._write(" ")
+        self._write(cut.words)
+        joins = cut.tag in _INSIDE_WORDS if not cut.words else not cut.tag
+        self._gap = self._gap or not joins
+        if leads and cut.words.strip():
+            self._labels = True
+            self._breaks = cut.role == "open"
+
+    def _write(self, words: str) -> None:
+        if not words:
+            return
+        if self._breaks and words.strip():
+            self._end_line()
+            self._begin_line(touched=True)
+        if self._gap and self._parts:
+            words = _joined(self._parts[-1][-1], words)
+        self._gap = False
+        self._blank = self._blank and not words.strip()
+        if words:
+            self._parts.append(words)
+
+    def _write_code(self, code: str) -> None:
+        if not self._blank:
+            self._end_line()
+        self._lines.extend(fenced(code).split("\n"))
+        self._begin_line(touched=True)
+
+    def _end_line(self) -> None:
+        line = "".join(self._parts)
+        is_blank = not line.strip()
+        after_blank = not self._lines or not self._lines[-1].strip()
+        if is_blank and (self._touched or self._swallows):
+            self._swallows = True
+            if not after_blank:
+                self._lines.append("")
+        else:
+            if self._after_label and _UNDERLINE.match(line):
+                self._lines.append("")
+            line = line.rstrip() if self._touched else line
+            anchor = _own_anchor(line, "".join(self._source)) if _TAG in self._source else ""
+            line += f" {{#{anchor}}}" if anchor else ""
+            self._lines.append(guarded(line) if self._led else line)
+            self._swallows = False
+        self._after_label = self._labels
+
+    def text(self) -> str:
+        self._end_line()
+        return "\n".join(self._lines)

@@ -1,0 +1,281 @@
+"""Finds the spans of an MDX page that are no text: tags, expressions, statements, comments."""
+
+import html
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from surefind.text.markdown.javascript import JavaScript, literal, opens_module_statement
+
+_FENCE = re.compile(
+    r"([ \t]*(?:>[ \t]*|(?:[-+*]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)",
+    re.MULTILINE,
+)
+_ADMONITION = re.compile(r"([ \t>]*)(:{3,})[ \t]*([A-Za-z][\w-]*)?([^\n]*)$", re.MULTILINE)
+_SPECIAL = re.compile(r"[\\`<{\n]")
+_TAG_NAME = re.compile(r"<(/?)(?:([A-Za-z][\w:.-]*)(?=[\s/>{])|(?=>))")
+_ATTRIBUTE = re.compile(
+    r"""[A-Za-z_$@:][\w$@:.-]*(?:\s*=\s*(?:("[^"]*"|'[^']*')|(?=\{)|[^\s"'`{}<>=]+))?"""
+)
+_HEADING_ID = re.compile(r"\s*#\S+\s*")
+_ESCAPED_ID = re.compile(r"\\\{#[^\s{}]+\}[ \t]*$", re.MULTILINE)
+_PROGRAM = re.compile(r"\n|=>|</?[A-Za-z>]")  # an expression that is no short name or formula
+_BLOCK_BORDER = re.compile(r"\n[ \t>]*(?:$|`{3}|~{3}|#|:::|\||[-+*][ \t])", re.MULTILINE)
+_BLANK = re.compile(r"[ \t]*$", re.MULTILINE)
+_SPACES = re.compile(r"[ \t]*")
+
+_NEAR = 200
+_PROSE_PROPS = {"title", "label", "alt", "summary", "description"}
+_VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A span that is no text, and the words that stand there instead."""
+
+    start: int
+    end: int
+    words: str = ""
+    tag: str = ""
+    role: str = ""  # "open" and "close" look for each other; "indent" is white space only
+
+
+class Scanner:
+    """Finds the spans that are no text, in order."""
+
+    def __init__(self, text: str, *, jsx: bool, lines: bool = True) -> None:
+        self._text = text
+        self._jsx = jsx
+        self._lines = lines  # a title is scanned for what stands inside a line only
+        self._code = JavaScript(text)
+        self._cuts: list[Cut] = []
+        self._ticks: dict[int, list[int]] = defaultdict(list)  # where backtick runs of a length are
+        for run in re.finditer("`+", text):
+            self._ticks[len(run.group())].append(run.start())
+        self._borders = [border.start() for border in _BLOCK_BORDER.finditer(text)]
+        self._last_embedded = {name: text.rfind(f"</{name}") for name in ("script", "style")}
+        self._last_html_comment = text.rfind("-->")
+        self._handlers = {
+            "<": self._angle,
+            "{": self._brace,
+            "`": self._tick,
+            "\\": self._escape,
+        }
+        self._line = 0
+        self._admonitions = 0
+        self._unwrapped: dict[int, int] = {}  # closing fences of code blocks that are MDX
+
+    def cuts(self) -> list[Cut]:
+        position = 0
+        while position < len(self._text):
+            self._line = position
+            after = self._whole_line(position) if self._lines else None
+            position = self._to_next_line(position) if after is None else after
+        return self._cuts
+
+    def _cut(self, start: int, end: int, words: str = "", tag: str = "", role: str = "") -> int:
+        self._cuts.append(Cut(start, end, words, tag, role))
+        return end
+
+    def _whole_line(self, start: int) -> int | None:
+        """Where to go on, if the line is more than a line of text."""
+        if start in self._unwrapped:
+            return self._cut(start, self._unwrapped[start])
+        fence = _FENCE.match(self._text, start)
+        if fence is not None:
+            return self._fence(fence)
+        if not self._jsx:
+            return None
+        if opens_module_statement(self._text, start) and self._may_begin(start):
+            end = self._code.end_of_statement(start)
+            return None if end is None else self._cut(start, end)
+        admonition = _ADMONITION.match(self._text, start)
+        return None if admonition is None else self._admonition(admonition)
+
+    def _may_begin(self, start: int) -> bool:
+        """Statements do not break into a paragraph."""
+        previous = self._text.rfind("\n", 0, max(0, start - 1)) + 1
+        line = self._text[previous:start].strip()
+        after_cut = bool(self._cuts) and self._cuts[-1].end == start - 1
+        return not line or line.startswith(("#", "```")) or after_cut
+
+    def _fence(self, opening: re.Match[str]) -> int:
+        prefix, fence, information = opening.groups()
+        closing = rf"^[ \t>]*{fence[0]}{{{len(fence)},}}[ \t]*$"
+        if ">" in prefix:  # a quote ends its code with itself
+            closing += r"|^(?![ \t]*>)"
+        end = re.compile(closing, re.MULTILINE).search(self._text, opening.end() + 1)
+        if information.strip() == "mdx-code-block" and self._jsx and end is not None:
+            self._unwrapped[end.start()] = end.end()
+            return self._cut(*opening.span())
+        return len(self._text) if end is None else end.end()
+
+    def _admonition(self, line: re.Match[str]) -> int | None:
+        """The kind and the title stay, as a line: whoever reads the passage should know that it
+        is a warning, and questions use the words of titles. It costs a lexeme or two.
+        """
+        kind, rest = line.group(3), line.group(4).strip()
+        opens = bool(kind) or rest.startswith("{")
+        if not opens and (rest or not self._admonitions):
+            return None
+        self._admonitions += 1 if opens else -1
+        title = ""
+        if rest.startswith("["):
+            title = rest[1 : rest.rindex("]")] if "]" in rest else rest[1:]
+        elif not rest.startswith("{"):  # else it holds a class or an id
+            title = rest
+        words = [(kind or "").replace("-", " ").capitalize(), _inline(title)]
+        return self._cut(line.end(1), line.end(), ": ".join(word for word in words if word))
+
+    def _to_next_line(self, position: int) -> int:
+        while (special := _SPECIAL.search(self._text, position)) is not None:
+            if special.group() == "\n":
+                return special.end()
+            position = self._handlers[special.group()](special.start())
+        return len(self._text)
+
+    def _escape(self, start: int) -> int:
+        if self._text.startswith("#", self._line) and _ESCAPED_ID.match(self._text, start):
+            return self._cut(start, start + 1)
+        return start + 1 if self._text.startswith("\n", start + 1) else start + 2
+
+    def _tick(self, start: int) -> int:
+        """Past a code span, or past backticks that open none in their paragraph."""
+        end = start
+        while self._text.startswith("`", end):
+            end += 1
+        runs = self._ticks[end - start]
+        place = bisect_left(runs, end)
+        border = bisect_left(self._borders, end)
+        limit = self._borders[border] if border < len(self._borders) else len(self._text)
+        if place < len(runs) and runs[place] < limit:
+            return runs[place] + end - start
+        return end
+
+    def _angle(self, start: int) -> int:
+        if self._text.startswith("<!--", start):
+            if start + 4 > self._last_html_comment:
+                return start + 4
+            end = self._text.index("-->", start + 4) + 3
+            comment = self._text[start + 4 : end - 3]
+            return self._cut(start, end, self._heading_id(comment, end))
+        return self._tag(start) if self._jsx else start + 1
+
+    def _heading_id(self, comment: str, end: int) -> str:
+        """Docusaurus takes a comment at the end of a heading for its id."""
+        is_id = self._text.startswith("#", self._line) and _HEADING_ID.fullmatch(comment)
+        return f"{{{comment.strip()}}}" if is_id and _BLANK.match(self._text, end) else ""
+
+    def _tag(self, start: int) -> int:
+        opening = _TAG_NAME.match(self._text, start)
+        if opening is None:
+            return start + 1
+        closing, name = opening.group(1), opening.group(2) or ""
+        props: dict[str, str] = {}
+        end = self._attributes(opening.end(), props)
+        if end is None:
+            return start + 1
+        if closing:
+            return self._cut(start, end, tag=name, role="close")
+        words = _prose(name, props)
+        if self._text[end - 2] == "/" or name in _VOID:
+            return self._cut(start, end, words, name)
+        self._cut(start, end, words, name, "open")
+        if end <= self._last_embedded.get(name, -1):
+            return self._cut(end, self._text.index(f"</{name}", end))
+        return end
+
+    def _attributes(self, position: int, props: dict[str, str]) -> int | None:
+        """The offset after the tag; None where it is no tag."""
+        while True:
+            position = self._past_space(position)
+            for ending in (">", "/>"):
+                if self._text.startswith(ending, position):
+                    return position + len(ending)
+            value = None
+            attribute = _ATTRIBUTE.match(self._text, position)
+            if attribute is not None:
+                value, position = attribute.group(1), attribute.end()
+            if self._text.startswith("{", position):
+                end = self._code.end_of_braces(position)
+                if end is None:
+                    return None
+                value = literal(self._text[position + 1 : end - 1])
+                position = end
+            elif attribute is None:
+                return None
+            elif value is not None:
+                value = html.unescape(value[1:-1])
+            if attribute is not None and value is not None:
+                props.setdefault(re.split(r"[\s=]", attribute.group())[0], value)
+
+    def _past_space(self, position: int) -> int:
+        while self._text[position : position + 1].isspace():
+            position += 1
+        return position
+
+    def _brace(self, start: int) -> int:
+        end = self._code.end_of_braces(start) if self._jsx else None
+        if end is None:
+            return start + 1
+        inside = self._text[start + 1 : end - 1].strip()
+        if inside.startswith("/*") and inside.endswith("*/"):
+            is_id = self._heading_id(inside[2:-2], end)
+            return end if is_id else self._cut(start, end)
+        words = literal(inside)
+        if words is not None:
+            return self._cut(start, end, words)
+        if self._heading_id(inside, end):  # also where a tag stands before it
+            return end
+        # `{id}` in a sentence may be a placeholder that a reader sees: doubt keeps it.
+        if _PROGRAM.search(inside) or self._is_alone(start, end):
+            return self._cut(start, end)
+        return end
+
+    def _is_alone(self, start: int, end: int) -> bool:
+        """Whether nothing but tags stands beside it on its line."""
+        before = self._text[max(0, start - _NEAR) : start].rstrip(" \t")
+        after = _SPACES.match(self._text, end)
+        following = self._text[after.end() : after.end() + 1] if after else ""
+        return before[-1:] in {"", "\n", ">"} and following in {"", "\n", "<"}
+
+
+def _prose(name: str, props: dict[str, str]) -> str:
+    if name == "TabItem":  # a tab without a label shows its value
+        props = {"label": props.get("label") or props.get("value", "")}
+    said = (" ".join(value.split()) for prop, value in props.items() if prop in _PROSE_PROPS)
+    return ": ".join(dict.fromkeys(words for words in said if words))
+
+
+def _inline(title: str) -> str:
+    if _SPECIAL.search(title) is None:
+        return " ".join(title.split())
+    cuts, _ = balanced(Scanner(title, jsx=True, lines=False).cuts())
+    pieces, position = [], 0
+    for cut in cuts:
+        pieces += [title[position : cut.start], cut.words]
+        position = cut.end
+    return " ".join("".join([*pieces, title[position:]]).split())
+
+
+def balanced(found: list[Cut]) -> tuple[list[Cut], list[tuple[Cut, Cut]]]:
+    """Without the tags that have no partner: they are text, like the `<T>` of `List<T>`."""
+    unclosed: list[int] = []
+    waiting: Counter[str] = Counter()
+    text: set[int] = set()
+    pairs = []
+    for number, cut in enumerate(found):
+        if cut.role == "open":
+            unclosed.append(number)
+            waiting[cut.tag] += 1
+        elif cut.role == "close" and not waiting[cut.tag]:
+            text.add(number)
+        elif cut.role == "close":
+            while found[unclosed[-1]].tag != cut.tag:
+                waiting[found[unclosed[-1]].tag] -= 1
+                text.add(unclosed.pop())
+            pairs.append((found[unclosed.pop()], cut))
+            waiting[cut.tag] -= 1
+    text.update(unclosed)
+    return [cut for number, cut in enumerate(found) if number not in text], pairs

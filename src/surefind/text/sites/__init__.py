@@ -1,0 +1,1 @@
+"""Site generators: the addresses they give to pages, and their extensions of Markdown."""

@@ -1,0 +1,1 @@
+"""Docusaurus 3."""

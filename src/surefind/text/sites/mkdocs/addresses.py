@@ -1,0 +1,174 @@
+"""The addresses that MkDocs gives to the Markdown files of a site."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Self
+from urllib.parse import quote
+
+from surefind.model import Left, Place
+from surefind.text.front_matter import split_front_matter
+from surefind.text.sites.mkdocs.config import MkDocsConfig
+from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile, expand_includes
+from surefind.text.sites.mkdocs.snippets import expand_snippets
+from surefind.text.sites.site import addresses_below, glob_expression
+
+_MARKDOWN = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
+_HIDDEN = ".*\n/templates/"
+_MOVING_PLUGINS = {"blog", "gen-files", "i18n", "mike", "monorepo", "multirepo", "same-dir"}
+
+
+class MkDocsSite:
+    """A MkDocs site; `notes` say what of its config was not understood."""
+
+    name = "mkdocs"
+
+    def __init__(self, config: MkDocsConfig, base_url: str | None, pages: Collection[str]) -> None:
+        self._config = config
+        self._base_url = config.text("site_url", "") if base_url is None else base_url
+        if not self._base_url:
+            config.notes.append(
+                "the config has no plain `site_url`: addresses begin at the site's root."
+            )
+        folder = str(PurePosixPath(config.text("docs_dir", "docs")))
+        self._folder = "" if folder == "." else f"{folder}/"
+        self._directory_urls = config.flag("use_directory_urls", default=True)
+        patterns = f"{_HIDDEN}\n{config.text('exclude_docs', '')}"
+        self._excluded = _ignore_rules(patterns, config.notes)
+        self._drafts = _ignore_rules(config.text("draft_docs", ""), config.notes)
+        self._titles = _nav_titles(config.values.get("nav"))
+        self._pages = frozenset(pages)
+        self._includes = config.includes(self._folder.rstrip("/"))
+        self._snippets = config.snippets(self._folder.rstrip("/"))
+        self._note_plugins()
+
+    @classmethod
+    def from_config(
+        cls, config_text: str, base_url: str | None = None, *, pages: Collection[str] = ()
+    ) -> Self:
+        """`base_url` replaces `site_url`. `pages` are all site paths, as far as they are known:
+        a README is left out only where its folder is known to have an index page.
+        """
+        return cls(MkDocsConfig(config_text), base_url, pages)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._config.notes)
+
+    def place(
+        self,
+        site_path: str,
+        front_matter: Mapping[str, object],  # noqa: ARG002 - no key of it moves a page
+    ) -> Place | Left:
+        reason = self._left_out(site_path)
+        if reason:
+            return Left(reason)
+        path = PurePosixPath(site_path.removeprefix(self._folder))
+        folder, stem = path.parent, "index" if path.stem == "README" else path.stem
+        if path.stem == "README" and self._has_index(site_path):
+            return Left("the index page of its folder has its address")
+        if not self._directory_urls:
+            tail = str(folder / f"{stem}.html")
+        else:
+            at = folder if stem == "index" else folder / stem
+            tail = "" if str(at) == "." else f"{at}/"
+        return Place(
+            f"{self._base_url.rstrip('/')}/{quote(tail)}",
+            title=self._titles.get(site_path.removeprefix(self._folder), ""),
+        )
+
+    @property
+    def takes_files_in(self) -> bool:
+        return self._includes is not None or self._snippets is not None
+
+    def with_included(
+        self, site_path: str, text: str, read: ReadFile
+    ) -> tuple[str, tuple[str, ...]]:
+        """(the page with the files it takes in, warnings), in the order in which MkDocs does it."""
+        start = len(text) - len(split_front_matter(text)[1])
+        body, inclusions = text[start:], Inclusions(site_path, read)
+        if self._includes is not None:
+            body = expand_includes(body, self._includes, inclusions)
+        if self._snippets is not None:
+            body = expand_snippets(body, self._snippets, inclusions)
+        return text[:start] + body, tuple(inclusions.warnings)
+
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        return addresses_below(self._base_url, link, page_url)
+
+    def _left_out(self, site_path: str) -> str:
+        if not site_path.startswith(self._folder):
+            return f"it is not in the docs folder {self._folder.rstrip('/')}"
+        path = site_path.removeprefix(self._folder)
+        if not path.endswith(_MARKDOWN):
+            return "it is no Markdown page"
+        if _ignored(path, self._excluded):
+            return "the config excludes it, or it is hidden"
+        if _ignored(path, self._drafts):
+            return "the config says that it is a draft"
+        return ""
+
+    def _has_index(self, site_path: str) -> bool:
+        folder = PurePosixPath(site_path).parent
+        indexes = [str(folder / f"index{extension}") for extension in _MARKDOWN]
+        return any(page in self._pages and not self._left_out(page) for page in indexes)
+
+    def _note_plugins(self) -> None:
+        if self._config.values.get("INHERIT") is not None:
+            self._config.notes.append("`INHERIT` names another config, which is not read.")
+        plugins = self._config.values.get("plugins")
+        for plugin in plugins if isinstance(plugins, list | dict) else ():
+            for name in plugin if isinstance(plugin, dict) else (plugin,):
+                if str(name).removeprefix("material/") in _MOVING_PLUGINS:
+                    self._config.notes.append(f"the plugin {name} may serve pages elsewhere.")
+
+
+def _nav_titles(nav: object) -> dict[str, str]:
+    """By path below the docs folder. The first entry that names a page decides, titled or not."""
+    titles: dict[str, str] = {}
+    waiting: list[tuple[str, object]] = [("", nav)]
+    seen: set[int] = set()  # YAML can alias a list into itself
+    while waiting:
+        title, item = waiting.pop()
+        if isinstance(item, str):
+            titles.setdefault(str(PurePosixPath(item)), title)
+        elif isinstance(item, list | dict) and id(item) not in seen:
+            seen.add(id(item))
+            named = item.items() if isinstance(item, dict) else (("", inner) for inner in item)
+            waiting += reversed([(str(name), inner) for name, inner in named])
+    return titles
+
+
+# --- patterns, as in .gitignore ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: re.Pattern[str]
+    ignores: bool
+
+
+def _ignore_rules(lines: str, notes: list[str]) -> tuple[_Rule, ...]:
+    rules = []
+    for line in lines.splitlines():
+        text = line.rstrip()
+        if not text or text.startswith("#"):
+            continue
+        ignores = not text.startswith("!")
+        glob = text[not ignores :].replace("\\", "")
+        below = "/.*" if glob.endswith("/") else "(?:/.*)?"
+        glob = glob.rstrip("/")
+        anywhere = "" if "/" in glob else "(?:.*/)?"
+        expression = glob_expression(glob.lstrip("/"), braces=False)
+        if expression is None:
+            notes.append(f"the pattern {text[:60]} is not understood: it is not used.")
+        else:
+            rules.append(_Rule(re.compile(anywhere + expression + below), ignores))
+    return tuple(rules)
+
+
+def _ignored(path: str, rules: tuple[_Rule, ...]) -> bool:
+    """The last rule that matches decides."""
+    matching = (rule.ignores for rule in reversed(rules) if rule.pattern.fullmatch(path))
+    return next(matching, False)

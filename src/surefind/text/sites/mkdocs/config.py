@@ -1,0 +1,130 @@
+"""What a mkdocs.yml says, read as plain data: tags of any name are allowed, and none is obeyed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from surefind.text.sites.mkdocs.includes import Base, IncludeOptions
+from surefind.text.sites.mkdocs.snippets import SnippetOptions
+
+_INCLUDE = "markdown_include.include"
+_SNIPPETS = "pymdownx.snippets"
+
+
+class _Unread:
+    """Stands for what a YAML tag would compute: an environment variable, a Python object."""
+
+
+_UNREAD = _Unread()
+
+
+@dataclass(frozen=True, slots=True)
+class _Relative:
+    """`!relative` is a path beside the page, `!relative $docs_dir` one below the docs folder."""
+
+    path: str
+
+
+class _ConfigLoader(yaml.SafeLoader):
+    """YAML in which a tag of any name is allowed, and none is obeyed."""
+
+
+def _tagged(loader: _ConfigLoader, suffix: str, node: yaml.Node) -> object:
+    """`!ENV [NAME, default]` is its default; whatever else has a tag is not read."""
+    if suffix == "ENV" and isinstance(node, yaml.SequenceNode) and len(node.value) > 1:
+        default: object = loader.construct_object(node.value[-1], deep=True)
+        return default
+    if suffix == "relative" and isinstance(node, yaml.ScalarNode):
+        return _Relative(str(node.value))
+    return _UNREAD
+
+
+_ConfigLoader.add_multi_constructor("!", _tagged)
+_ConfigLoader.add_multi_constructor("tag:yaml.org,2002:python/", _tagged)
+
+
+class MkDocsConfig:
+    """Asks for a type, falls back to a default, and says so in its notes."""
+
+    def __init__(self, config_text: str) -> None:
+        self.notes: list[str] = []
+        try:
+            # A SafeLoader: tags only ever become text or nothing.
+            values: Any = yaml.load(config_text, Loader=_ConfigLoader)  # noqa: S506
+        except (yaml.YAMLError, ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            values = {}
+            self.notes.append("the config is no YAML mapping: defaults are assumed.")
+        self.values: Mapping[str, object] = values
+
+    def text(self, key: str, default: str) -> str:
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, str):
+            self.notes.append(f"`{key}` is not plain text: {default!r} is assumed.")
+        return value if isinstance(value, str) else default
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, bool):
+            self.notes.append(f"`{key}` is not plain: {str(default).lower()} is assumed.")
+        return value if isinstance(value, bool) else default
+
+    def includes(self, docs_folder: str) -> IncludeOptions | None:
+        options = self._extension(_INCLUDE)
+        if options is None:
+            return None
+        offset = options.get("headingOffset")
+        return IncludeOptions(
+            self._bases(options, docs_folder),
+            heading_offset=min(6, max(0, offset)) if isinstance(offset, int) else 0,
+            inherits_depth=options.get("inheritHeadingDepth") is True,
+        )
+
+    def snippets(self, docs_folder: str) -> SnippetOptions | None:
+        options = self._extension(_SNIPPETS)
+        if options is None:
+            return None
+        appended = options.get("auto_append")
+        names = appended if isinstance(appended, list) else []
+        return SnippetOptions(
+            self._bases(options, docs_folder),
+            appended=tuple(name for name in names if isinstance(name, str)),
+            inside_bases=options.get("restrict_base_path") is not False,
+            dedents=options.get("dedent_subsections") is True,
+        )
+
+    def _extension(self, name: str) -> Mapping[str, object] | None:
+        """The options of a Markdown extension; None where the site does not use it."""
+        extensions = self.values.get("markdown_extensions")
+        for entry in extensions if isinstance(extensions, list) else [extensions]:
+            if entry == name:
+                return {}
+            if isinstance(entry, dict) and name in entry:
+                options = entry[name]
+                return options if isinstance(options, dict) else {}
+        return None
+
+    def _bases(self, options: Mapping[str, object], docs_folder: str) -> tuple[Base, ...]:
+        """Where nothing is said, it is where MkDocs was started: beside its config, as a rule."""
+        written = options.get("base_path")
+        if written is None:
+            return (Base(), Base(docs_folder))
+        found = []
+        for path in written if isinstance(written, list) else [written]:
+            if isinstance(path, str):
+                found.append(Base(path))
+            elif isinstance(path, _Relative):
+                found.append(_relative_base(path.path, docs_folder))
+            else:
+                self.notes.append("a `base_path` is not plain: what it holds is not included.")
+        return tuple(found)
+
+
+def _relative_base(path: str, docs_folder: str) -> Base:
+    for variable, folder in (("$docs_dir", docs_folder), ("$config_dir", "")):
+        if path == variable or path.startswith(f"{variable}/"):
+            return Base(f"{folder}/{path[len(variable) + 1 :]}".strip("/"))
+    return Base(path, beside_page=True)

@@ -1,0 +1,133 @@
+"""PyMdown's snippets: `--8<-- "file"` takes a file in, whole, by its lines or by a section's name.
+
+A file ends with its last line. What is in a block between two scissors is one file a line.
+"""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from surefind.text.sites.mkdocs.includes import Base, Inclusions
+
+_SCISSORS = re.compile(r"""([ \t]*)(;*)-+8<-+(?:[ \t]+("[^"\n]+"|'[^'\n]+'))?$""")
+_SECTION = re.compile(
+    r"(?<![;-])(;*+)-++8<-++[ \t]++\[[ \t]*+(start|end)[ \t]*+:[ \t]*+([a-z][-\w]*+)[ \t]*+\]",
+    re.IGNORECASE | re.ASCII,
+)
+_PART = re.compile(r":(?:(-?\d*(?::-?\d*)?(?:,-?\d*(?::-?\d*)?)*)|([A-Za-z][-\w]*))$", re.ASCII)
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_TAB = 4
+_NAME_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetOptions:
+    """`inside_bases` refuses what is not below one of the bases; `appended` ends every page."""
+
+    bases: tuple[Base, ...]
+    appended: tuple[str, ...] = ()
+    inside_bases: bool = True
+    dedents: bool = False
+
+
+def expand_snippets(text: str, options: SnippetOptions, inclusions: Inclusions) -> str:
+    lines = text.split("\n")
+    if options.appended:
+        lines += ["", "", "--8<--", *"\n\n".join(options.appended).split("\n"), "--8<--", ""]
+    return "\n".join(_Snippets(options, inclusions).expanded(lines))
+
+
+class _Snippets:
+    def __init__(self, options: SnippetOptions, inclusions: Inclusions) -> None:
+        self._options = options
+        self._inclusions = inclusions
+
+    def expanded(self, lines: Sequence[str]) -> list[str]:
+        done: list[str] = []
+        marks = [_SCISSORS.match(line) if "8<" in line else None for line in lines]
+        bare = sum(mark is not None and not mark[2] and not mark[3] for mark in marks)
+        in_block = False
+        for line, mark in zip(lines, marks, strict=True):
+            if mark is None:
+                done += self._in_block(line) if in_block else _without_sections(line)
+            elif mark[2]:  # escaped
+                done.append(line.replace(";", "", 1))
+            elif mark[3] is None and (in_block or bare > 1):
+                in_block = not in_block
+                bare -= 1
+            elif mark[3] is None:  # a block that is never closed would take the rest of the page
+                done.append(line)
+            elif not in_block:
+                done += self._taken(mark[3][1:-1].strip(), mark[1])
+        return done
+
+    def _in_block(self, line: str) -> list[str]:
+        name = line.strip()
+        return self._taken(name, line[: len(line) - len(line.lstrip())]) if name else [""]
+
+    def _taken(self, name: str, indent: str) -> list[str]:
+        if name.startswith(";") or len(name) > _NAME_LENGTH:  # switched off, or no name at all
+            return []
+        part = _PART.search(name)
+        lines = self._lines_of(name[: part.start()].strip() if part else name)
+        if lines is None:
+            return []
+        if part is not None:
+            lines = _of_section(lines, part[2]) if part[2] else _of_lines(lines, part[1])
+            if not lines:
+                self._inclusions.warn(name, "which has no such part")
+            if self._options.dedents:
+                lines = textwrap.dedent("\n".join(lines)).split("\n")
+        lines = self.expanded(lines)
+        self._inclusions.close()
+        indent = indent.expandtabs(_TAB)
+        return [indent + line for line in lines]
+
+    def _lines_of(self, path: str) -> list[str] | None:
+        if not path or _ADDRESS.match(path):
+            self._inclusions.warn(path, "which is not fetched" if path else "which names no file")
+            return None
+        return self._inclusions.take(
+            path, self._options.bases, inside_base=self._options.inside_bases
+        )
+
+
+def _without_sections(line: str) -> list[str]:
+    """A line that marks a section is no text; one that shows how to mark it loses a sign."""
+    mark = _SECTION.search(line) if "8<" in line else None
+    if mark is None:
+        return [line]
+    return [line[: mark.start()] + line[mark.start() + 1 :]] if mark[1] else []
+
+
+def _of_section(lines: Sequence[str], name: str) -> list[str]:
+    """What stands between the marks of the section, without the marks of those inside it."""
+    found: list[str] = []
+    inside = False
+    for line in lines:
+        mark = _SECTION.search(line) if "8<" in line else None
+        if mark is None or mark[1]:
+            found += [line] if inside else []
+        elif mark[3] == name:
+            if mark[2].lower() == "end":
+                break
+            inside = True
+    return found
+
+
+def _of_lines(lines: Sequence[str], ranges: str) -> list[str]:
+    """`3` is from the third line on, `:3` up to it; numbers below zero count from the end."""
+    found: list[str] = []
+    for span in ranges.split(","):
+        first, _, last = span.partition(":")
+        start = _number(first) or 1
+        end = _number(last) or len(lines)
+        start = max(1, len(lines) + 1 + start) if start < 0 else start
+        end = len(lines) + 1 + end if end < 0 else end
+        found += lines[start - 1 : max(0, end)]
+    return found
+
+
+def _number(digits: str) -> int:
+    return int(digits[:9]) if digits.strip("-") else 0
