@@ -115,7 +115,7 @@ bench-memory: $(VENV)/dev model  ## Memory of an ingest, for a source and ten ti
 HTTP_PEERS := $(foreach peer,chroma txtai haystack,.venv-peers/$(peer)/installed)
 
 bench-verdicts: $(VENV)/dev  ## What a comparison says of changes of known size, and whether its bounds hold
-	@PYTHONPATH=tests $(BIN)/python tests/planted_changes.py
+	@PYTHONPATH=tests $(BIN)/python tests/support/planted_changes.py
 
 bench-http: $(VENV)/dev model $(HTTP_PEERS)  ## The service under load, beside the library, then beside other servers
 	@$(BIN)/python bench/service.py $(if $(QUICK),--chunks 1000 --rounds 1 --seconds 2 --saturation 5)

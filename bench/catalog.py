@@ -24,9 +24,9 @@ from uuid import UUID
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tests"))
 
-from fakes import MemoryCatalogStore  # noqa: E402
-from fakes.catalogs import MemoryCatalog  # noqa: E402
-from postgres_service import PostgresService, running  # noqa: E402
+from support.fakes import MemoryCatalogStore  # noqa: E402
+from support.fakes.catalogs import MemoryCatalog  # noqa: E402
+from support.postgres import PostgresService, running  # noqa: E402
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder  # noqa: E402
 from surefind.adapters.embedders.model_files import locate  # noqa: E402
 from surefind.adapters.postgres.connection import Database  # noqa: E402

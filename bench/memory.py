@@ -51,7 +51,7 @@ async def ingest(tree: Path, data: Path) -> None:
     from tokenizers import Tokenizer
 
     sys.path.insert(0, str(HERE.parent / "tests"))
-    from fakes import WordEmbedder
+    from support.fakes import WordEmbedder
     from surefind.adapters.embedders.model_files import TOKENIZER, locate
     from surefind.adapters.embedders.wordpiece import WordPieceCounter
     from surefind.adapters.files.data_folder import DataFolder

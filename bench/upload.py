@@ -24,8 +24,8 @@ from qdrant_client import AsyncQdrantClient, models
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from fakes import record  # noqa: E402 - the tests are no package
-from qdrant_http import serve  # noqa: E402
+from support.fakes import record  # noqa: E402 - the tests are no package
+from support.qdrant.http_server import serve  # noqa: E402
 from surefind.adapters.qdrant.payload import to_payload  # noqa: E402
 from surefind.adapters.qdrant.server.calls import Place  # noqa: E402
 from surefind.adapters.qdrant.server.schema import (  # noqa: E402

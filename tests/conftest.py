@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from postgres_service import PostgresService, running
+from support.postgres import PostgresService, running
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.adapters.embedders.model_files import locate
 from surefind.adapters.files.data_folder import DataFolder

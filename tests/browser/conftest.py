@@ -15,8 +15,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-from commands import serving, surefind
-from homes import copy_home
+from support.commands import serving, surefind
+from support.homes import copy_home
 
 WAIT_S = 10
 POLL_S = 0.05

@@ -10,8 +10,8 @@ from selenium.webdriver.common.keys import Keys
 from browser.axe import violations
 from browser.conftest import PAGES, Page, ingest
 from browser.questions import QUESTION
-from commands import serving, surefind
-from homes import copy_home
+from support.commands import serving, surefind
+from support.homes import copy_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,13 +14,13 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from fakes.values import record
+from support.fakes.values import record
 from surefind.evaluation.report.comparison import compare_reports
 from surefind.evaluation.report.past_runs import remembered, trend_of
 from surefind.evaluation.report.report import Found, Outcome, Report
 from surefind.evaluation.report.summary import with_comparison
 from surefind.interfaces.reports.html import Beside, html_page
-from unit.validation_reports import full_report, outcome, report
+from unit.interfaces.validation_reports import full_report, outcome, report
 
 if TYPE_CHECKING:
     from selenium import webdriver

@@ -17,8 +17,8 @@ from selenium.webdriver.common.keys import Keys
 from browser.axe import violations
 from browser.conftest import Page
 from browser.questions import QUESTION
-from commands import serving, surefind
-from homes import copy_home
+from support.commands import serving, surefind
+from support.homes import copy_home
 from surefind.text.sites.docusaurus.config import read_config
 
 if TYPE_CHECKING:

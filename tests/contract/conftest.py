@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-import qdrant_http
-from contract.connected import connected
-from contract.dying_uploads import Home
-from contract.rude_server import KEY, READING_KEY
-from foreign import Door
-from local_site import Site, serve
-from qdrant_service import Address, Service
+from contract.connected.collections import connected
+from contract.embedders.rude_server import KEY, READING_KEY
+from contract.qdrant.dying_uploads import Home
+from support.foreign import Door
+from support.qdrant import http_server as qdrant_http
+from support.qdrant.service import Address, Service
+from support.website.local_site import Site, serve
 
 
 @pytest.fixture

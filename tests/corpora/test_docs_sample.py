@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer
 
-from commands import surefind, surefind_json
+from support.commands import surefind, surefind_json
 from surefind.adapters.embedders.bge_small_model import MAX_TOKENS
 from surefind.adapters.sources.filesystem import sources_of
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage

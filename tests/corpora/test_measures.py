@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from surefind.evaluation.measures.ranking import Measure, measure_run
-from unit.trec_oracle import trec_eval
+from unit.evaluation.trec_oracle import trec_eval
 
 MEASURES = [
     Measure.parse(name)

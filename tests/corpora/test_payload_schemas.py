@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from payload_shapes import Passage, book
+from support.payload_shapes import Passage, book
 from surefind.mapping.inference import infer
 from surefind.mapping.paths import read
 from surefind.model import Role

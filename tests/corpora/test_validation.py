@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from commands import surefind
+from support.commands import surefind
 from surefind.evaluation.measures.ranking import Measure
-from unit.trec_oracle import trec_eval
+from unit.evaluation.trec_oracle import trec_eval
 
 DOCUMENTS = 120
 

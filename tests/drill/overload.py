@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from commands import serving
 from drill.editions import MANY, QUESTIONS, Asker, Edition, answer_of, same_answer
 from drill.scene import Scene
 from drill.table import Harm, Tally
 from drill.workshop import Limits, Workshop
+from support.commands import serving
 
 CONNECTIONS = 150
 PLACES, WAITING = 2, 6

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commands import serving, start, warm
 from drill.editions import (
     MANY,
     MODES,
@@ -27,6 +26,7 @@ from drill.editions import (
 )
 from drill.shim import Shim
 from drill.table import Harm, Tally
+from support.commands import serving, start, warm
 
 LIMIT_S = 120
 FOLLOWS_S = 15  # a server may look for a new generation in the database once a second

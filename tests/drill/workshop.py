@@ -11,15 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-import postgres_service
-import qdrant_http
-from commands import serving
 from drill.editions import Asker, Edition, Reference, archived, stored
 from drill.scene import Scene
 from drill.shim import Shim
 from drill.table import Tally
-from homes import copy_home
-from postgres_service import PostgresService
+from support import postgres as postgres_service
+from support.commands import serving
+from support.homes import copy_home
+from support.postgres import PostgresService
+from support.qdrant import http_server as qdrant_http
 
 _SOMEBODYS = ("QDRANT_URL", "QDRANT_API_KEY", "DATABASE_URL", "COHERE_API_KEY", "PORT")
 """Settings of the person who runs the drill."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from commands import surefind, surefind_json
+from support.commands import surefind, surefind_json
 
 ARABIC = "# دليل\n\nكيف أنظف الإبريق بالخل؟\n"
 FINE: dict[str, bytes] = {

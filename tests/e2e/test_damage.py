@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from fakes import WordEmbedder
-from homes import copy_home
 from support.damage import Damage, damages, exchanges, files_of, losses
+from support.fakes import WordEmbedder
+from support.homes import copy_home
 from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.errors import SurefindError
 from surefind.model import Mode

@@ -8,10 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from fakes import WordEmbedder
-from postgres_service import PostgresService
-from qdrant_http import running
-from qdrant_service import Address, unique
+from support.fakes import WordEmbedder
+from support.postgres import PostgresService
+from support.qdrant.http_server import running
+from support.qdrant.service import Address, unique
 from surefind.adapters.postgres.connection import Database, Limits
 from surefind.adapters.postgres.generations import PostgresCatalogStore
 from surefind.adapters.qdrant.server.calls import Place

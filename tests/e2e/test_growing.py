@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from postgres_service import PostgresService
-from qdrant_http import running
-from qdrant_service import unique
+from support.postgres import PostgresService
+from support.qdrant.http_server import running
+from support.qdrant.service import unique
 from surefind.bootstrap import Application
 from surefind.bootstrap.examining import doctor_of
 from surefind.bootstrap.moving import export_archive, import_archive, promote

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import surefind, surefind_json
+from support.commands import surefind, surefind_json
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import gzip
 from pathlib import Path
 
-from commands import surefind, surefind_json
-from local_site import Reply, Request, moved, page, plain, serve, sitemap
+from support.commands import surefind, surefind_json
+from support.website.local_site import Reply, Request, moved, page, plain, serve, sitemap
 
 BOMB = gzip.compress(b"<p>boom " * 4_000_000)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from commands import start, surefind, surefind_json
-from qdrant_engine import Collection
-from qdrant_http import serve
-from qdrant_service import SILENT
+from support.commands import start, surefind, surefind_json
+from support.qdrant.engine import Collection
+from support.qdrant.http_server import serve
+from support.qdrant.service import SILENT
 
 
 def test_what_was_embedded_before_a_kill_is_not_embedded_again(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from postgres_service import Line, PostgresService, line_to
+from support.postgres import Line, PostgresService, line_to
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.files.last_seen import LastSeenCatalogs
 from surefind.adapters.postgres.connection import Database, Limits

@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from commands import serving, surefind
-from homes import copy_home
+from support.commands import serving, surefind
+from support.homes import copy_home
 
 PAGES = {
     "index.md": "# Teapot\n\nThe teapot brews tea and nothing else. It is no coffee machine.",

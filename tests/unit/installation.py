@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fakes import MemoryCatalogStore, PageSource, WordEmbedder
+from support.fakes import MemoryCatalogStore, PageSource, WordEmbedder
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache

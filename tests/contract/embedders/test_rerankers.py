@@ -1,0 +1,131 @@
+"""What every reranker promises, and what Cohere's does when the service can't."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+
+from support.embedding_service import (
+    BROKEN,
+    CUT,
+    KEY,
+    REAL_COHERE_KEY,
+    REAL_COHERE_URL,
+    Service,
+    Trouble,
+    serve,
+)
+from surefind.adapters.rerankers.cohere import CohereReranker
+from surefind.adapters.retrying import Conduct, Patience
+from surefind.errors import RerankingError
+from surefind.ports import Reranker
+
+QUICK = Patience(3, 0.01, 0.02, 5.0, concurrency=4)
+PASSAGES = ["cats sleep in sunshine", "how to install the program", "the program"]
+
+
+class RerankerContract:
+    @pytest.fixture
+    def reranker(self) -> Reranker:
+        raise NotImplementedError
+
+    async def test_one_score_per_passage_in_the_order_of_the_passages(
+        self, reranker: Reranker
+    ) -> None:
+        scores = await reranker.rerank("install the program", PASSAGES)
+        assert len(scores) == 3
+        assert all(0 <= score <= 1 for score in scores)
+        assert scores[1] == max(scores)
+        assert scores[0] == min(scores)
+
+    async def test_no_passages_have_no_scores(self, reranker: Reranker) -> None:
+        assert await reranker.rerank("install the program", []) == []
+
+    async def test_odd_texts_have_scores_too(self, reranker: Reranker) -> None:
+        odd = ["x" * 5000, "😀", "half \ud800 a character"]
+        assert len(await reranker.rerank("install", odd)) == 3
+
+    async def test_it_says_what_it_is(self, reranker: Reranker) -> None:
+        assert "/" in reranker.name
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with serve() as running:
+        yield running
+
+
+class TestCohereReranker(RerankerContract):
+    @pytest.fixture
+    async def reranker(self, service: Service) -> AsyncIterator[Reranker]:
+        url, key = REAL_COHERE_URL or service.url, REAL_COHERE_KEY or KEY
+        reranker = CohereReranker(key, Conduct(print), url=url)
+        yield reranker
+        await reranker.close()
+
+
+@pytest.fixture
+async def cohere(service: Service) -> AsyncIterator[CohereReranker]:
+    conduct = Conduct(print, timeout_s=1.0, searching=QUICK)
+    reranker = CohereReranker(KEY, conduct, url=service.url)
+    yield reranker
+    await reranker.close()
+
+
+async def test_the_model_is_told_and_more_than_a_thousand_passages_go_in_parts(
+    service: Service, cohere: CohereReranker
+) -> None:
+    passages = [*(f"passage {number}" for number in range(1000)), "install the program"]
+    scores = await cohere.rerank("install the program", passages)
+    assert (len(scores), scores[1000]) == (1001, 1.0)
+    assert [len(request.body["documents"]) for request in service.requests] == [1000, 1]
+    assert {request.body["model"] for request in service.requests} == {"rerank-v3.5"}
+    assert {request.path for request in service.requests} == {"/v2/rerank"}
+
+
+@pytest.mark.parametrize("trouble", [BROKEN, CUT, Trouble(429), Trouble(silent_s=5)])
+async def test_what_may_pass_is_tried_again(
+    service: Service, cohere: CohereReranker, trouble: Trouble
+) -> None:
+    service.troubles = [trouble]
+    assert len(await cohere.rerank("install", PASSAGES)) == 3
+    assert len(service.requests) == 2
+
+
+async def test_what_does_not_pass_is_a_reranking_error(
+    service: Service, cohere: CohereReranker
+) -> None:
+    service.always = BROKEN
+    with pytest.raises(RerankingError, match="failed 3 times"):
+        await cohere.rerank("install", PASSAGES)
+
+
+async def test_a_wrong_key_stops_at_once_and_is_named_not_shown(service: Service) -> None:
+    reranker = CohereReranker("wrong-secret-key", Conduct(print), url=service.url)
+    with pytest.raises(RerankingError, match="COHERE_API_KEY") as caught:
+        await reranker.rerank("install", PASSAGES)
+    await reranker.close()
+    assert len(service.requests) == 1
+    assert "wrong-secret-key" not in f"{caught.value!r} {caught.value.__cause__!r} {reranker!r}"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda results: results[:-1], "2 scores for 3 passages"),
+        (lambda results: [*results[:-1], results[0]], "3 scores for 3 passages"),
+        (lambda results: [{**one, "relevance_score": 1.5} for one in results], "outside of 0..1"),
+        (lambda results: [{**one, "relevance_score": float("nan")} for one in results], "outside"),
+        (lambda results: [{**one, "relevance_score": None} for one in results], "no scores"),
+        (lambda _results: None, "no scores"),
+    ],
+)
+async def test_scores_that_make_no_sense_are_refused(
+    service: Service,
+    cohere: CohereReranker,
+    change: Callable[[list[list[float]]], object],
+    message: str,
+) -> None:
+    service.always = Trouble(change=change)
+    with pytest.raises(RerankingError, match=message):
+        await cohere.rerank("install", PASSAGES)
+    assert len(service.requests) == 1

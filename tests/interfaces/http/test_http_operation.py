@@ -1,0 +1,173 @@
+"""What a platform asks of a server, and how it ends."""
+
+import http.client
+import json
+import re
+import signal
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from support.commands import log_of, serving
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.qdrant.edge import EdgeIndex
+from surefind.bootstrap import Application
+from surefind.errors import EmbeddingError, StoreError
+from surefind.interfaces.http.app import create_app
+from surefind.ports import Vector
+from surefind.settings import load
+
+SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"]*",?)*)\})? ([0-9.e+-]+)')
+
+
+@pytest.fixture
+async def application(ingested: Path) -> AsyncIterator[Application]:
+    application = Application(load(data_dir=ingested / ".surefind"))
+    yield application
+    await application.close()
+
+
+def client_of(application: Application) -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(create_app(application))
+    return httpx2.AsyncClient(transport=transport, base_url="http://localhost")
+
+
+def samples(text: str) -> dict[str, float]:
+    """Every line of Prometheus' text format, which each has to follow."""
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith("# "):
+            matched = SAMPLE.fullmatch(line)
+            assert matched, line
+            name, labels, value = matched.groups()
+            found[f"{name}{{{labels}}}" if labels else name] = float(value)
+    return found
+
+
+async def test_a_server_is_live_before_it_is_ready(tmp_path: Path) -> None:
+    empty = Application(load(data_dir=tmp_path / "none"))
+    async with client_of(empty) as client:
+        assert (await client.get("/live")).json() == {"status": "live"}
+        answer = await client.get("/ready")
+        assert (answer.status_code, answer.json()["error"]) == (503, "service_unavailable")
+        assert "surefind ingest" in answer.json()["message"]
+        assert (
+            samples((await client.get("/metrics")).text)['surefind_ready{collection="docs"}'] == 0
+        )
+
+
+async def test_probes_embed_nothing(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def embed(_embedder: BgeSmallEmbedder, _query: str) -> Vector:
+        raise AssertionError("a probe must not embed")
+
+    monkeypatch.setattr(BgeSmallEmbedder, "embed_query", embed)
+    async with client_of(application) as client:
+        for path in ("/live", "/ready", "/health", "/api/v1/health", "/metrics"):
+            for _ in range(100):
+                assert (await client.get(path)).status_code == 200
+        assert (await client.head("/ready")).status_code == 200
+
+
+async def test_metrics_count_what_happened(application: Application) -> None:
+    async with client_of(application) as client:
+        for query in ("vinegar", "vinegar", "voltage"):
+            assert (await client.post("/search", json={"query": query})).status_code == 200
+        await client.post("/search", json={"query": ""})
+        await client.get("/read/docs/docs/index.md")
+        await client.get("/read/docs/none.md")
+        await client.get("/nothing")
+        answer = await client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    numbers = samples(answer.text)
+    total = "surefind_requests_total"
+    read = "/read/{name}/{source_path:path}"
+    assert numbers[f'{total}{{method="POST",route="/search",status="200"}}'] == 3
+    assert numbers[f'{total}{{method="POST",route="/search",status="400"}}'] == 1
+    assert numbers[f'{total}{{method="GET",route="{read}",status="200"}}'] == 1
+    assert numbers[f'{total}{{method="GET",route="{read}",status="404"}}'] == 1
+    assert numbers[f'{total}{{method="GET",route="(none)",status="404"}}'] == 1
+    seconds = "surefind_request_seconds"
+    assert numbers[f'{seconds}_count{{route="/search"}}'] == 4
+    assert numbers[f'{seconds}_bucket{{route="/search",le="+Inf"}}'] == 4
+    buckets = [v for name, v in numbers.items() if name.startswith(f'{seconds}_bucket{{route="/s')]
+    assert buckets == sorted(buckets)
+    assert numbers[f'{seconds}_sum{{route="/search"}}'] > 0
+    assert numbers["surefind_searches_total"] == 3
+    assert numbers["surefind_searches_remembered_total"] == 1
+    assert numbers["surefind_query_cache_hits_total"] == 0
+    assert numbers["surefind_query_cache_misses_total"] == 2
+    assert numbers["surefind_searches_running"] == numbers["surefind_searches_queued"] == 0
+    assert numbers['surefind_generation{collection="docs"}'] == 1
+    assert numbers['surefind_chunks{collection="docs"}'] > 4
+    assert numbers['surefind_ready{collection="docs"}'] == 1
+
+
+async def test_an_embedder_that_keeps_failing_is_left_alone(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+
+    async def embed(_embedder: BgeSmallEmbedder, _query: str) -> Vector:
+        nonlocal asked
+        asked += 1
+        raise EmbeddingError("down")
+
+    monkeypatch.setattr(BgeSmallEmbedder, "embed_query", embed)
+    async with client_of(application) as client:
+        answers = [await client.post("/search", json={"query": f"tea {n}"}) for n in range(9)]
+        lexical = await client.post("/search", json={"query": "vinegar", "mode": "lexical"})
+    assert [answer.status_code for answer in answers] == [502] * 9
+    assert asked == 5
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 10
+    assert lexical.status_code == 200
+
+
+async def test_an_index_that_keeps_failing_is_left_alone(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+
+    async def probe(_index: EdgeIndex, _probes: object) -> None:
+        nonlocal asked
+        asked += 1
+        raise StoreError("down")
+
+    monkeypatch.setattr(EdgeIndex, "probe", probe)
+    async with client_of(application) as client:
+        answers = [await client.post("/search", json={"query": "tea"}) for _ in range(9)]
+        assert (await client.get("/ready")).status_code == 503
+        health = await client.get("/health")
+    assert [answer.status_code for answer in answers] == [503] * 9
+    assert asked == 5
+    assert answers[-1].headers["retry-after"]
+    assert (health.status_code, health.json()["status"]) == (503, "error")
+
+
+def test_a_server_that_is_stopped_refuses_new_requests_and_waits_only_so_long(home: Path) -> None:
+    """One request never sends its body: it is answered when the time is up."""
+    settings = {"SUREFIND_SHUTDOWN_TIMEOUT_S": "2", "SUREFIND_BODY_TIMEOUT_S": "100"}
+    with serving(cwd=home, **settings) as (address, process):
+        host, port = address.removeprefix("http://").split(":")
+        idle = http.client.HTTPConnection(host, int(port), timeout=30)
+        idle.request("GET", "/live")
+        assert idle.getresponse().read() == b'{"status":"live"}'
+        endless = http.client.HTTPConnection(host, int(port), timeout=30)
+        endless.putrequest("POST", "/search")
+        endless.putheader("content-length", "10")
+        endless.endheaders(b"{")
+        assert httpx2.get(f"{address}/live").status_code == 200  # so the other one has arrived
+        process.send_signal(signal.SIGTERM)
+        assert idle.sock.recv(1) == b""
+        with pytest.raises(OSError), socket.create_connection((host, int(port)), timeout=5):  # noqa: PT011
+            pass
+        answer = endless.getresponse()
+        assert (answer.status, json.loads(answer.read())["error"]) == (503, "service_unavailable")
+        assert process.wait(timeout=30) == 0
+        idle.close()
+        endless.close()
+    assert not [line for line in log_of(process) if "exception" in line], process.said

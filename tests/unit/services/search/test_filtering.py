@@ -1,0 +1,226 @@
+"""Filters: what can be written, what is refused, and what they keep."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from support.fakes import record
+from surefind.errors import InputError
+from surefind.model import AnyOf, Between, Condition, Field, Kind, Under
+from surefind.services.search.filters import (
+    checked,
+    describe,
+    failing,
+    fields_of,
+    read_expressions,
+    read_where,
+)
+from surefind.text.attributes import attributes_of
+from surefind.text.urls import steps
+
+FIELDS = fields_of(
+    [
+        {"rating": 3, "tags": ("a", "b"), "date": "2026-01-02", "draft": True},
+        {"rating": "high", "weight": 0.5},
+    ]
+)
+DAY = datetime(2026, 1, 31, tzinfo=UTC)
+
+
+def test_what_front_matter_adds_can_be_filtered_by_in_the_kinds_it_has() -> None:
+    assert {field.name: field.kinds for field in FIELDS} == {
+        "date": (Kind.DATE, Kind.TEXT),
+        "draft": (Kind.FLAG,),
+        "rating": (Kind.NUMBER, Kind.TEXT),
+        "tags": (Kind.TEXT,),
+        "weight": (Kind.NUMBER,),
+    }
+
+
+@pytest.mark.parametrize(
+    ("where", "conditions"),
+    [
+        ({"version": "2.0"}, [AnyOf("version", ("2.0",))]),
+        ({"tags": ["a", "b"]}, [AnyOf("tags", ("a", "b"))]),
+        ({"tags": {"any": ["a"]}}, [AnyOf("tags", ("a",))]),
+        ({"locale": {"not": "fr"}}, [AnyOf("locale", ("fr",), exclude=True)]),
+        ({"tokens": {"gte": 5, "lt": 9.5}}, [Between("tokens", gte=5.0, lt=9.5)]),
+        ({"created_at": {"gt": "2026-01-31"}}, [Between("created_at", gt=DAY)]),
+        ({"created_at": {"lte": DAY}}, [Between("created_at", lte=DAY)]),
+        (
+            {"created_at": {"gt": "2026-01-31T00:00:00Z"}, "has_code": True},
+            [Between("created_at", gt=DAY), AnyOf("has_code", (True,))],
+        ),
+        ({"url": {"under": "https://x.org/a/"}}, [Under("url", "https://x.org/a")]),
+        ({"language": "fr"}, [AnyOf("locale", ("fr",))]),
+        ({"rating": "3"}, [AnyOf("rating", (3, "3"))]),
+        ({"rating": 3}, [AnyOf("rating", (3,))]),
+        ({"draft": "yes"}, [AnyOf("draft", (True,))]),
+        ({}, []),
+    ],
+)
+def test_a_filter_is_read_and_typed(where: dict[str, object], conditions: list[Condition]) -> None:
+    assert list(checked(read_where(where), FIELDS)) == conditions
+
+
+@pytest.mark.parametrize(
+    ("expressions", "conditions"),
+    [
+        (["version=2.0"], [AnyOf("version", ("2.0",))]),
+        (["version = 2.0 "], [AnyOf("version", ("2.0",))]),
+        (["version=1", "version=2"], [AnyOf("version", ("1", "2"))]),
+        (["locale!=fr"], [AnyOf("locale", ("fr",), exclude=True)]),
+        (["title=a=b"], [AnyOf("title", ("a=b",))]),
+        (["locale="], [AnyOf("locale", ("",))]),
+        (["position=3"], [AnyOf("position", (3,))]),
+        (["has_code=true"], [AnyOf("has_code", (True,))]),
+        (["tokens>=50", "tokens<90"], [Between("tokens", gte=50.0), Between("tokens", lt=90.0)]),
+        (["created_at<=2026-01-31"], [Between("created_at", lte=DAY)]),
+        (["source_path^=docs/guide/"], [Under("source_path", "docs/guide")]),
+        (["path^=docs"], [Under("source_path", "docs")]),
+        (["weight=0.5"], [AnyOf("weight", (0.5,))]),
+    ],
+)
+def test_an_expression_is_read_and_typed(
+    expressions: list[str], conditions: list[Condition]
+) -> None:
+    assert list(checked(read_expressions(expressions), FIELDS)) == conditions
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"verzion": "1"}, "did you mean version"),
+        ({"zzz": "1"}, "no field 'zzz'"),
+        ({"version": 2}, "version holds a text, 2 is none"),
+        ({"position": "many"}, "position holds a number"),
+        ({"position": "inf"}, "position holds a number"),
+        ({"position": True}, "position holds a number"),
+        ({"has_code": 1}, "has_code holds a flag"),
+        ({"version": None}, "None is no text"),
+        ({"version": []}, "1 to 256 values"),
+        ({"version": ["x"] * 257}, "1 to 256 values"),
+        ({"version": [["x"]]}, "is no text"),
+        ({"version": {}}, "an empty object"),
+        ({"version": {"like": "x"}}, "like says nothing"),
+        ({"tokens": {"gte": float("nan")}}, "neither a number nor a date"),
+        ({"tokens": {"gte": True}}, "neither a number nor a date"),
+        ({"tokens": {"gte": "soon"}}, "neither a number nor a date"),
+        ({"tokens": {"gte": "2026-01-01"}}, "can't lie between dates"),
+        ({"created_at": {"gte": 5}}, "can't lie between numbers"),
+        ({"created_at": {"gte": "2026-13-01"}}, "is no date"),
+        ({"rating": {"gte": 1, "lt": "2026-01-01"}}, "one bound is a number"),
+        ({"title": {"under": "x"}}, "title is no path; there are source_path, url"),
+        ({"url": {"under": "/"}}, "the path is empty"),
+        ({"url": {"under": 5}}, "takes a path"),
+        ({f"k{n}": "x" for n in range(33)}, "33 conditions"),
+        ({"rating": float("inf")}, "is no text"),
+    ],
+)
+def test_a_filter_that_can_not_be_meant_is_refused(where: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=f"^where: .*{re.escape(message)}"):
+        checked(read_where(where), FIELDS)
+
+
+@pytest.mark.parametrize("expression", ["", "version", "=x", "version~x", "tokens>many"])
+def test_an_expression_that_can_not_be_read_is_refused(expression: str) -> None:
+    with pytest.raises(InputError, match=r"^where: "):
+        checked(read_expressions([expression]), FIELDS)
+
+
+def test_conditions_are_described_as_they_are_written() -> None:
+    written = [
+        "version=1",
+        "version!=2",
+        "tokens>=5",
+        "created_at<2026-01-31",
+        "url^=https://x.org",
+    ]
+    told = [describe(condition) for condition in checked(read_expressions(written), FIELDS)]
+    assert sorted(told) == [
+        "created_at<2026-01-31T00:00:00+00:00",
+        "tokens>=5.0",
+        "url^=https://x.org",
+        "version!=2",
+        "version=1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "meets"),
+    [
+        ("order=3", True),
+        ("order=4", False),
+        ("tags=beta", True),
+        ("tags!=beta", False),
+        ("draft=false", True),
+        ("date>=2026-01-02", True),
+        ("date<2026-01-02", False),
+        ("weight<0.6", True),
+        ("weight>0.5", False),
+        ("chunk_id=chunk-1", True),
+        ("anchor!=nowhere", True),
+        ("source_path^=docs", True),
+        ("source_path^=doc", False),
+        ("created_at>2030-01-01", False),
+    ],
+)
+def test_a_chunk_meets_a_condition_or_not(expression: str, meets: bool) -> None:
+    one = record(1)
+    where = checked(read_expressions([expression]), fields_of([one.attributes]))
+    assert (failing(one, where) == []) == meets
+
+
+def test_a_field_of_mixed_kinds_lies_between_nothing_where_it_is_no_number() -> None:
+    one = record(1)
+    assert failing(one, (Between("tags", gte=1.0), Between("tags", gte=DAY)))
+    assert failing(one, (Between("draft", gte=0.0),))
+
+
+def test_the_beginnings_of_a_path_are_whole_steps() -> None:
+    assert steps("docs/guide/a.md") == ["docs", "docs/guide", "docs/guide/a.md"]
+    assert steps("https://x.org/a/b/") == [
+        "https://x.org",
+        "https://x.org/a",
+        "https://x.org/a/b",
+    ]
+    assert steps("") == []
+
+
+def test_attributes_are_what_a_search_can_filter_by() -> None:
+    found = attributes_of(
+        {
+            "title": "not repeated",
+            "tags": ["a", 1, None, {"label": "x"}],
+            "none": None,
+            "empty": [],
+            "last_update": {"date": datetime(2026, 1, 2, tzinfo=UTC).date(), "by": {"deep": 1}},
+            "prose": "x" * 300,
+            "order": 3,
+            "share": 0.5,
+            "broken": float("nan"),
+            "huge": 2**60,
+            'qu"oted': "x",
+            "draft": False,
+        }
+    )
+    assert found == {
+        "draft": False,
+        "last_update.date": "2026-01-02",
+        "order": 3,
+        "share": 0.5,
+        "tags": ("a", 1),
+    }
+
+
+def test_unknown_kinds_of_a_field_are_listed_in_the_message() -> None:
+    with pytest.raises(InputError, match="number or text"):
+        checked((AnyOf("mixed", (True,)),), [Field("mixed", (Kind.NUMBER, Kind.TEXT))])
+
+
+def test_an_error_repeats_only_the_beginning_of_a_long_filter() -> None:
+    fields: tuple[Field, ...] = ()
+    with pytest.raises(InputError) as refused:
+        checked([AnyOf("x" * 100_000, ("y",))], fields)
+    assert len(str(refused.value)) < 1000
