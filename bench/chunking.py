@@ -39,13 +39,13 @@ from surefind.model import (
     ChunkRecord,
     Document,
     GenerationRef,
-    Left,
+    SkippedPage,
     SourcePage,
 )
 from surefind.ports import IndexEntry, VectorIndex
-from surefind.services.encoding.bm25 import TermReader, mean_on_grid
+from surefind.services.encoding.bm25 import Bm25Encoder, mean_on_grid
 from surefind.services.encoding.cached_embedder import CachedEmbedder
-from surefind.services.search.candidates import Place, Question, find
+from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
 from surefind.services.search.fusion import DEPTH as CANDIDATES
 from surefind.settings import load
 from surefind.text.chunking import chunk_document
@@ -171,7 +171,7 @@ def _chunk(page: Document, number: int, start: int, end: int, text: str) -> Chun
 async def build(
     chunks: list[Chunk], embedder: CachedEmbedder, folder: DataFolder, number: int
 ) -> VectorIndex:
-    terms, store = TermReader(Bm25Analyzer()), EdgeIndexStore(folder)
+    terms, store = Bm25Encoder(Bm25Analyzer()), EdgeIndexStore(folder)
     mean = mean_on_grid(sum(terms.length(chunk.passage) for chunk in chunks), len(chunks))
     ref = GenerationRef("bench", number)
     writer = await store.create(ref, embedder.fingerprint.dimensions, None)
@@ -197,11 +197,13 @@ async def measure(
     corpus: Corpus, chunks: list[Chunk], index: VectorIndex, embedder: CachedEmbedder
 ) -> dict[str, float]:
     known = {index.number(chunk.point_id): chunk for chunk in chunks}
-    terms = TermReader(Bm25Analyzer())
+    terms = Bm25Encoder(Bm25Analyzer())
     ndcg, recall, budget, text_sum, need_sum = [], [], [], 0, 0
     for need in corpus.needs:
-        question = Question(await embedder.embed_query(need.question), terms.query(need.question))
-        pool = await find(question, [Place("bench", index)], CANDIDATES)
+        question = EncodedQuery(
+            await embedder.embed_query(need.question), terms.query(need.question)
+        )
+        pool = await find(question, [CollectionScope("bench", index)], CANDIDATES)
         hits = [known[candidate.point] for candidate in islice(pool.candidates(), 50)]
         gains = _new_coverage(hits, need)
         ideal = sorted(need.spans.values(), reverse=True)[:DEPTH]
@@ -257,7 +259,7 @@ def _within(hits: list[Chunk], gains: list[tuple[float, int]], budget: int) -> i
 def _page(path: str, text: str) -> tuple[Document, Outline]:
     page = SourcePage(f"docs/{path}", path, text.encode())
     read = read_document(page, ReaderSite("docs", "docs"))
-    if isinstance(read, Left):
+    if isinstance(read, SkippedPage):
         raise TypeError(read.reason)
     return read.document, read.structure
 

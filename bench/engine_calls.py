@@ -32,9 +32,9 @@ from surefind.adapters.embedders.model_files import locate
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndex, EdgeIndexStore
 from surefind.adapters.sqlite.generations import SqliteCatalogStore
-from surefind.model import Mode, Query, Terms
-from surefind.ports import DenseProbe, TermProbe, Vector
-from surefind.services.encoding.bm25 import TermReader
+from surefind.model import Mode, Query, SparseVector
+from surefind.ports import DenseQuery, SparseQuery, Vector
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.readers import Readers
 from surefind.services.search.fusion import DEPTH
@@ -44,16 +44,16 @@ from surefind.settings import load
 SET = "squad-dev-even"
 
 
-def bare(index: EdgeIndex, vector: Vector, terms: Terms, mode: Mode) -> None:
+def bare(index: EdgeIndex, vector: Vector, terms: SparseVector, mode: Mode) -> None:
     query, request = index._shard.search, index._request  # noqa: SLF001 - the engine is the measure
     depth = DEPTH if mode is Mode.HYBRID else SHALLOW
-    dense = [] if mode is Mode.LEXICAL else query(request(DenseProbe(vector, depth)))
-    lexical = [] if mode is Mode.DENSE else query(request(TermProbe(terms, depth)))
+    dense = [] if mode is Mode.LEXICAL else query(request(DenseQuery(vector, depth)))
+    lexical = [] if mode is Mode.DENSE else query(request(SparseQuery(terms, depth)))
     if mode is Mode.HYBRID:
         one, other = {cast("int", p.id) for p in dense}, {cast("int", p.id) for p in lexical}
         only_lexical, only_dense = frozenset(other - one), frozenset(one - other)
-        query(request(DenseProbe(vector, max(1, len(only_lexical)), only_lexical)))
-        query(request(TermProbe(terms, max(1, len(only_dense)), only_dense)))
+        query(request(DenseQuery(vector, max(1, len(only_lexical)), only_lexical)))
+        query(request(SparseQuery(terms, max(1, len(only_dense)), only_dense)))
 
 
 async def cost(folder: DataFolder, room: Room, questions: int) -> list[dict[str, object]]:
@@ -62,7 +62,7 @@ async def cost(folder: DataFolder, room: Room, questions: int) -> list[dict[str,
     print(f"{count} chunks built in {time.perf_counter() - began:.0f} s", flush=True)
     texts = room.questions[:questions]
     vectors = dict(zip(texts, room.question_vectors, strict=False))
-    index_store, terms = EdgeIndexStore(folder), TermReader(Bm25Analyzer())
+    index_store, terms = EdgeIndexStore(folder), Bm25Encoder(Bm25Analyzer())
     readers = Readers(index_store, SqliteCatalogStore(folder))
     searcher = Searcher(readers, Prepared(room), terms)
     index = await index_store.open(REF)
@@ -107,7 +107,7 @@ async def callers(folder: DataFolder, questions: int) -> list[dict[str, object]]
         rates: dict[int, list[float]] = {1: [], 16: []}
         for _ in range(3):
             for count in (1, 16):
-                searcher = Searcher(readers, CachedEmbedder(bge, None), TermReader(Bm25Analyzer()))
+                searcher = Searcher(readers, CachedEmbedder(bge, None), Bm25Encoder(Bm25Analyzer()))
                 part = list(islice(waiting, max(1, questions // repeat))) * repeat
                 rates[count].append(await _rate(searcher, part, count))
         one, many = (statistics.median(rates[count]) for count in (1, 16))

@@ -17,8 +17,8 @@ from quality import SETS, Judged, interval, measure, read
 from results import Result, Row
 from rooms import RESULTS
 from surefind.bootstrap import Application
-from surefind.model import Ranking, Terms
-from surefind.ports import DenseProbe, TermProbe, Vector
+from surefind.model import Ranking, SparseVector
+from surefind.ports import DenseQuery, SparseQuery, Vector
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search import fusion
 from surefind.settings import load
@@ -58,17 +58,17 @@ class Legs:
         self._scores = [dict(zip(leg.points, leg.scores, strict=True)) for leg in self._rankings]
 
     @classmethod
-    async def of(cls, generation: OpenGeneration, vector: Vector, terms: Terms) -> "Legs":
+    async def of(cls, generation: OpenGeneration, vector: Vector, terms: SparseVector) -> "Legs":
         every = generation.manifest.chunks
-        dense, lexical = DenseProbe(vector, every, exact=True), TermProbe(terms, every)
-        return cls(*await generation.index.probe([dense, lexical]))
+        dense, lexical = DenseQuery(vector, every, exact=True), SparseQuery(terms, every)
+        return cls(*await generation.index.search([dense, lexical]))
 
     def best(self, depth: int) -> list[int]:
         """The first points of a search of this depth."""
         fusion.DEPTH = depth
         own = [Ranking(leg.points[:depth], leg.scores[:depth]) for leg in self._rankings]
         others = self._other(0, own), self._other(1, own)
-        pool = fusion.fuse([fusion.Found("docs", own[0], own[1], *others)])
+        pool = fusion.fuse([fusion.LegResults("docs", own[0], own[1], *others)])
         return [pool.keys[row] for row in pool.rows[:LOOKED_AT]]
 
     def _other(self, leg: int, own: list[Ranking]) -> Ranking:

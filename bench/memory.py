@@ -61,7 +61,7 @@ async def ingest(tree: Path, data: Path) -> None:
     from surefind.adapters.sqlite.generations import SqliteCatalogStore
     from surefind.model import ChunkerSettings
     from surefind.ports import Matrix
-    from surefind.services.encoding.bm25 import TermReader
+    from surefind.services.encoding.bm25 import Bm25Encoder
     from surefind.services.encoding.cached_embedder import CachedEmbedder
     from surefind.services.generations.index_building import IngestTools
     from surefind.services.ingest.ingest import IngestOptions, Ingestor
@@ -85,7 +85,7 @@ async def ingest(tree: Path, data: Path) -> None:
     cache = SqliteEmbeddingCache(data / "cache" / "embeddings.sqlite", print)
     tools = IngestTools(
         CachedEmbedder(ConstantEmbedder(384), cache),
-        TermReader(Bm25Analyzer()),
+        Bm25Encoder(Bm25Analyzer()),
         EdgeIndexStore(folder),
         SqliteCatalogStore(folder),
         ChunkerSettings(),

@@ -36,8 +36,8 @@ from surefind.contracts.api import SearchResponse
 from surefind.contracts.implementation import SearchQuery, SearchQueryResponse
 from surefind.contracts.testing import QueryResponse
 from surefind.model import ChunkerSettings, Mode, Query, SearchResult
-from surefind.ports import DenseProbe, TermProbe
-from surefind.services.encoding.bm25 import TermReader
+from surefind.ports import DenseQuery, SparseQuery
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.index_building import IngestTools
 from surefind.services.generations.readers import Readers
@@ -83,7 +83,7 @@ class Bench:
             cached = CachedEmbedder(embedder, cache)
             tools = IngestTools(
                 cached,
-                TermReader(Bm25Analyzer()),
+                Bm25Encoder(Bm25Analyzer()),
                 EdgeIndexStore(data),
                 catalogs,
                 ChunkerSettings(),
@@ -126,7 +126,7 @@ class Bench:
         """A warm search of each mode, against embedding the query and the bare engine calls."""
         folder = DataFolder(data)
         index, catalogs = EdgeIndexStore(folder), SqliteCatalogStore(folder)
-        embedder, terms = BgeSmallEmbedder(self.model), TermReader(Bm25Analyzer())
+        embedder, terms = BgeSmallEmbedder(self.model), Bm25Encoder(Bm25Analyzer())
         readers = Readers(index, catalogs)
         searcher = Searcher(readers, embedder, terms)
         bare_index = await index.open((await catalogs.manifests("docs"))[0].ref)
@@ -208,23 +208,23 @@ class Bench:
 
 
 async def _bare_search(
-    query: str, mode: Mode, embedder: BgeSmallEmbedder, terms: TermReader, index: object
+    query: str, mode: Mode, embedder: BgeSmallEmbedder, terms: Bm25Encoder, index: object
 ) -> None:
     """What the answer needs at the least: one embedding, and the engine's own calls."""
     assert isinstance(index, EdgeIndex)
     shard, request = index._shard, index._request  # noqa: SLF001
     if mode is Mode.LEXICAL:
-        shard.search(request(TermProbe(terms.query(query), CANDIDATES)))
+        shard.search(request(SparseQuery(terms.query(query), CANDIDATES)))
         return
     vector = await embedder.embed_query(query)
-    dense = shard.search(request(DenseProbe(vector, CANDIDATES)))
+    dense = shard.search(request(DenseQuery(vector, CANDIDATES)))
     if mode is Mode.HYBRID:
         counted = terms.query(query)
-        lexical = shard.search(request(TermProbe(counted, CANDIDATES)))
+        lexical = shard.search(request(SparseQuery(counted, CANDIDATES)))
         found, other = {cast("int", p.id) for p in dense}, {cast("int", p.id) for p in lexical}
         only, rest = frozenset(other - found), frozenset(found - other)
-        shard.search(request(DenseProbe(vector, max(1, len(only)), only)))
-        shard.search(request(TermProbe(counted, max(1, len(rest)), rest)))
+        shard.search(request(DenseQuery(vector, max(1, len(only)), only)))
+        shard.search(request(SparseQuery(counted, max(1, len(rest)), rest)))
 
 
 def _timed(command: list[str]) -> float:

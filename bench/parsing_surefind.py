@@ -20,7 +20,7 @@ from pathlib import Path
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.adapters.embedders.model_files import locate
 from surefind.adapters.sources.filesystem import FolderSource, sources_of
-from surefind.model import ChunkerSettings, Left, SourcePage
+from surefind.model import ChunkerSettings, SkippedPage, SourcePage
 from surefind.ports import Site
 from surefind.settings import load
 from surefind.text.chunking import CountTokens, chunk_document
@@ -56,7 +56,7 @@ async def run(way: str, folder: Path) -> dict[str, float]:
         read = read_document(replace(page, suffix=".md") if plain else page, site)
         pages += 1
         size += len(page.content)
-        if not isinstance(read, Left):
+        if not isinstance(read, SkippedPage):
             counter = counting if way == "counting" else count
             chunks += len(chunk_document(read.document, read.structure, settings, counter))
     spent = {

@@ -33,7 +33,7 @@ from results import Result, Row
 from rooms import RESULTS
 from surefind.bootstrap import Application
 from surefind.model import Collapse, Mode, Query
-from surefind.ports import DenseProbe, TermProbe
+from surefind.ports import DenseQuery, SparseQuery
 from surefind.settings import load
 from workers import machine
 
@@ -130,7 +130,9 @@ class System:
         embedder = await self.application.embedder()
         vector, terms = await embedder.embed_query(text), self.application.terms.query(text)
         async with self.application.reader.lease() as generation:
-            legs = await generation.index.probe([DenseProbe(vector, DEEP), TermProbe(terms, DEEP)])
+            legs = await generation.index.search(
+                [DenseQuery(vector, DEEP), SparseQuery(terms, DEEP)]
+            )
             scored = fusion(
                 *(dict(zip(map(_named, leg.points), leg.scores, strict=True)) for leg in legs)
             )

@@ -40,7 +40,7 @@ def measure(room: Room, size: int, options: argparse.Namespace, result: Result) 
         workers = []
         for variant in VARIANTS:
             try:
-                standing = construct(variant, room, size, options.patience)
+                standing = construct(variant, room, size, options.retry_policy)
                 worker = stack.enter_context(Worker(variant))
                 store = store_of(variant, size)
                 opened = worker.ask("open", room=room.folder, store=store)

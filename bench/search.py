@@ -213,7 +213,7 @@ def run(options: argparse.Namespace) -> Result:
                 standings.append(
                     moved_in(contender, size, standings)
                     if contender.opens
-                    else construct(contender, room, size, options.patience)
+                    else construct(contender, room, size, options.retry_policy)
                 )
             except Failed as error:
                 if contender.name == OURS:

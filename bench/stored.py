@@ -18,7 +18,7 @@ from surefind.model import (
     Manifest,
 )
 from surefind.ports import EmbeddedQuery, IndexEntry, Vector
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 
 BATCH, CHUNKS_A_PAGE, MEAN_TERMS = 500, 10, 60.0
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -75,7 +75,7 @@ def number_of(record: ChunkRecord) -> int:
 async def build(
     folder: DataFolder, room: Room, made_by: EmbedderFingerprint = PREPARED
 ) -> GenerationRef:
-    terms = TermReader(Bm25Analyzer())
+    terms = Bm25Encoder(Bm25Analyzer())
     catalogs = SqliteCatalogStore(folder)
     catalog = await catalogs.create(REF, None)
     writer = await EdgeIndexStore(folder).create(REF, DIMENSIONS, None)

@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 from support.fakes import record  # noqa: E402 - the tests are no package
 from support.qdrant.http_server import serve  # noqa: E402
 from surefind.adapters.qdrant.payload import to_payload  # noqa: E402
-from surefind.adapters.qdrant.server.calls import Place  # noqa: E402
+from surefind.adapters.qdrant.server.calls import ServerAddress  # noqa: E402
 from surefind.adapters.qdrant.server.schema import (  # noqa: E402
     CollectionShape,
     dense_params,
@@ -35,8 +35,8 @@ from surefind.adapters.qdrant.server.schema import (  # noqa: E402
 )
 from surefind.adapters.qdrant.server.store import QdrantIndexStore  # noqa: E402
 from surefind.adapters.qdrant.server.writer import POINTS_PER_PART  # noqa: E402
-from surefind.adapters.retrying import Conduct  # noqa: E402
-from surefind.model import GenerationRef, Terms  # noqa: E402
+from surefind.adapters.retrying import CallPolicy  # noqa: E402
+from surefind.model import GenerationRef, SparseVector  # noqa: E402
 from surefind.ports import IndexEntry  # noqa: E402
 
 DIMENSIONS, TERMS = 384, 60
@@ -51,7 +51,7 @@ def entries(points: int) -> list[IndexEntry]:
     made = []
     for number in range(points):
         ids = tuple(sorted({int(term) for term in random.integers(1, 2**31, TERMS)}))
-        terms = Terms(ids, (1.0,) * len(ids))
+        terms = SparseVector(ids, (1.0,) * len(ids))
         made.append(IndexEntry(record(number, f"{number} {TEXT}"), vectors[number], terms))
     return made
 
@@ -62,7 +62,9 @@ async def by_the_writer(url: str, key: str | None, content: list[IndexEntry], st
     async def owner() -> str:
         return "bench"
 
-    store = QdrantIndexStore(Place(url, key), Conduct(print), owner, prefix=f"bench-{uuid4().hex}-")
+    store = QdrantIndexStore(
+        ServerAddress(url, key), CallPolicy(print), owner, prefix=f"bench-{uuid4().hex}-"
+    )
     ref = GenerationRef("docs", 1)
     writer = await store.create(ref, DIMENSIONS, None)
     await writer.upsert(content[:1])  # its front matter's indexes are made then

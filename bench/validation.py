@@ -30,7 +30,7 @@ from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.measures.ranking import Measure, measure_run
 from surefind.evaluation.report.report import Report
 from surefind.interfaces.cli.validation.garbage import rare_collections
-from surefind.interfaces.reports.html import Beside, html_page
+from surefind.interfaces.reports.html import ReportExtras, html_page
 from surefind.services.validation.validate import ValidateOptions
 from surefind.settings import load
 
@@ -129,7 +129,7 @@ async def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     times = -(-len(tests) // len(bench.report.tests))
     told = replace(bench.report, tests=(bench.report.tests * times)[: len(tests)])
     begun = time.process_time()
-    page = html_page(told, Beside(passages))
+    page = html_page(told, ReportExtras(passages))
     found |= {
         "html_s": time.process_time() - begun,
         "html_megabytes": len(page.encode()) / 1e6,

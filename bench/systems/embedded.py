@@ -17,7 +17,7 @@ from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.bootstrap import Application
 from surefind.interfaces.library.portal import Portal
 from surefind.model import Mode, Query
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.generations.readers import Readers
 from surefind.services.search.search import Searcher
 from surefind.settings import load
@@ -34,7 +34,7 @@ class Surefind:
     async def open_soon(self, room: Room, store: Path) -> None:
         folder = DataFolder(store)
         readers = Readers(EdgeIndexStore(folder), SqliteCatalogStore(folder))
-        self._searcher = Searcher(readers, Prepared(room), TermReader(Bm25Analyzer()))
+        self._searcher = Searcher(readers, Prepared(room), Bm25Encoder(Bm25Analyzer()))
         self._questions = room.questions
 
     async def search_soon(self, question: int, mode: str) -> list[int]:

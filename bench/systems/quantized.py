@@ -8,7 +8,7 @@ import qdrant_edge as edge
 
 from surefind.adapters.qdrant import edge as adapter
 from surefind.adapters.qdrant.points import DENSE, LEXICAL
-from surefind.ports import DenseProbe, TermProbe
+from surefind.ports import DenseQuery, SparseQuery
 from systems.embedded import Surefind
 
 _AGAIN = edge.SearchParams(
@@ -41,6 +41,6 @@ def _config(dimensions: int) -> edge.EdgeConfig:
 
 class _Quantized(adapter.EdgeIndex):
     def _way(
-        self, probe: DenseProbe | TermProbe, only: edge.Filter | None
+        self, query: DenseQuery | SparseQuery, only: edge.Filter | None
     ) -> edge.SearchParams | None:
-        return super()._way(probe, only) or (_AGAIN if isinstance(probe, DenseProbe) else None)
+        return super()._way(query, only) or (_AGAIN if isinstance(query, DenseQuery) else None)

@@ -17,9 +17,9 @@ from selenium.webdriver.support.ui import Select
 from support.fakes.values import record
 from surefind.evaluation.report.comparison import compare_reports
 from surefind.evaluation.report.past_runs import remembered, trend_of
-from surefind.evaluation.report.report import Found, Outcome, Report
+from surefind.evaluation.report.report import FoundHit, Outcome, Report
 from surefind.evaluation.report.summary import with_comparison
-from surefind.interfaces.reports.html import Beside, html_page
+from surefind.interfaces.reports.html import ReportExtras, html_page
 from unit.interfaces.validation_reports import full_report, outcome, report
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def many() -> Report:
         after[0],
         query_text=HOSTILE,
         message=HOSTILE,
-        found=(Found(1, HOSTILE, (), "javascript:window.pwned=1", HOSTILE, 0.5, 0.5),),
+        found=(FoundHit(1, HOSTILE, (), "javascript:window.pwned=1", HOSTILE, 0.5, 0.5),),
     )
     first = replace(before[0], query_text=HOSTILE)
     told, earlier = report(hostile, *after[1:]), report(first, *before[1:])
@@ -69,7 +69,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         remembered(told), run_id="earlier", started_at=told.started_at - timedelta(days=1)
     )
     passages = {"a": record(1, f"The passage itself. {HOSTILE}"), HOSTILE: record(2, HOSTILE)}
-    page = html_page(told, Beside(passages, trend_of(told, [past])))
+    page = html_page(told, ReportExtras(passages, trend_of(told, [past])))
     (folder / "many.html").write_text(page, "utf-8")
     (folder / "full.html").write_text(html_page(full_report()), "utf-8")
     (folder / "none.html").write_text(html_page(report()), "utf-8")

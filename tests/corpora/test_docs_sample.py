@@ -10,7 +10,7 @@ from surefind.adapters.embedders.bge_small_model import MAX_TOKENS
 from surefind.adapters.sources.filesystem import sources_of
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
-from surefind.text.documents import Read, read_document
+from surefind.text.documents import ReadPage, read_document
 from surefind.text.sites.site import ReaderSite
 
 Pages = list[tuple[Document, list[Chunk]]]
@@ -31,7 +31,7 @@ async def pages(data: Path, model_files: Path, anyio_backend: str) -> Pages:
     ].pages():
         assert isinstance(page, SourcePage), page
         found = read_document(page, ReaderSite("docs", "website"))
-        assert isinstance(found, Read)
+        assert isinstance(found, ReadPage)
         chunks = chunk_document(found.document, found.structure, ChunkerSettings(), count)
         read.append((found.document, chunks))
     return read

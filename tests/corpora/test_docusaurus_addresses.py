@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from surefind.model import Left, Place
+from surefind.model import PageLocation, SkippedPage
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from surefind.text.sites.site import clashes
@@ -117,43 +117,49 @@ def tree(data: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def places(tree: dict[str, str]) -> dict[str, Place | Left]:
+def places(tree: dict[str, str]) -> dict[str, PageLocation | SkippedPage]:
     site = DocusaurusSite.from_config(CONFIG, pages=tree)
     assert site.notes == ()
     return {page: site.place(page, split_front_matter(text)[0]) for page, text in tree.items()}
 
 
-def test_known_pages_are_at_their_known_addresses(places: dict[str, Place | Left]) -> None:
+def test_known_pages_are_at_their_known_addresses(
+    places: dict[str, PageLocation | SkippedPage],
+) -> None:
     found = {page: places[page] for page in ADDRESSES}
-    assert found == {page: Place(SITE + address) for page, address in ADDRESSES.items()}
+    assert found == {page: PageLocation(SITE + address) for page, address in ADDRESSES.items()}
 
 
-def test_pages_that_the_site_leaves_out_say_why(places: dict[str, Place | Left]) -> None:
+def test_pages_that_the_site_leaves_out_say_why(
+    places: dict[str, PageLocation | SkippedPage],
+) -> None:
     for page, reason in LEFT.items():
         place = places[page]
-        assert isinstance(place, Left)
+        assert isinstance(place, SkippedPage)
         assert reason in place.reason
 
 
-def test_every_page_has_an_address_or_a_reason(places: dict[str, Place | Left]) -> None:
+def test_every_page_has_an_address_or_a_reason(
+    places: dict[str, PageLocation | SkippedPage],
+) -> None:
     assert len(places) == 238
-    served = [place for place in places.values() if isinstance(place, Place)]
+    served = [place for place in places.values() if isinstance(place, PageLocation)]
     # Left out: 22 blog pages, 14 unlisted ones, 10 drafts, 6 partials, 2 outside of any plugin.
     assert len(served) == 238 - 22 - 14 - 10 - 6 - 2
     assert all(place.url.startswith(f"{SITE}/") for place in served)
-    assert all(place.reason for place in places.values() if isinstance(place, Left))
+    assert all(place.reason for place in places.values() if isinstance(place, SkippedPage))
 
 
-def test_no_two_pages_share_an_address(places: dict[str, Place | Left]) -> None:
-    urls = {page: place.url for page, place in places.items() if isinstance(place, Place)}
+def test_no_two_pages_share_an_address(places: dict[str, PageLocation | SkippedPage]) -> None:
+    urls = {page: place.url for page, place in places.items() if isinstance(place, PageLocation)}
     assert clashes(urls) == {}
 
 
 def test_the_links_between_the_pages_lead_to_computed_addresses(
-    tree: dict[str, str], places: dict[str, Place | Left]
+    tree: dict[str, str], places: dict[str, PageLocation | SkippedPage]
 ) -> None:
     """The writers of the site link to its addresses; its build fails where one is dead."""
-    served = {place.url for place in places.values() if isinstance(place, Place)}
+    served = {place.url for place in places.values() if isinstance(place, PageLocation)}
     links = {link for text in tree.values() for link in _LINK.findall(text)}
     links = {link for link in links if not _ELSEWHERE.fullmatch(link)}
     assert len(links) >= 10

@@ -17,7 +17,7 @@ from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.errors import SurefindError
 from surefind.model import Mode
 from surefind.services.encoding.cached_embedder import CachedEmbedder
-from surefind.services.maintenance.doctor import Doctor, Examination, Gravity
+from surefind.services.maintenance.doctor import CheckSeverity, Doctor, Examination
 from unit.installation import PAGES, Installation
 
 MORE = {**PAGES, "guide/c.md": "# Third\n\nmore words about the installer\n\n## Deep\n\nend"}
@@ -103,7 +103,9 @@ async def examined(store: Path) -> Examination:
 
 def told(examination: Examination) -> str:
     return "\n".join(
-        finding.message for finding in examination.findings if finding.gravity != Gravity.FINE
+        finding.message
+        for finding in examination.findings
+        if finding.severity != CheckSeverity.FINE
     )
 
 

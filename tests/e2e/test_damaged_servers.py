@@ -14,15 +14,15 @@ from support.qdrant.http_server import running
 from support.qdrant.service import Address, unique
 from surefind.adapters.postgres.connection import Database, Limits
 from surefind.adapters.postgres.generations import PostgresCatalogStore
-from surefind.adapters.qdrant.server.calls import Place
+from surefind.adapters.qdrant.server.calls import ServerAddress
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
-from surefind.adapters.retrying import Conduct
+from surefind.adapters.retrying import CallPolicy
 from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, Mode
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.readers import Readers
-from surefind.services.maintenance.doctor import Doctor, Gravity
+from surefind.services.maintenance.doctor import CheckSeverity, Doctor
 from unit.installation import PAGES, Installation
 
 TEXT, ALTERED = "run the installer", "remove the installer"
@@ -53,8 +53,8 @@ async def indexed(address: Address, tmp_path: Path) -> AsyncIterator[tuple[Insta
     """Its index is in a Qdrant server, in the collection of that name."""
     prefix = unique("") + "-"
     home = Installation(tmp_path)
-    place = Place(address.url, address.key, None, timeout_s=30)
-    home.index = QdrantIndexStore(place, Conduct(print), home.catalogs.identity, prefix=prefix)
+    place = ServerAddress(address.url, address.key, None, timeout_s=30)
+    home.index = QdrantIndexStore(place, CallPolicy(print), home.catalogs.identity, prefix=prefix)
     home.readers = Readers(home.index, home.catalogs)
     await home.ingest(PAGES)
     yield home, f"{prefix}docs--0001"
@@ -73,7 +73,9 @@ def doctor(home: Installation) -> Doctor:
 
 
 async def problem(home: Installation) -> str:
-    found = [one for one in (await doctor(home).examine()).findings if one.gravity != Gravity.FINE]
+    found = [
+        one for one in (await doctor(home).examine()).findings if one.severity != CheckSeverity.FINE
+    ]
     assert len(found) == 1, found
     return found[0].message
 

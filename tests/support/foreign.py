@@ -13,25 +13,25 @@ from support.payload_shapes import Passage, Payload, book
 from support.qdrant.service import Address, unique
 from surefind.adapters.qdrant.connected import QdrantForeignCollection
 from surefind.adapters.qdrant.edge import Bm25Analyzer
-from surefind.adapters.qdrant.server.calls import Place, QdrantServer
-from surefind.adapters.retrying import Conduct, Patience
+from surefind.adapters.qdrant.server.calls import QdrantServer, ServerAddress
+from surefind.adapters.retrying import CallPolicy, RetryPolicy
 from surefind.model import Connection, Distance
 from surefind.ports import Matrix
 from surefind.services.connected.collection import ConnectedCollection
-from surefind.services.connected.connect import ConnectWish, Proposal, propose
+from surefind.services.connected.connect import ConnectOptions, Proposal, propose
 from surefind.services.connected.stores import ConnectedCatalogs, ConnectedIndexes
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.generations.readers import Readers
 from surefind.services.search.search import Searcher
 
-HASTY = Patience(2, 0.01, 0.02, 0.1, concurrency=4)
+HASTY = RetryPolicy(2, 0.01, 0.02, 0.1, concurrency=4)
 DISTANCES = {
     Distance.COSINE: models.Distance.COSINE,
     Distance.DOT: models.Distance.DOT,
     Distance.EUCLID: models.Distance.EUCLID,
     Distance.MANHATTAN: models.Distance.MANHATTAN,
 }
-TERMS = TermReader(Bm25Analyzer())
+TERMS = Bm25Encoder(Bm25Analyzer())
 EMBEDDER = WordEmbedder()
 
 
@@ -98,18 +98,18 @@ def our_terms(text: str) -> models.SparseVector:
 
 
 def foreign(address: Address, name: str, timeout_s: float = 5.0) -> QdrantForeignCollection:
-    conduct = Conduct(print, searching=HASTY, ingesting=HASTY)
+    policy = CallPolicy(print, searching=HASTY, ingesting=HASTY)
     return QdrantForeignCollection(
-        QdrantServer(Place(address.url, address.key, timeout_s=timeout_s), conduct), name
+        QdrantServer(ServerAddress(address.url, address.key, timeout_s=timeout_s), policy), name
     )
 
 
 async def proposed(
-    address: Address, name: str, embedder: WordEmbedder = EMBEDDER, **wish: Any
+    address: Address, name: str, embedder: WordEmbedder = EMBEDDER, **options: Any
 ) -> Proposal:
     collection = foreign(address, name)
     try:
-        return await propose(collection, embedder, TERMS, ConnectWish(name, name, **wish))
+        return await propose(collection, embedder, TERMS, ConnectOptions(name, name, **options))
     finally:
         await collection.close()
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from surefind.evaluation.report.comparison import compare_reports
 from surefind.evaluation.report.report import Report
 from surefind.evaluation.report.summary import means_of
-from surefind.evaluation.statistics.significance import Evidence
+from surefind.evaluation.statistics.significance import ComparisonEvidence
 from unit.interfaces.validation_reports import MEASURES, outcome, report
 
 Ranks = NDArray[np.int64]
@@ -80,11 +80,11 @@ class Count:
     """Of many runs: what was said, and how often what was stated is true."""
 
     runs: int = 0
-    said: Counter[Evidence] = field(default_factory=Counter)
+    said: Counter[ComparisonEvidence] = field(default_factory=Counter)
     worse_held: int = 0
     mean_held: Counter[str] = field(default_factory=Counter)
 
-    def share(self, *evidence: Evidence) -> float:
+    def share(self, *evidence: ComparisonEvidence) -> float:
         return sum(self.said[one] for one in evidence) / self.runs
 
     @property
@@ -131,13 +131,15 @@ _EMPTY = report()
 
 
 def table(runs: int, sizes: tuple[int, ...], seed: int) -> Iterator[str]:
-    names = [str(one) for one in Evidence]
+    names = [str(one) for one in ComparisonEvidence]
     yield f"| change | queries | {' | '.join(names)} | share bound holds | interval holds |"
     yield f"|{' --- |' * (4 + len(names))}"
     for name, change in CHANGES.items():
         for queries in sizes:
             told = count(change, queries, runs, seed)
-            shares = [f"{told.share(one):.0%}" if told.said[one] else "" for one in Evidence]
+            shares = [
+                f"{told.share(one):.0%}" if told.said[one] else "" for one in ComparisonEvidence
+            ]
             held = f"{told.worse_coverage:.1%} | {told.mean_coverage:.1%}"
             yield f"| {name} | {queries} | {' | '.join(shares)} | {held} |"
 

@@ -11,10 +11,10 @@ from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.model import ChunkerSettings, IngestReport, Query, SearchResult
 from surefind.ports import CatalogStore, IndexStore, Source
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.generations import Generations
-from surefind.services.generations.index_building import IngestTools, Progress, Report
+from surefind.services.generations.index_building import IngestTools, Progress, ReportProgress
 from surefind.services.generations.readers import CollectionReader, Readers
 from surefind.services.ingest.ingest import IngestOptions, Ingestor
 from surefind.services.search.search import Searcher
@@ -33,7 +33,7 @@ class Installation:
     index: IndexStore = field(init=False)
     catalogs: CatalogStore = field(init=False)
     readers: Readers = field(init=False)
-    terms: TermReader = field(default_factory=lambda: TermReader(Bm25Analyzer()))
+    terms: Bm25Encoder = field(default_factory=lambda: Bm25Encoder(Bm25Analyzer()))
 
     def __post_init__(self) -> None:
         folder = DataFolder(self.root)
@@ -66,8 +66,8 @@ class Installation:
         source: Source,
         *,
         crash_at: int | None = None,
-        on_progress: Report | None = None,
-        rehearse: bool = False,
+        on_progress: ReportProgress | None = None,
+        dry_run: bool = False,
         collection: str = "docs",
         **options: object,
     ) -> IngestReport:
@@ -87,7 +87,7 @@ class Installation:
 
         try:
             ingestor = Ingestor(tools)
-            return await (ingestor.rehearse if rehearse else ingestor.run)(
+            return await (ingestor.dry_run if dry_run else ingestor.run)(
                 [source],
                 IngestOptions(collection, **options),  # type: ignore[arg-type]
                 report,

@@ -4,7 +4,7 @@ import pytest
 
 from surefind.errors import InputError
 from surefind.model import SourcePage, is_link
-from surefind.text.documents import Placing, Read, read_document
+from surefind.text.documents import PlacesPages, ReadPage, read_document
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
 
@@ -53,7 +53,7 @@ def test_web_addresses_and_relative_ones_are_links(url: str) -> None:
         ),
     ],
 )
-def test_a_site_whose_config_names_a_script_as_its_address_is_refused(site: Placing) -> None:
+def test_a_site_whose_config_names_a_script_as_its_address_is_refused(site: PlacesPages) -> None:
     page = SourcePage("docs/a.md", "docs/a.md", b"# A\n\ntext")
     with pytest.raises(InputError, match=r"neither http\(s\) nor relative; set the site's address"):
         read_document(page, site)
@@ -62,5 +62,5 @@ def test_a_site_whose_config_names_a_script_as_its_address_is_refused(site: Plac
 def test_the_same_site_with_an_address_of_its_own_is_read() -> None:
     page = SourcePage("docs/a.md", "docs/a.md", b"# A\n\ntext")
     found = read_document(page, MkDocsSite.from_config("site_url: https://example.com/"))
-    assert isinstance(found, Read)
+    assert isinstance(found, ReadPage)
     assert found.document.url == "https://example.com/a/"

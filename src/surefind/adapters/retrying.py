@@ -22,7 +22,7 @@ _WORTH_TELLING_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How much is done for one answer. `longest_wait_s` is the longest Retry-After obeyed."""
 
     tries: int
@@ -32,21 +32,21 @@ class Patience:
     concurrency: int
 
 
-PATIENT = Patience(8, 1.0, 60.0, 300.0, concurrency=4)
+PATIENT = RetryPolicy(8, 1.0, 60.0, 300.0, concurrency=4)
 """For an ingest: it outlasts a limit by the minute, and a service that starts again."""
 
-BRIEF = Patience(3, 0.2, 1.0, 2.0, concurrency=16)
+BRIEF = RetryPolicy(3, 0.2, 1.0, 2.0, concurrency=16)
 """For a search: somebody is waiting for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Conduct:
+class CallPolicy:
     """How a service is dealt with, and who is told when it takes long."""
 
     notify: Notify
     timeout_s: float = 60.0
-    ingesting: Patience = PATIENT
-    searching: Patience = BRIEF
+    ingesting: RetryPolicy = PATIENT
+    searching: RetryPolicy = BRIEF
 
 
 class AttemptFailed(Exception):  # noqa: N818 - reads as what happened
@@ -70,14 +70,14 @@ class AttemptFailed(Exception):  # noqa: N818 - reads as what happened
         return self.status in {401, 403}
 
 
-class PacedCalls:
+class AdaptiveLimiter:
     """All calls to one service by one program; any number may be asked for at once."""
 
-    def __init__(self, service: str, patience: Patience, notify: Notify) -> None:
+    def __init__(self, service: str, retry_policy: RetryPolicy, notify: Notify) -> None:
         self._service = service
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._notify = notify
-        self._limit = float(patience.concurrency)
+        self._limit = float(retry_policy.concurrency)
         self._running = 0
         self._room = asyncio.Condition()
         self._not_before = 0.0
@@ -111,7 +111,7 @@ class PacedCalls:
             if failure.status == 429:
                 self._slow_down(began, failure.retry_after_s)
             raise
-        self._limit = min(float(self._patience.concurrency), self._limit + _GROWTH)
+        self._limit = min(float(self._retry_policy.concurrency), self._limit + _GROWTH)
         return answer
 
     @asynccontextmanager
@@ -134,20 +134,20 @@ class PacedCalls:
         if began >= self._slowed_at:
             self._limit = max(1.0, self._limit / 2)
             self._slowed_at = _now()
-        if retry_after_s is not None and retry_after_s <= self._patience.longest_wait_s:
+        if retry_after_s is not None and retry_after_s <= self._retry_policy.longest_wait_s:
             self._not_before = max(self._not_before, _now() + retry_after_s)
 
     def _pause_s(self, failure: AttemptFailed, number: int) -> float | None:
         """None where another try is in vain, or too far away."""
-        patience, asked_s = self._patience, failure.retry_after_s
-        if not failure.may_pass or number >= patience.tries:
+        retry_policy, asked_s = self._retry_policy, failure.retry_after_s
+        if not failure.may_pass or number >= retry_policy.tries:
             return None
         if asked_s is not None:
-            if asked_s > patience.longest_wait_s:
+            if asked_s > retry_policy.longest_wait_s:
                 return None
             return asked_s * random.uniform(1.0, 1.1)  # noqa: S311 - no secret, just apart
-        doubled = patience.first_pause_s * 2.0 ** (number - 1)
-        return min(patience.longest_pause_s, doubled) * random.uniform(0.5, 1.0)  # noqa: S311
+        doubled = retry_policy.first_pause_s * 2.0 ** (number - 1)
+        return min(retry_policy.longest_pause_s, doubled) * random.uniform(0.5, 1.0)  # noqa: S311
 
     def _tell(self, failure: AttemptFailed, pause_s: float) -> None:
         if pause_s >= _WORTH_TELLING_S:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from surefind.adapters.postgres.migrations import Migration
     from surefind.model import Query, SearchResult
     from surefind.services.search.facets import Facets
-    from surefind.services.search.passages import Passages
+    from surefind.services.search.passages import PassageReader
     from surefind.services.search.vector_search import VectorSearcher
     from surefind.services.search.why_not import WhyNot
     from surefind.settings import Settings
@@ -40,19 +40,19 @@ class Application(Ingesting):
 
         return await Explainer(self.readers, await self.searcher()).why_not(query, wanted)
 
-    async def migrate_catalog(self, *, rehearse: bool) -> Sequence[Migration]:
+    async def migrate_catalog(self, *, dry_run: bool) -> Sequence[Migration]:
         """The steps that the tables in PostgreSQL lacked, now taken, or shown to be possible."""
         store = postgres_store(self.settings)
         try:
-            return await store.migrate(rehearse=rehearse)
+            return await store.migrate(dry_run=dry_run)
         finally:
             await store.close()
 
     @cached_property
-    def passages(self) -> Passages:
-        from surefind.services.search.passages import Passages
+    def passages(self) -> PassageReader:
+        from surefind.services.search.passages import PassageReader
 
-        return Passages(self.reader)
+        return PassageReader(self.reader)
 
     @cached_property
     def facets(self) -> Facets:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         PublishedCatalogs,
     )
     from surefind.services.connected.collection import ConnectedCollection
-    from surefind.services.connected.connect import CandidateTable, ConnectWish
+    from surefind.services.connected.connect import CandidateTable, ConnectOptions
     from surefind.settings import Settings
 
 DOCUMENTS = "documents"
@@ -93,12 +93,12 @@ def table_of(connection: Connection, settings: Settings) -> str | None:
     return settings.documents_table if connection.name == settings.collection else None
 
 
-def candidate_table(wish: ConnectWish, settings: Settings) -> CandidateTable | None:
+def candidate_table(options: ConnectOptions, settings: Settings) -> CandidateTable | None:
     """The one that is asked for, else that of the settings, else one called `documents`."""
     from surefind.services.connected.connect import CandidateTable
 
-    asked = wish.documents_table
-    if asked is None and wish.name == settings.collection:
+    asked = options.documents_table
+    if asked is None and options.name == settings.collection:
         asked = settings.documents_table
     if asked == "" or (settings.database_url is None and asked is None):
         return None
@@ -124,8 +124,8 @@ def foreign_collection(
             "pip install 'surefind[qdrant]'"
         )
     from surefind.adapters.qdrant.connected import QdrantForeignCollection
-    from surefind.adapters.qdrant.server.calls import Place, QdrantServer
-    from surefind.adapters.retrying import Conduct
+    from surefind.adapters.qdrant.server.calls import QdrantServer, ServerAddress
+    from surefind.adapters.retrying import CallPolicy
     from surefind.model import is_address
 
     if not is_address(address):
@@ -135,8 +135,8 @@ def foreign_collection(
         notify(f"QDRANT_API_KEY is that of QDRANT_URL, and is not sent to {_host(address)}")
         key = None
     secret = key.get_secret_value() if key else None
-    place = Place(address, secret, timeout_s=settings.qdrant_timeout_s)
-    return QdrantForeignCollection(QdrantServer(place, Conduct(notify)), name)
+    place = ServerAddress(address, secret, timeout_s=settings.qdrant_timeout_s)
+    return QdrantForeignCollection(QdrantServer(place, CallPolicy(notify)), name)
 
 
 def _same_host(one: str, other: str) -> bool:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.ports import ChunkTable
     from surefind.services.connected.collection import ConnectedCollection
-    from surefind.services.maintenance.connected_doctor import ConnectedExamination
-    from surefind.services.maintenance.doctor import Doctor, Finding
+    from surefind.services.maintenance.connected_doctor import ConnectedDoctor
+    from surefind.services.maintenance.doctor import CheckFinding, Doctor
     from surefind.settings import Settings
 
 _EXTRAS = {"qdrant": "qdrant-client", "postgres": "psycopg", "cohere": "cohere"}
@@ -35,8 +35,8 @@ def doctor_of(application: Application, *, repairing: bool = False) -> Doctor:
     )
 
 
-def _examination(collection: ConnectedCollection, application: Application) -> ConnectedExamination:
-    from surefind.services.maintenance.connected_doctor import ConnectedExamination
+def _examination(collection: ConnectedCollection, application: Application) -> ConnectedDoctor:
+    from surefind.services.maintenance.connected_doctor import ConnectedDoctor
 
     name = table_of(collection.connection, application.settings)
 
@@ -44,7 +44,7 @@ def _examination(collection: ConnectedCollection, application: Application) -> C
         """What is wrong with the setting itself is found here, too."""
         return documents_table(name or "", application.settings)()
 
-    return ConnectedExamination(collection, application.embedder, open_table if name else None)
+    return ConnectedDoctor(collection, application.embedder, open_table if name else None)
 
 
 def mend_folder(settings: Settings) -> list[str]:
@@ -54,26 +54,28 @@ def mend_folder(settings: Settings) -> list[str]:
     return DataFolder(settings.data_dir).mend_format()
 
 
-def surroundings(application: Application) -> list[Finding]:
-    from surefind.services.maintenance.doctor import Finding, Gravity
+def surroundings(application: Application) -> list[CheckFinding]:
+    from surefind.services.maintenance.doctor import CheckFinding, CheckSeverity
 
     settings = application.settings
     extras = ", ".join(f"{name} {_version(package)}" for name, package in _EXTRAS.items())
     return [
-        Finding(
+        CheckFinding(
             "settings",
-            Gravity.FINE,
+            CheckSeverity.FINE,
             f"data folder {settings.data_dir}, collection {settings.collection}, embedder "
             f"{settings.embedder}, reranker {settings.reranker}",
         ),
-        Finding(
+        CheckFinding(
             "versions",
-            Gravity.FINE,
+            CheckSeverity.FINE,
             f"surefind {version('surefind')}, Python {platform.python_version()}; extras: {extras}",
         ),
         *(
-            Finding(
-                "settings", Gravity.WARNING, f"{name} is set, but nothing that was chosen uses it"
+            CheckFinding(
+                "settings",
+                CheckSeverity.WARNING,
+                f"{name} is set, but nothing that was chosen uses it",
             )
             for name in settings.idle_keys
         ),

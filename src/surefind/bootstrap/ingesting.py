@@ -15,9 +15,9 @@ from surefind.bootstrap.validating import Validating
 if TYPE_CHECKING:
     from surefind.model import IngestReport
     from surefind.ports import Source
-    from surefind.services.connected.connect import ConnectWish, Proposal
-    from surefind.services.connected.vector_origin import Progress as Counted
-    from surefind.services.generations.index_building import Report
+    from surefind.services.connected.connect import ConnectOptions, Proposal
+    from surefind.services.connected.vector_origin import CountProgress as Counted
+    from surefind.services.generations.index_building import ReportProgress
     from surefind.services.ingest.inspect import Inspection
     from surefind.services.maintenance.audit import AuditOptions, AuditReport
     from surefind.services.validation.gate import Gate
@@ -29,7 +29,7 @@ class Ingesting(Validating):
     async def ingest(
         self,
         paths: Sequence[str | PathLike[str]],
-        report: Report,
+        report: ReportProgress,
         *,
         dry_run: bool = False,
         websites: Sequence[str] = (),
@@ -53,9 +53,7 @@ class Ingesting(Validating):
             self._folder.prepare()
             await make_room(self.settings.collection, self.index, self.catalogs)
         tools = IngestTools(
-            embedder=await (
-                self._rehearsing_embedder() if dry_run else self.embedder(writing=True)
-            ),
+            embedder=await (self._dry_run_embedder() if dry_run else self.embedder(writing=True)),
             terms=self.terms,
             index=self.index,
             catalogs=self.catalogs,
@@ -71,7 +69,7 @@ class Ingesting(Validating):
         )
         ingestor = Ingestor(tools)
         if dry_run:
-            return await ingestor.rehearse(sources, options, report)
+            return await ingestor.dry_run(sources, options, report)
         return await ingestor.run(sources, options, report)
 
     async def _gate(self, path: str | PathLike[str] | None, *, strict: bool) -> Gate | None:
@@ -133,22 +131,22 @@ class Ingesting(Validating):
                 "it. Ingest into another one with --collection"
             )
 
-    async def propose(self, wish: ConnectWish, progress: Counted) -> Proposal:
+    async def propose(self, wanted: ConnectOptions, progress: Counted) -> Proposal:
         """How a collection that something else filled would be read. Nothing is kept."""
         from surefind.services.connected.connect import propose
 
-        candidate = candidate_table(wish, self.settings)
-        foreign = foreign_collection(wish.collection, wish.url, self.settings, self._notify)
+        candidate = candidate_table(wanted, self.settings)
+        foreign = foreign_collection(wanted.collection, wanted.url, self.settings, self._notify)
         try:
             return await propose(
-                foreign, await self.embedder(), self.terms, wish, candidate, progress
+                foreign, await self.embedder(), self.terms, wanted, candidate, progress
             )
         finally:
             await foreign.close()
             if candidate is not None:
                 await candidate.table.close()
 
-    async def audit(self, options: AuditOptions, report: Report) -> AuditReport:
+    async def audit(self, options: AuditOptions, report: ReportProgress) -> AuditReport:
         """Whether the collection's data is whole."""
         from surefind.services.maintenance.audit import audit
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from surefind.adapters.embedders.remote import ModelWish
+    from surefind.adapters.embedders.remote import ModelOptions
     from surefind.ports import Embedder, Reranker
     from surefind.settings import Settings
 
@@ -34,14 +34,14 @@ def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
 def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
     key = _cohere_key(settings, "embedder")
     from surefind.adapters.embedders.cohere import cohere_embedder
-    from surefind.adapters.retrying import Conduct
+    from surefind.adapters.retrying import CallPolicy
 
-    return cohere_embedder(key, _wish(settings), Conduct(notify), settings.embed_url)
+    return cohere_embedder(key, _wish(settings), CallPolicy(notify), settings.embed_url)
 
 
 async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
     from surefind.adapters.embedders.openai_compatible import Prefixes, openai_compatible_embedder
-    from surefind.adapters.retrying import Conduct
+    from surefind.adapters.retrying import CallPolicy
     from surefind.errors import InputError
 
     if settings.embed_url is None:
@@ -53,7 +53,7 @@ async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
     return await openai_compatible_embedder(
         settings.embed_url,
         _wish(settings),
-        Conduct(notify),
+        CallPolicy(notify),
         key.get_secret_value() if key else None,
         Prefixes(settings.embed_passage_prefix, settings.embed_query_prefix),
     )
@@ -64,9 +64,9 @@ def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
         return None
     key = _cohere_key(settings, "reranker")
     from surefind.adapters.rerankers.cohere import CohereReranker
-    from surefind.adapters.retrying import Conduct
+    from surefind.adapters.retrying import CallPolicy
 
-    return CohereReranker(key, Conduct(notify), settings.rerank_model, settings.rerank_url)
+    return CohereReranker(key, CallPolicy(notify), settings.rerank_model, settings.rerank_url)
 
 
 def _cohere_key(settings: Settings, part: str) -> str:
@@ -86,10 +86,10 @@ def _cohere_key(settings: Settings, part: str) -> str:
     return settings.cohere_api_key.get_secret_value()
 
 
-def _wish(settings: Settings) -> ModelWish:
-    from surefind.adapters.embedders.remote import ModelWish
+def _wish(settings: Settings) -> ModelOptions:
+    from surefind.adapters.embedders.remote import ModelOptions
 
-    return ModelWish(settings.embed_model, settings.embed_dimensions, settings.embed_max_tokens)
+    return ModelOptions(settings.embed_model, settings.embed_dimensions, settings.embed_max_tokens)
 
 
 def price_of_tokens(settings: Settings) -> float | None:

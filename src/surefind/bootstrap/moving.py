@@ -12,12 +12,12 @@ from surefind.model import GenerationRef
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import Manifest
-    from surefind.services.generations.index_building import Report
-    from surefind.services.generations.transfer import Destination
+    from surefind.services.generations.index_building import ReportProgress
+    from surefind.services.generations.transfer import TransferTarget
 
 
 async def export_archive(
-    application: Application, path: Path, number: int | None, report: Report
+    application: Application, path: Path, number: int | None, report: ReportProgress
 ) -> Manifest:
     """A generation as one file, by default the one that readers see."""
     from surefind.adapters.files.archive import write_archive
@@ -41,7 +41,7 @@ async def export_archive(
 
 
 async def import_archive(
-    application: Application, path: Path, collection: str | None, report: Report
+    application: Application, path: Path, collection: str | None, report: ReportProgress
 ) -> Manifest:
     """The archive's generation becomes the next one of its collection, and is published."""
     from surefind.adapters.files.archive import Archive
@@ -53,7 +53,7 @@ async def import_archive(
     return await _destination(application).receive(name, archive.manifest, archive.pages, report)
 
 
-async def promote(application: Application, to: str, report: Report) -> Manifest:
+async def promote(application: Application, to: str, report: ReportProgress) -> Manifest:
     """What readers see moves from the data folder into the servers of the settings, or back."""
     from surefind.bootstrap import Application
     from surefind.errors import InputError
@@ -89,9 +89,9 @@ async def promote(application: Application, to: str, report: Report) -> Manifest
         await embedded.close()
 
 
-def _destination(application: Application) -> Destination:
-    from surefind.services.generations.transfer import Destination
+def _destination(application: Application) -> TransferTarget:
+    from surefind.services.generations.transfer import TransferTarget
 
-    return Destination(
+    return TransferTarget(
         application.index, application.catalogs, application.terms, version("surefind")
     )

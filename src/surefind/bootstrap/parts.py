@@ -33,9 +33,9 @@ if TYPE_CHECKING:
         Reranker,
     )
     from surefind.services.connected.collection import ConnectedCollection
-    from surefind.services.encoding.bm25 import TermReader
+    from surefind.services.encoding.bm25 import Bm25Encoder
     from surefind.services.encoding.cached_embedder import CachedEmbedder
-    from surefind.services.encoding.circuit_breaker import Breaker
+    from surefind.services.encoding.circuit_breaker import CircuitBreaker
     from surefind.services.generations.generations import Generations
     from surefind.services.generations.readers import CollectionReader, Readers
     from surefind.services.search.search import Searcher
@@ -97,11 +97,13 @@ class Parts:
 
     @cached_property
     def readers(self) -> Readers:
-        from surefind.services.encoding.circuit_breaker import Breaker, BreakingIndexStore
+        from surefind.services.encoding.circuit_breaker import BreakingIndexStore, CircuitBreaker
         from surefind.services.generations.background_verification import VerificationPace
         from surefind.services.generations.readers import Readers
 
-        index = BreakingIndexStore(self.index, lambda ref: Breaker(f"the vector index of {ref}"))
+        index = BreakingIndexStore(
+            self.index, lambda ref: CircuitBreaker(f"the vector index of {ref}")
+        )
         own = published_catalogs(self.own_catalogs, self.settings, self._folder)
         return Readers(
             index,
@@ -114,11 +116,11 @@ class Parts:
         return self.readers.of(self.settings.collection)
 
     @cached_property
-    def terms(self) -> TermReader:
+    def terms(self) -> Bm25Encoder:
         from surefind.adapters.qdrant.edge import Bm25Analyzer
-        from surefind.services.encoding.bm25 import TermReader
+        from surefind.services.encoding.bm25 import Bm25Encoder
 
-        return TermReader(Bm25Analyzer())
+        return Bm25Encoder(Bm25Analyzer())
 
     @property
     def generations(self) -> Generations:
@@ -149,7 +151,7 @@ class Parts:
         return nullcontext() if self._folder.read_only else self._folder.held("serve")
 
     async def searcher(self) -> Searcher:
-        from surefind.services.search.answer_cache import Answers
+        from surefind.services.search.answer_cache import AnswerCache
         from surefind.services.search.search import Searcher
 
         if self._searcher is None:
@@ -158,7 +160,7 @@ class Parts:
 
                 self.observers.append(write_spans)
             # Others write into a table of documents whenever they like.
-            answers = None if self.settings.documents_table else Answers()
+            answers = None if self.settings.documents_table else AnswerCache()
             embedder = await self.question_embedder()
             self._searcher = Searcher(
                 self.readers, embedder, self.terms, self.reranker, self._observe, answers
@@ -180,16 +182,16 @@ class Parts:
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        from surefind.services.encoding.circuit_breaker import Breaker, BreakingReranker
+        from surefind.services.encoding.circuit_breaker import BreakingReranker, CircuitBreaker
 
         chosen = reranker_of(self.settings, self._notify)
-        return chosen and BreakingReranker(chosen, Breaker("the reranking service"))
+        return chosen and BreakingReranker(chosen, CircuitBreaker("the reranking service"))
 
     @cached_property
-    def _embedding(self) -> Breaker:
-        from surefind.services.encoding.circuit_breaker import Breaker
+    def _embedding(self) -> CircuitBreaker:
+        from surefind.services.encoding.circuit_breaker import CircuitBreaker
 
-        return Breaker("the embedding service")
+        return CircuitBreaker("the embedding service")
 
     @cached_property
     def health(self) -> HealthCheck:
@@ -213,7 +215,7 @@ class Parts:
                 self._embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self._notify))
         return self._embedder
 
-    async def _rehearsing_embedder(self) -> CachedEmbedder:
+    async def _dry_run_embedder(self) -> CachedEmbedder:
         """For one that costs money, with a look at what is paid already."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
         from surefind.errors import StoreError

@@ -43,20 +43,20 @@ def _qdrant_store(
             "QDRANT_URL is set, but Qdrant's client is not installed: "
             "pip install 'surefind[qdrant]', or unset it to keep the index in the data folder"
         )
-    from surefind.adapters.qdrant.server.calls import Place
+    from surefind.adapters.qdrant.server.calls import ServerAddress
     from surefind.adapters.qdrant.server.schema import CollectionShape
     from surefind.adapters.qdrant.server.store import QdrantIndexStore
-    from surefind.adapters.retrying import Conduct
+    from surefind.adapters.retrying import CallPolicy
 
     key = settings.qdrant_api_key
     return QdrantIndexStore(
-        Place(
+        ServerAddress(
             url,
             key.get_secret_value() if key else None,
             settings.qdrant_grpc_port,
             settings.qdrant_timeout_s,
         ),
-        Conduct(notify),
+        CallPolicy(notify),
         catalogs.identity,
         CollectionShape(
             shards=settings.qdrant_shards,

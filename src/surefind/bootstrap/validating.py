@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from surefind.adapters.files.run_files import RunFiles
     from surefind.evaluation.golden.expectations import Expectation
     from surefind.evaluation.golden.golden_set import GoldenSet
-    from surefind.evaluation.golden.lint import Finding
+    from surefind.evaluation.golden.lint import LintFinding
     from surefind.evaluation.report.report import Report as ValidationReport
     from surefind.model import ChunkRecord, Threshold
     from surefind.services.generations.readers import Readers
-    from surefind.services.validation.validate import Progress as Validated
+    from surefind.services.validation.validate import CountProgress as Validated
     from surefind.services.validation.validate import ValidateOptions
 
 
@@ -101,7 +101,7 @@ class Validating(Parts):
         async with self.reader.lease() as generation:
             return await expectations_for(picked, generation.require_catalog())
 
-    async def lint(self, golden: GoldenSet) -> list[Finding]:
+    async def lint(self, golden: GoldenSet) -> list[LintFinding]:
         from surefind.services.validation.golden_authoring import lint_set
 
         async with self.reader.lease() as generation:

@@ -33,9 +33,9 @@ from surefind.contracts.request import (
     Words,
     add_other_name,
 )
-from surefind.evaluation.report.report import Report, Sought, TestOutcome
+from surefind.evaluation.report.report import ExpectationResult, Report, TestOutcome
 from surefind.model import Mode, Query
-from surefind.services.validation.expectations import Expectation, Outcome
+from surefind.services.validation.expectations import ExpectationOutcome, QueryExpectation
 
 MAX_TESTS = 100
 MAX_EXPECTED = 100
@@ -174,10 +174,10 @@ class ValidateRequest(StrictRequest):
             raise ValueError("each test_id must be unique")
         return tests
 
-    def to_expectations(self, collection: str) -> list[Expectation]:
+    def to_expectations(self, collection: str) -> list[QueryExpectation]:
         params = self.validation_params
         return [
-            Expectation(
+            QueryExpectation(
                 Query(
                     text=test.query_text,
                     top_k=params.top_k,
@@ -232,7 +232,7 @@ def validation_tests_of(report: Report) -> list[ValidationTest]:
     ]
 
 
-def _chunk_of(test: TestOutcome, sought: Sought) -> str:
+def _chunk_of(test: TestOutcome, sought: ExpectationResult) -> str:
     shown = () if sought.rank is None else (test.found[sought.rank - 1],)
     names = [name for hit in shown for name in (hit.chunk_id, *hit.twins)]
     return next((name for name in names if name in sought.meant), sought.meant[0])
@@ -297,7 +297,7 @@ class ValidateResponse(BaseModel):
 
     @classmethod
     def of(
-        cls, request: ValidateRequest, outcomes: Sequence[Outcome], embedding_model: str
+        cls, request: ValidateRequest, outcomes: Sequence[ExpectationOutcome], embedding_model: str
     ) -> "ValidateResponse":
         details = [
             _detail(test, outcome, request.validation_params.accuracy_threshold, embedding_model)
@@ -319,7 +319,10 @@ class ValidateResponse(BaseModel):
 
 
 def _detail(
-    test: ExpectedQuery, outcome: Outcome, accuracy_threshold: float, embedding_model: str
+    test: ExpectedQuery,
+    outcome: ExpectationOutcome,
+    accuracy_threshold: float,
+    embedding_model: str,
 ) -> DetailedResult:
     query = outcome.expectation.query
     criteria = test.criteria(accuracy_threshold)
@@ -345,7 +348,7 @@ def _detail(
     )
 
 
-def _problem(outcome: Outcome) -> str | None:
+def _problem(outcome: ExpectationOutcome) -> str | None:
     if outcome.error is not None:
         return str(outcome.error)
     if outcome.unknown:

@@ -18,9 +18,9 @@ from surefind.model import (
     SearchResult,
     Threshold,
 )
-from surefind.services.generations.generations import Changes
+from surefind.services.generations.generations import GenerationChanges
 from surefind.services.ingest.inspect import Inspection
-from surefind.services.search.facets import Offer
+from surefind.services.search.facets import FilterOptions
 from surefind.services.search.filters import describe
 from surefind.services.search.why_not import WhyNot
 from surefind.text.urls import reader_path, reader_url
@@ -245,7 +245,7 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
     }
 
 
-def changes_json(changes: Changes) -> Json:
+def changes_json(changes: GenerationChanges) -> Json:
     """Long lists are cut: what a page or a terminal shows of them, nobody reads to the end."""
 
     def told(paths: list[str]) -> Json:
@@ -262,7 +262,7 @@ def changes_json(changes: Changes) -> Json:
     }
 
 
-def offer_json(offer: Offer) -> Json:
+def offer_json(offer: FilterOptions) -> Json:
     return {
         "collection": offer.generation.collection,
         "generation": offer.generation.number,

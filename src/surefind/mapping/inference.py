@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from surefind.mapping.names import level_of, name_score, speaks_against, words_of
 from surefind.mapping.profiles import Profile, profiles, text_of
-from surefind.mapping.scoring import Fit, fit, is_slug
+from surefind.mapping.scoring import RoleFit, fit, is_slug
 from surefind.mapping.structure import (
     documents_by,
     hash_by_values,
@@ -28,14 +28,14 @@ _HOMES = (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RoleChoice:
     """What was found for a role. `keys` is empty where nothing was; `runners_up` came close."""
 
     role: Role
     keys: tuple[str, ...]
     score: float
     evidence: tuple[str, ...]
-    runners_up: tuple[Fit, ...]
+    runners_up: tuple[RoleFit, ...]
     example: str = ""
     given: bool = False
 
@@ -56,10 +56,10 @@ class Inference:
 
     points: int
     empty: int
-    choices: tuple[Choice, ...]
+    choices: tuple[RoleChoice, ...]
     mapping: PayloadMapping
 
-    def of(self, role: Role) -> Choice:
+    def of(self, role: Role) -> RoleChoice:
         return next(choice for choice in self.choices if choice.role is role)
 
 
@@ -82,7 +82,7 @@ def infer(
     )
 
 
-Fits = dict[Role, list[Fit]]
+Fits = dict[Role, list[RoleFit]]
 
 
 def _fits(known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]) -> Fits:
@@ -98,7 +98,7 @@ def _fits(known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]) -
     return fits
 
 
-def _without_wrappings(fits: list[Fit], known: Mapping[str, Profile]) -> list[Fit]:
+def _without_wrappings(fits: list[RoleFit], known: Mapping[str, Profile]) -> list[RoleFit]:
     """Of two texts, one of which holds the other with something around it, the inner one."""
     kept = list(fits)
     for outer in fits[:4]:
@@ -121,7 +121,7 @@ def _wraps(outer: Profile, inner: Profile) -> bool:
     return bool(pairs) and len(inside) >= _CONTAINED * len(pairs)
 
 
-def _within_documents(fits: Fits, known: Mapping[str, Profile]) -> list[Fit]:
+def _within_documents(fits: Fits, known: Mapping[str, Profile]) -> list[RoleFit]:
     """Positions differ inside a document and repeat across documents; other numbers do not."""
     home = next((fits[role][0] for role in _HOMES if fits[role]), None)
     if home is None:
@@ -131,7 +131,7 @@ def _within_documents(fits: Fits, known: Mapping[str, Profile]) -> list[Fit]:
     return sorted(judged, key=lambda one: (-one.score, one.path))
 
 
-def _by_document(one: Fit, profile: Profile, documents: Mapping[int, object]) -> Fit:
+def _by_document(one: RoleFit, profile: Profile, documents: Mapping[int, object]) -> RoleFit:
     seen: dict[object, list[int]] = {}
     for point, number in profile.numbers.items():
         if point in documents:
@@ -161,9 +161,9 @@ def _counts_on(path: str, numbers: Sequence[int]) -> bool:
 
 def _assigned(
     fits: Fits, known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]
-) -> dict[Role, Fit]:
+) -> dict[Role, RoleFit]:
     """The best pair of role and key first; a key has one role."""
-    chosen: dict[Role, Fit] = {}
+    chosen: dict[Role, RoleFit] = {}
     taken: set[str] = set()
     # The text goes first: whatever else a long text could be, it is that.
     for role in (Role.TEXT,):
@@ -187,7 +187,7 @@ def _assigned(
 
 
 def _add_by_values(
-    chosen: dict[Role, Fit],
+    chosen: dict[Role, RoleFit],
     fits: Fits,
     known: Mapping[str, Profile],
     given: Mapping[Role, tuple[str, ...]],
@@ -197,7 +197,7 @@ def _add_by_values(
     held |= {role: known[fit.path] for role, fit in chosen.items()}
     home = next((held[role] for role in _HOMES if held.get(role) is not None), None)
     text = held.get(Role.TEXT)
-    judges: dict[Role, Callable[[Profile], Fit | None]] = {
+    judges: dict[Role, Callable[[Profile], RoleFit | None]] = {
         Role.HASH: lambda one: hash_by_values(one, text),
         Role.CREATED_AT: moment_by_values,
     }
@@ -225,7 +225,7 @@ def _add_by_values(
             held[role] = known[found[0].path]
 
 
-def _undecided(found: Sequence[Fit], known: Mapping[str, Profile]) -> bool:
+def _undecided(found: Sequence[RoleFit], known: Mapping[str, Profile]) -> bool:
     """Two keys that behave alike and hold something else: without a name, neither is taken."""
     return any(
         found[0].score - other.score < _CLOSE
@@ -235,7 +235,7 @@ def _undecided(found: Sequence[Fit], known: Mapping[str, Profile]) -> bool:
 
 
 def _prefer_deepest_heading(
-    chosen: dict[Role, Fit], fits: Fits, known: Mapping[str, Profile]
+    chosen: dict[Role, RoleFit], fits: Fits, known: Mapping[str, Profile]
 ) -> None:
     """`Header 1` is the page's title, the others are its sections."""
     levels = {level: path for path in known if (level := level_of(path)) is not None}
@@ -254,25 +254,25 @@ def _prefer_deepest_heading(
 
 def _choice(
     role: Role,
-    chosen: Mapping[Role, Fit],
+    chosen: Mapping[Role, RoleFit],
     fits: Fits,
     known: Mapping[str, Profile],
     given: Mapping[Role, tuple[str, ...]],
-) -> Choice:
+) -> RoleChoice:
     if role in given:
         return _given(role, given[role], known)
     best = chosen.get(role)
     elsewhere = {one.path for other, one in chosen.items() if other is not role}
     others = [one for one in fits[role] if one.path not in elsewhere and one != best]
     if best is None:
-        return Choice(role, (), 0.0, (), tuple(others[:_RUNNERS_UP]))
+        return RoleChoice(role, (), 0.0, (), tuple(others[:_RUNNERS_UP]))
     keys = (best.path, *_complements(role, best, others, known))
     rest = [
         replace(one, same=_says_the_same(known[best.path], known[one.path]))
         for one in others
         if one.path not in keys
     ][:_RUNNERS_UP]
-    return Choice(role, keys, best.score, best.evidence, tuple(rest), known[best.path].example)
+    return RoleChoice(role, keys, best.score, best.evidence, tuple(rest), known[best.path].example)
 
 
 def _says_the_same(one: Profile, other: Profile) -> bool:
@@ -281,15 +281,15 @@ def _says_the_same(one: Profile, other: Profile) -> bool:
     return bool(both) and equal >= 0.95 * len(both)
 
 
-def _given(role: Role, keys: tuple[str, ...], known: Mapping[str, Profile]) -> Choice:
+def _given(role: Role, keys: tuple[str, ...], known: Mapping[str, Profile]) -> RoleChoice:
     seen = [known[key] for key in keys if key in known]
     evidence = tuple(f"{one.path}: in {one.coverage:.0%} of the points" for one in seen)
     example = seen[0].example if seen else ""
-    return Choice(role, keys, 1.0, ("given", *evidence), (), example, given=True)
+    return RoleChoice(role, keys, 1.0, ("given", *evidence), (), example, given=True)
 
 
 def _complements(
-    role: Role, best: Fit, others: Iterable[Fit], known: Mapping[str, Profile]
+    role: Role, best: RoleFit, others: Iterable[RoleFit], known: Mapping[str, Profile]
 ) -> list[str]:
     """Keys that say the same where the best is missing: a collection may have two writers."""
     covered = set(known[best.path].values)

@@ -14,7 +14,7 @@ _FEW = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class RoleFit:
     """A key that may have a role: how well, 0..1, and why."""
 
     role: Role
@@ -25,7 +25,7 @@ class Fit:
     """It says what the chosen key says."""
 
 
-def fit(role: Role, profile: Profile) -> Fit | None:
+def fit(role: Role, profile: Profile) -> RoleFit | None:
     """None where what the key holds can't be of that role."""
     shape, evidence = _SHAPES[role](profile)
     if shape <= 0:
@@ -40,7 +40,7 @@ def fit(role: Role, profile: Profile) -> Fit | None:
     said = [f"in {present} points", *evidence]
     if name >= 0.3:
         said.append("its name says so" if name >= 0.7 else "its name may say so")
-    return Fit(role, profile.path, min(1.0, score), tuple(said))
+    return RoleFit(role, profile.path, min(1.0, score), tuple(said))
 
 
 def _presence(profile: Profile) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from surefind.mapping.profiles import Profile, text_of
-from surefind.mapping.scoring import Fit
+from surefind.mapping.scoring import RoleFit
 from surefind.model import Role
 
 _FEWEST_DOCUMENTS = 3
@@ -27,7 +27,7 @@ _CODE = re.compile(r"[A-Za-z]*[-_.:/#]?\d[\w.:/#-]*|v?\d.*|[A-Z]{1,4}|\S*_\S*")
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class DocumentGroups:
     """Points of the sample by the document that they belong to."""
 
     points: Mapping[object, Sequence[int]]
@@ -38,14 +38,14 @@ class Documents:
         return [points for points in self.points.values() if len(points) > 1]
 
 
-def documents_by(home: Profile) -> Documents:
+def documents_by(home: Profile) -> DocumentGroups:
     points: dict[object, list[int]] = defaultdict(list)
     for point, name in home.values.items():
         points[name.partition("#")[0] if isinstance(name, str) else name].append(point)
-    return Documents(points)
+    return DocumentGroups(points)
 
 
-def position_by_values(profile: Profile, documents: Documents) -> Fit | None:
+def position_by_values(profile: Profile, documents: DocumentGroups) -> RoleFit | None:
     """It counts from 0 or 1 in each document."""
     numbers = profile.numbers
     if profile.whole_numbers < _NEARLY_ALL or not numbers or profile.coverage < _MOSTLY:
@@ -84,8 +84,8 @@ def _thins_out(counts: Counter[int], first: int) -> bool:
 
 
 def title_by_values(
-    profile: Profile, documents: Documents, home: Profile, text: Profile | None
-) -> Fit | None:
+    profile: Profile, documents: DocumentGroups, home: Profile, text: Profile | None
+) -> RoleFit | None:
     """A short label that all chunks of a document share, and no other document has."""
     if len(documents.points) < _FEWEST_DOCUMENTS or not _reads_as_heading(profile):
         return None
@@ -111,7 +111,7 @@ def title_by_values(
     return None
 
 
-def _is_spoken_of(profile: Profile, documents: Documents, text: Profile) -> bool:
+def _is_spoken_of(profile: Profile, documents: DocumentGroups, text: Profile) -> bool:
     """Its document's texts have the label, other documents' hardly: an author's name is in none."""
     own = other = 0
     bodies = [
@@ -127,8 +127,8 @@ def _is_spoken_of(profile: Profile, documents: Documents, text: Profile) -> bool
 
 
 def section_by_values(
-    profile: Profile, documents: Documents, position: Profile | None, text: Profile | None
-) -> Fit | None:
+    profile: Profile, documents: DocumentGroups, position: Profile | None, text: Profile | None
+) -> RoleFit | None:
     """A short label that changes within a document: where the position grows, or as its text."""
     if not _changes(profile, documents) or not _reads_as_heading(profile):
         return None
@@ -141,7 +141,7 @@ def section_by_values(
     return None
 
 
-def _changes(profile: Profile, documents: Documents) -> bool:
+def _changes(profile: Profile, documents: DocumentGroups) -> bool:
     """Within most of the documents."""
     labels = [
         {profile.values[at] for at in points if at in profile.values}
@@ -161,7 +161,7 @@ def _opens(profile: Profile, text: Profile) -> float:
     )
 
 
-def _in_runs(profile: Profile, documents: Documents, position: Profile) -> bool:
+def _in_runs(profile: Profile, documents: DocumentGroups, position: Profile) -> bool:
     """Laid out by position, each label stands in one stretch."""
     judged = good = 0
     for points in documents.several:
@@ -191,7 +191,7 @@ def _by_position(profile: Profile, position: Profile) -> bool:
     return len(seen) >= 4 and len(alike) >= _NEARLY_ALL * len(seen) and len(distinct) >= 3
 
 
-def hash_by_values(profile: Profile, text: Profile | None) -> Fit | None:
+def hash_by_values(profile: Profile, text: Profile | None) -> RoleFit | None:
     """It is the hash of the text; hexadecimal digits alone may be anything."""
     if text is None or profile.digests < _MOSTLY or profile.median_length < 8:
         return None
@@ -209,7 +209,7 @@ def _is_hash(digest: str, value: object, algorithm: str) -> bool:
     return made.startswith(digest.strip().lower().rpartition(":")[2])
 
 
-def moment_by_values(profile: Profile) -> Fit | None:
+def moment_by_values(profile: Profile) -> RoleFit | None:
     if profile.moments < _NEARLY_ALL or profile.coverage < _MOSTLY or profile.lists:
         return None
     kind = "epochs" if profile.numbers else "dates and times"
@@ -245,6 +245,6 @@ def _share(points: Iterable[int], test: Callable[[int], bool]) -> float:
     return sum(held) / len(held) if held else 0.0
 
 
-def _fit(role: Role, profile: Profile, score: float, said: str) -> Fit:
+def _fit(role: Role, profile: Profile, score: float, said: str) -> RoleFit:
     present = "all" if profile.coverage == 1 else f"{profile.coverage:.0%} of the"
-    return Fit(role, profile.path, score, (f"in {present} points", said, "by its values alone"))
+    return RoleFit(role, profile.path, score, (f"in {present} points", said, "by its values alone"))

@@ -60,7 +60,7 @@ class BrokenLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageLocation:
     """Where a site shows a page, and under which title where that is not the page's own."""
 
     url: str
@@ -70,7 +70,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class SkippedPage:
     """A page that its site leaves out, and why."""
 
     reason: str
@@ -175,7 +175,7 @@ class ChunkRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class SparseVector:
     """A bag of words: term ids with their weights, in the order of the ids."""
 
     ids: tuple[int, ...]

@@ -11,7 +11,7 @@ Attribute = Scalar | tuple[Scalar, ...]
 """What a page says of itself in its front matter, as far as it can be filtered by."""
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     TEXT = "text"
     PATH = "path"
     NUMBER = "number"
@@ -24,7 +24,7 @@ class Field:
     """Something to filter by. A key of the front matter may hold now a number, now a word."""
 
     name: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[FieldKind, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +64,23 @@ Condition = AnyOf | Between | Under
 FIELDS = tuple(
     Field(name, (kind,))
     for name, kind in {
-        "anchor": Kind.TEXT,
-        "breadcrumb": Kind.TEXT,
-        "chunk_id": Kind.TEXT,
-        "content_hash": Kind.TEXT,
-        "content_type": Kind.TEXT,
-        "created_at": Kind.DATE,
-        "has_code": Kind.FLAG,
-        "locale": Kind.TEXT,
-        "position": Kind.NUMBER,
-        "section": Kind.TEXT,
-        "slug": Kind.TEXT,
-        "source": Kind.TEXT,
-        "source_path": Kind.PATH,
-        "title": Kind.TEXT,
-        "tokens": Kind.NUMBER,
-        "url": Kind.PATH,
-        "version": Kind.TEXT,
+        "anchor": FieldKind.TEXT,
+        "breadcrumb": FieldKind.TEXT,
+        "chunk_id": FieldKind.TEXT,
+        "content_hash": FieldKind.TEXT,
+        "content_type": FieldKind.TEXT,
+        "created_at": FieldKind.DATE,
+        "has_code": FieldKind.FLAG,
+        "locale": FieldKind.TEXT,
+        "position": FieldKind.NUMBER,
+        "section": FieldKind.TEXT,
+        "slug": FieldKind.TEXT,
+        "source": FieldKind.TEXT,
+        "source_path": FieldKind.PATH,
+        "title": FieldKind.TEXT,
+        "tokens": FieldKind.NUMBER,
+        "url": FieldKind.PATH,
+        "version": FieldKind.TEXT,
     }.items()
 )
 """What every chunk has. Front matter adds to it, under names of its own."""

@@ -16,7 +16,7 @@ from surefind.model import (
     GenerationRef,
     Manifest,
 )
-from surefind.ports.index import ReadBytes, StoreFacts, Verified
+from surefind.ports.index import ReadBytes, StoreFacts, VerifiedFiles
 from surefind.ports.reading import Matrix
 
 
@@ -144,7 +144,7 @@ class PublishedCatalogs(Protocol):
 
     async def open(self, ref: GenerationRef) -> Catalog: ...
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         """As `IndexStore.verify`, of the catalog and the manifest."""
         ...
 

@@ -10,9 +10,9 @@ from uuid import UUID
 from surefind.model import (
     CollectionFacts,
     Condition,
-    Terms,
+    SparseVector,
 )
-from surefind.ports.index import DenseProbe, TermProbe
+from surefind.ports.index import DenseQuery, SparseQuery
 from surefind.ports.reading import Vector
 
 
@@ -23,11 +23,11 @@ class ForeignPoint:
     id: UUID
     payload: Mapping[str, object] | None
     vector: Vector | None = None
-    terms: Terms | None = None
+    terms: SparseVector | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PointFields:
     """Which parts of a point to bring: the payload, a dense vector by name, a sparse one."""
 
     payload: bool = True
@@ -51,12 +51,12 @@ class ForeignCollection(Protocol):
         ...
 
     async def nearest(
-        self, probe: DenseProbe | TermProbe, using: str, where: Alternatives
+        self, query: DenseQuery | SparseQuery, using: str, where: Alternatives
     ) -> list[tuple[UUID, float]]:
         """By the engine's own score, best first. The probe's own conditions are not looked at."""
         ...
 
-    async def points(self, ids: Sequence[UUID], wanted: Wanted) -> list[ForeignPoint]:
+    async def points(self, ids: Sequence[UUID], wanted: PointFields) -> list[ForeignPoint]:
         """Those that are there, in any order."""
         ...
 
@@ -64,7 +64,7 @@ class ForeignCollection(Protocol):
         self,
         after: UUID | None,
         limit: int,
-        wanted: Wanted,
+        wanted: PointFields,
         where: Alternatives = (),
     ) -> tuple[list[ForeignPoint], UUID | None]:
         """In the order of ids from `after` on, and where the next page begins."""

@@ -13,12 +13,12 @@ from surefind.model import (
     Condition,
     GenerationRef,
     Ranking,
-    Terms,
+    SparseVector,
 )
 from surefind.ports.reading import Matrix, Vector
 
 
-class DenseProbe(NamedTuple):
+class DenseQuery(NamedTuple):
     """The nearest by cosine. `among` restricts it to those points; that, and `exact`, scan.
 
     A scan looks at the vectors as they were given, whatever smaller form is searched otherwise.
@@ -26,21 +26,21 @@ class DenseProbe(NamedTuple):
 
     vector: Vector
     limit: int
-    among: frozenset[int] | None = None
+    restrict_to: frozenset[int] | None = None
     where: tuple[Condition, ...] = ()
     exact: bool = False
 
 
-class TermProbe(NamedTuple):
+class SparseQuery(NamedTuple):
     """The best by BM25, with the whole index's statistics, whatever restricts it.
 
     Equal passages get equal scores from every build of the index: adapters round off the digits
     that depend on the order of an addition.
     """
 
-    terms: Terms
+    terms: SparseVector
     limit: int
-    among: frozenset[int] | None = None
+    restrict_to: frozenset[int] | None = None
     where: tuple[Condition, ...] = ()
 
 
@@ -59,7 +59,7 @@ class VectorIndex(Protocol):
         """Whom a ranking of this index names, in order."""
         ...
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
         """One ranking per probe, best first, ties in the order of the numbers."""
         ...
 
@@ -100,7 +100,7 @@ class Reranker(Protocol):
 class IndexEntry:
     record: ChunkRecord
     vector: Vector
-    terms: Terms
+    terms: SparseVector
 
 
 class IndexWriter(Protocol):
@@ -127,13 +127,13 @@ class IndexWriter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class UnfinishedIndex:
     """An index that was begun: a digest of all that its points are made by, and since when.
 
     Two builds of the same making give the same chunk the same vector and the same terms.
     """
 
-    making: str
+    build_digest: str
     at: datetime
 
 
@@ -148,14 +148,14 @@ class StoreFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedFiles:
     """What was read to find that it is as it was written."""
 
     files: int
     bytes: int
 
-    def __add__(self, other: Verified) -> Verified:
-        return Verified(self.files + other.files, self.bytes + other.bytes)
+    def __add__(self, other: VerifiedFiles) -> VerifiedFiles:
+        return VerifiedFiles(self.files + other.files, self.bytes + other.bytes)
 
 
 ReadBytes: TypeAlias = Callable[[int], None]
@@ -175,7 +175,7 @@ class IndexStore(Protocol):
         """StoreError when an index of that many points will not fit where it would be written."""
         ...
 
-    async def begun(self, ref: GenerationRef) -> Begun | None:
+    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
         """What a run that died has left of it, where `create` can go on with that."""
         ...
 
@@ -184,7 +184,7 @@ class IndexStore(Protocol):
         ref: GenerationRef,
         dimensions: int,
         copy_of: GenerationRef | None,
-        begun: Begun | None = None,
+        begun: UnfinishedIndex | None = None,
     ) -> IndexWriter:
         """Empty, or a copy. Where `begun` is what was left of it, that is gone on with.
 
@@ -195,7 +195,7 @@ class IndexStore(Protocol):
 
     async def open(self, ref: GenerationRef) -> VectorIndex: ...
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         """Read every byte of it. StoreChanged where one is not as it was written.
 
         None where the store can't tell: it keeps no checksums, or an earlier surefind wrote none.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from surefind.model import (
     EmbedderFingerprint,
-    Left,
     PageFailure,
+    PageLocation,
     PageUnchanged,
-    Place,
+    SkippedPage,
     SourcePage,
 )
 
@@ -120,7 +120,9 @@ class Analyzer(Protocol):
 class Site(Protocol):
     """Knows where a page is read, and whether it is shown at all."""
 
-    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left: ...
+    def place(
+        self, site_path: str, front_matter: Mapping[str, object]
+    ) -> PageLocation | SkippedPage: ...
 
     def addresses(self, link: str, page_url: str) -> Sequence[str]:
         """Where a link on a page may lead; nowhere where only the site itself could tell.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from surefind.model import Chunk, ChunkerSettings, Document
-from surefind.text.markdown.blocks import Heading, Opened, Outline
+from surefind.text.markdown.blocks import Heading, OpenedBlock, Outline
 from surefind.text.slugs import chunk_id
 
 CountTokens = Callable[[str], int]
@@ -129,7 +129,7 @@ class _Cutter:
         self,
         text: str,
         structure: Outline,
-        opened: Sequence[Opened],
+        opened: Sequence[OpenedBlock],
         settings: ChunkerSettings,
         count_tokens: CountTokens,
         context_tokens: int,
@@ -212,7 +212,7 @@ class _Cutter:
         block = self._block_at(start)
         return block is not None and block.start < start < block.head
 
-    def _block_at(self, start: int) -> Opened | None:
+    def _block_at(self, start: int) -> OpenedBlock | None:
         number = bisect_right(self._opened, start, key=lambda block: block.start) - 1
         return self._opened[number] if number >= 0 and start < self._opened[number].end else None
 

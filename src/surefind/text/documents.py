@@ -7,23 +7,25 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from surefind.errors import InputError, without_passwords
-from surefind.model import Document, Left, Place, SourcePage, is_link
+from surefind.model import Document, PageLocation, SkippedPage, SourcePage, is_link
 from surefind.text.attributes import attributes_of
-from surefind.text.formats.reader import Parsed, parse
+from surefind.text.formats.reader import ParsedPage, parse
 from surefind.text.markdown.blocks import Outline
 from surefind.text.slugs import slug_of
 
 TITLE_LENGTH = 255
 
 
-class Placing(Protocol):
+class PlacesPages(Protocol):
     """What is asked of a site here."""
 
-    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left: ...
+    def place(
+        self, site_path: str, front_matter: Mapping[str, object]
+    ) -> PageLocation | SkippedPage: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadPage:
     """A page that was read, its structure, and what of it wants a look."""
 
     document: Document
@@ -35,12 +37,12 @@ def content_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def read_document(page: SourcePage, site: Placing) -> Read | Left:
+def read_document(page: SourcePage, site: PlacesPages) -> ReadPage | SkippedPage:
     """InputError, with the reason, if the page is not text or its url may not become a link."""
     suffix = page.suffix or PurePosixPath(page.site_path).suffix.lower()
     parsed = parse(page.content, suffix)
     place = site.place(page.site_path, parsed.front_matter)
-    if isinstance(place, Left):
+    if isinstance(place, SkippedPage):
         return place
     if not is_link(place.url):
         raise InputError(
@@ -66,10 +68,10 @@ def read_document(page: SourcePage, site: Placing) -> Read | Left:
         attributes=attributes_of(parsed.front_matter),
     )
     warnings = (*page.warnings, *parsed.warnings)
-    return Read(document, parsed.structure, warnings)
+    return ReadPage(document, parsed.structure, warnings)
 
 
-def _title(parsed: Parsed, site_path: str, shown: str) -> str:
+def _title(parsed: ParsedPage, site_path: str, shown: str) -> str:
     """The site's, else the front matter's, the first top heading's, the format's, the name's."""
     declared = shown or parsed.front_matter.get("title")
     if isinstance(declared, str | int | float) and str(declared).strip():

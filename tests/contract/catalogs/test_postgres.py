@@ -14,7 +14,7 @@ from support.postgres import PostgresService, line_to
 from surefind.adapters.postgres.connection import Database, Limits
 from surefind.adapters.postgres.generations import PostgresCatalogStore
 from surefind.adapters.postgres.migrations import known_migrations
-from surefind.adapters.postgres.writer_lock import WritersPlace
+from surefind.adapters.postgres.writer_lock import WriterLock
 from surefind.errors import FormatTooNew, InputError, StoreBusy, StoreError
 
 Opener = Callable[..., PostgresCatalogStore]
@@ -29,7 +29,7 @@ async def opened(postgres: PostgresService, schema: str) -> AsyncIterator[Opener
         url: str | None = None, limits: Limits | None = None, **options: float
     ) -> PostgresCatalogStore:
         database = Database(url or postgres.url, schema, limits)
-        place = WritersPlace(database, ping_s=options.pop("ping_s", 10.0))
+        place = WriterLock(database, ping_s=options.pop("ping_s", 10.0))
         stores.append(PostgresCatalogStore(database, place=place, **options))
         return stores[-1]
 
@@ -157,18 +157,18 @@ async def test_tables_are_made_in_their_own_schema_only(
 
 async def test_many_first_writers_make_the_tables_once(opened: Opener) -> None:
     stores = [opened() for _ in range(6)]
-    taken = await asyncio.gather(*(store.migrate(rehearse=False) for store in stores))
+    taken = await asyncio.gather(*(store.migrate(dry_run=False) for store in stores))
     assert sorted(map(len, taken)) == [0, 0, 0, 0, 0, len(known_migrations())]
 
 
 async def test_a_rehearsal_takes_every_step_and_leaves_nothing(
     store: PostgresCatalogStore, postgres: PostgresService, schema: str
 ) -> None:
-    steps = await store.migrate(rehearse=True)
+    steps = await store.migrate(dry_run=True)
     assert [step.number for step in steps] == [step.number for step in known_migrations()]
     assert postgres.execute(f"SELECT 1 FROM pg_namespace WHERE nspname = '{schema}'") == []
-    assert await store.migrate(rehearse=False) == steps
-    assert await store.migrate(rehearse=True) == []
+    assert await store.migrate(dry_run=False) == steps
+    assert await store.migrate(dry_run=True) == []
 
 
 async def test_tables_of_a_newer_surefind_are_left_alone(
@@ -187,7 +187,7 @@ async def test_tables_of_a_newer_surefind_are_left_alone(
 async def test_tables_of_an_older_surefind_are_not_read_and_the_next_writer_mends_them(
     opened: Opener, postgres: PostgresService, schema: str
 ) -> None:
-    await opened().migrate(rehearse=False)
+    await opened().migrate(dry_run=False)
     postgres.execute(f"DROP SCHEMA {schema} CASCADE")
     postgres.execute(
         f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.migration (number integer PRIMARY KEY,"

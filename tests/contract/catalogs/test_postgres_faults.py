@@ -76,7 +76,7 @@ async def test_what_cannot_be_reached_is_named_with_the_next_step_and_no_secret(
 
 
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("wanted", "told"),
     [
         ("sslmode=verify-full sslrootcert=system", "it speaks no TLS; turn ssl on there"),
         ("target_session_attrs=standby", "none of its hosts is a replica now; .*prefer-standby"),
@@ -84,10 +84,10 @@ async def test_what_cannot_be_reached_is_named_with_the_next_step_and_no_secret(
     ],
 )
 async def test_what_the_address_asks_for_and_nobody_offers_is_told(
-    line: Line, opened: Opener, wish: str, told: str
+    line: Line, opened: Opener, wanted: str, told: str
 ) -> None:
     with pytest.raises(StoreError, match=f"PostgreSQL at .*: .*{told}"):
-        await opened(f"{line.url} {wish}").current("docs")
+        await opened(f"{line.url} {wanted}").current("docs")
 
 
 @pytest.mark.parametrize(

@@ -70,19 +70,19 @@ async def test_of_several_hosts_one_may_be_away(
 
 @pytest.mark.parametrize("order", [1, -1], ids=["answering first", "answering last"])
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("wanted", "told"),
     [
         ("read-write", r"none of its hosts may be written now; .*\(session is read-only\)"),
         ("standby", "none of its hosts is a replica now"),
     ],
 )
 async def test_what_the_host_that_answers_lacks_is_told_in_any_order(
-    postgres: PostgresService, opened: Opener, line: Line, order: int, wish: str, told: str
+    postgres: PostgresService, opened: Opener, line: Line, order: int, wanted: str, told: str
 ) -> None:
     """The other one is away; that nothing listens there is not what has to be mended."""
     ports = [port_of(line), NOBODY][::order]
     reading = {"options": "-c default_transaction_read_only=on"}
-    database = opened(address(postgres, *ports, target_session_attrs=wish, **reading))
+    database = opened(address(postgres, *ports, target_session_attrs=wanted, **reading))
     with pytest.raises(StoreError, match=told):
         await database.fetch(ASKED)
 

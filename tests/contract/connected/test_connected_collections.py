@@ -26,7 +26,7 @@ from surefind.model import (
     Status,
     Under,
 )
-from surefind.services.search.passages import Passages
+from surefind.services.search.passages import PassageReader
 from surefind.services.search.why_not import Cause, Explainer
 
 pytestmark = pytest.mark.anyio
@@ -201,7 +201,7 @@ async def test_positions_from_one_are_shown_and_filtered_from_zero(address: Addr
 
 async def test_documents_and_neighbours_are_read_from_the_payloads(door: Door) -> None:
     name = door.collection.connection.name
-    passages = Passages(door.readers.of(name))
+    passages = PassageReader(door.readers.of(name))
     around = await asked(door, top_k=1, expand=Expand.NEIGHBOURS)
     chunk = around.hits[0].record.chunk
     [context] = [hit.context for hit in around.hits]

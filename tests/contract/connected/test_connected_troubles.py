@@ -23,7 +23,7 @@ from surefind.model import (
     PayloadMapping,
     Role,
 )
-from surefind.ports import DenseProbe
+from surefind.ports import DenseQuery
 
 pytestmark = pytest.mark.anyio
 
@@ -164,7 +164,7 @@ async def test_a_probe_of_nothing_asks_nothing(service: Service) -> None:
     opened = Door(service.address, (await proposed(service.address, name)).connection)
     index = await opened.indexes.open(GenerationRef(name, 1))
     vector = await EMBEDDER.embed_query("x")
-    [found] = await index.probe([DenseProbe(vector, 0)])
+    [found] = await index.search([DenseQuery(vector, 0)])
     assert found.points == []
     with pytest.raises(StoreError, match="no vector for the point"):
         await index.vectors([UUID(int=1)])

@@ -27,9 +27,9 @@ from surefind.model import (
     Status,
     numbered_point,
 )
-from surefind.ports import Wanted
-from surefind.services.connected.connect import ConnectWish, propose
-from surefind.services.connected.model_identity import Verdict
+from surefind.ports import PointFields
+from surefind.services.connected.connect import ConnectOptions, propose
+from surefind.services.connected.model_identity import ModelVerdict
 from surefind.services.connected.sampling import sample
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +51,7 @@ async def test_vectors_of_another_model_are_refused(address: Address, door: Door
             return np.roll(super()._embed(text), 7)
 
     proposal = await proposed(address, name, Other())
-    assert proposal.identity.verdict is Verdict.OTHER
+    assert proposal.identity.verdict is ModelVerdict.OTHER
     assert not proposal.usable
     assert proposal.connection.embedder is None
 
@@ -69,7 +69,7 @@ async def test_a_collection_of_two_models_is_called_mixed(
     )
     proposal = await proposed(address, await filling.into(address))
     counts = proposal.identity.counts
-    assert proposal.identity.verdict is Verdict.MIXED
+    assert proposal.identity.verdict is ModelVerdict.MIXED
     assert proposal.mixed
     assert counts is not None
     low, high = counts.interval()
@@ -84,7 +84,7 @@ async def test_a_second_writer_at_the_end_of_the_ids_is_noticed(address: Address
         passages=book(1000), numbered=True, by_another_model=lambda p: p.number >= 940
     )
     proposal = await proposed(address, await filling.into(address))
-    assert proposal.identity.verdict is Verdict.MIXED
+    assert proposal.identity.verdict is ModelVerdict.MIXED
 
 
 async def test_the_texts_that_are_embedded_again_are_counted_aloud(
@@ -97,7 +97,7 @@ async def test_the_texts_that_are_embedded_again_are_counted_aloud(
         collection,
         EMBEDDER,
         TERMS,
-        ConnectWish(name, name),
+        ConnectOptions(name, name),
         progress=lambda done, total: seen.append((done, total)),
     )
     await collection.close()
@@ -109,7 +109,7 @@ async def test_vectors_of_another_size_name_the_models_of_that_size(
 ) -> None:
     name = door.collection.connection.name
     proposal = await proposed(address, name, WordEmbedder(dimensions=64))
-    assert proposal.identity.verdict is Verdict.OTHER
+    assert proposal.identity.verdict is ModelVerdict.OTHER
     assert "32 dimensions" in proposal.identity.reason
     assert "have 64" in proposal.identity.reason
 
@@ -121,7 +121,7 @@ async def test_a_text_with_something_before_it_is_doubted(address: Address, door
 
     name = door.collection.connection.name
     proposal = await proposed(address, name, WithTitle())
-    assert proposal.identity.verdict is Verdict.DOUBTFUL
+    assert proposal.identity.verdict is ModelVerdict.DOUBTFUL
     assert proposal.usable
     assert any("something else than the text" in doubt for doubt in proposal.doubts)
 
@@ -167,7 +167,7 @@ async def test_a_sample_is_spread_and_bounded(address: Address) -> None:
     for numbered in (True, False):
         name = await Filling(passages=book(300), numbered=numbered).into(address)
         collection = foreign(address, name)
-        found = await sample(collection, await collection.facts(), Wanted(), 64)
+        found = await sample(collection, await collection.facts(), PointFields(), 64)
         await collection.close()
         assert len({point.id for point in found}) == len(found) == 64
         ids = sorted(point.id.int for point in found)
@@ -194,7 +194,7 @@ async def test_an_empty_collection_is_said_to_be_empty(address: Address) -> None
     await opened.close()
     await client.delete_collection(name)
     await client.close()
-    assert proposal.identity.verdict is Verdict.UNTESTED
+    assert proposal.identity.verdict is ModelVerdict.UNTESTED
     assert result.status is Status.NO_RESULTS
 
 

@@ -8,26 +8,28 @@ import pytest
 
 from contract.indexes.index_contents import DIMENSIONS, TEXTS
 from support.fakes import WordEmbedder
-from surefind.adapters.qdrant.server.calls import Place
+from surefind.adapters.qdrant.server.calls import ServerAddress
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
-from surefind.adapters.retrying import Conduct, Patience
+from surefind.adapters.retrying import CallPolicy, RetryPolicy
 from surefind.errors import (
     StoreError,
 )
-from surefind.ports import DenseProbe
+from surefind.ports import DenseQuery
 
 KEY, READING_KEY = "the-key-that-nobody-may-see", "a-key-for-reading"
-HASTY = Patience(
+HASTY = RetryPolicy(
     tries=3, first_pause_s=0.001, longest_pause_s=0.01, longest_wait_s=0.5, concurrency=4
 )
-PROBE = DenseProbe(WordEmbedder(DIMENSIONS)._embed(TEXTS[0]), 3)
+PROBE = DenseQuery(WordEmbedder(DIMENSIONS)._embed(TEXTS[0]), 3)
 
 
 class Opened:
     def __init__(self, url: str, **options: Any) -> None:
         self.told: list[str] = []
-        self.place = Place(url, options.pop("key", KEY), timeout_s=options.pop("timeout_s", 5.0))
-        self.conduct = Conduct(self.told.append, ingesting=HASTY, searching=HASTY)
+        self.place = ServerAddress(
+            url, options.pop("key", KEY), timeout_s=options.pop("timeout_s", 5.0)
+        )
+        self.policy = CallPolicy(self.told.append, ingesting=HASTY, searching=HASTY)
         self.options = options
 
     async def owner(self) -> str:
@@ -35,7 +37,7 @@ class Opened:
 
     @asynccontextmanager
     async def store(self) -> AsyncIterator[QdrantIndexStore]:
-        store = QdrantIndexStore(self.place, self.conduct, self.owner, **self.options)
+        store = QdrantIndexStore(self.place, self.policy, self.owner, **self.options)
         try:
             yield store
         finally:

@@ -13,7 +13,7 @@ import uvloop
 
 from surefind.adapters.embedders import bge_small_workers as bge_small_crew
 from surefind.adapters.embedders.bge_small_model import BgeSmallModel
-from surefind.adapters.embedders.bge_small_workers import WORTH, Crew, Worker, WorkerLost
+from surefind.adapters.embedders.bge_small_workers import WORTH, Worker, WorkerLost, WorkerPool
 from surefind.ports import EmbeddedQuery
 
 QUERIES = ["how do I undo a bad ingest?", "日本", "", "word " * 600]
@@ -42,19 +42,19 @@ def here(model: BgeSmallModel) -> Here:
 
 
 @pytest.fixture
-async def crew(model_files: Path, here: Here) -> AsyncIterator[Crew]:
+async def pool(model_files: Path, here: Here) -> AsyncIterator[WorkerPool]:
     """On two cores, with the usual thread more."""
-    crew = Crew(model_files, here, threads=3, cores=2)
-    yield crew
-    await crew.close()
+    pool = WorkerPool(model_files, here, threads=3, cores=2)
+    yield pool
+    await pool.close()
 
 
-async def hired(crew: Crew) -> Worker:
+async def hired(pool: WorkerPool) -> Worker:
     """The one process of two cores, at work."""
-    await crew.embed(["the first"], WORTH - 1)
-    assert crew._hiring is not None
-    await crew._hiring
-    [worker] = crew._workers
+    await pool.embed(["the first"], WORTH - 1)
+    assert pool._hiring is not None
+    await pool._hiring
+    [worker] = pool._workers
     return worker
 
 
@@ -75,81 +75,85 @@ async def test_a_process_gives_the_very_vectors_of_this_one(
     assert worker._process.returncode == 0
 
 
-async def test_few_questions_are_not_worth_a_process(crew: Crew, here: Here) -> None:
+async def test_few_questions_are_not_worth_a_process(pool: WorkerPool, here: Here) -> None:
     for _ in range(5):
-        await crew.embed(["one", "two"], WORTH - 3)
-    assert (crew._hiring, crew._workers, here.asked) == (None, [], 10)
+        await pool.embed(["one", "two"], WORTH - 3)
+    assert (pool._hiring, pool._workers, here.asked) == (None, [], 10)
 
 
 async def test_one_core_is_left_alone(model_files: Path, here: Here) -> None:
-    crew = Crew(model_files, here, threads=2, cores=1)
-    await crew.embed(["one"], 10 * WORTH)
-    assert crew._hiring is None
-    await crew.close()
+    pool = WorkerPool(model_files, here, threads=2, cores=1)
+    await pool.embed(["one"], 10 * WORTH)
+    assert pool._hiring is None
+    await pool.close()
 
 
-async def test_thousands_are_shared_between_threads_and_processes(crew: Crew, here: Here) -> None:
-    worker = await hired(crew)
+async def test_thousands_are_shared_between_threads_and_processes(
+    pool: WorkerPool, here: Here
+) -> None:
+    worker = await hired(pool)
     before = here.asked
     groups = [[f"question {one} of {group}" for one in range(8)] for group in range(12)]
-    told = await asyncio.gather(*(crew.embed(group, WORTH) for group in groups))
+    told = await asyncio.gather(*(pool.embed(group, WORTH) for group in groups))
     assert 0 < here.asked - before < 12 * 8
     assert [len(group) for group in told] == [8] * 12
     assert is_alive(worker)
-    assert crew._surplus == 0  # of three threads one is left
+    assert pool._surplus == 0  # of three threads one is left
 
 
-async def test_a_process_that_is_killed_loses_no_question(crew: Crew, model: BgeSmallModel) -> None:
-    worker = await hired(crew)
+async def test_a_process_that_is_killed_loses_no_question(
+    pool: WorkerPool, model: BgeSmallModel
+) -> None:
+    worker = await hired(pool)
     groups = [[f"question {one} of {group}" for one in range(16)] for group in range(8)]
-    asked = [asyncio.ensure_future(crew.embed(group, 0)) for group in groups]
+    asked = [asyncio.ensure_future(pool.embed(group, 0)) for group in groups]
     await asyncio.sleep(0.05)
     os.kill(worker._process.pid, signal.SIGKILL)
     for group, told in zip(groups, await asyncio.gather(*asked), strict=True):
         assert np.array_equal(told[0].vector, model.embed(group[0]))
     assert worker.lost
-    await crew.embed(["and it goes on"], 0)
+    await pool.embed(["and it goes on"], 0)
 
 
 async def test_who_gives_up_does_not_leave_an_answer_to_the_next(
-    crew: Crew, model: BgeSmallModel
+    pool: WorkerPool, model: BgeSmallModel
 ) -> None:
-    worker = await hired(crew)
-    asked = [asyncio.ensure_future(crew.embed(["word " * 300] * 8, 0)) for _ in range(4)]
+    worker = await hired(pool)
+    asked = [asyncio.ensure_future(pool.embed(["word " * 300] * 8, 0)) for _ in range(4)]
     await asyncio.sleep(0.05)
     for one in asked:
         one.cancel()
     await asyncio.wait(asked)
-    [told] = await crew.embed(["the next"], 0)
+    [told] = await pool.embed(["the next"], 0)
     assert np.array_equal(told.vector, model.embed("the next"))
     assert worker.lost
 
 
 async def test_processes_go_when_there_is_nothing_to_do(
-    crew: Crew, here: Here, monkeypatch: pytest.MonkeyPatch
+    pool: WorkerPool, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker = await hired(crew)
+    worker = await hired(pool)
     monkeypatch.setattr(bge_small_crew, "_IDLE_S", 0.01)
-    await crew.embed(["once more"], 0)
+    await pool.embed(["once more"], 0)
     await asyncio.wait_for(worker._process.wait(), 10)
     assert worker._process.returncode == 0
-    assert crew._workers == []
+    assert pool._workers == []
     before = here.asked
-    await crew.embed(["by a thread again"], 0)
+    await pool.embed(["by a thread again"], 0)
     assert here.asked == before + 1
     monkeypatch.undo()
-    assert await hired(crew) is not worker
+    assert await hired(pool) is not worker
 
 
 async def test_a_process_that_can_not_be_started_is_done_without(
-    crew: Crew, here: Here, monkeypatch: pytest.MonkeyPatch
+    pool: WorkerPool, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    await crew.embed(["one"], WORTH)
-    assert crew._hiring is not None
-    await crew._hiring
-    await asyncio.gather(*(crew.embed(["two"], 0) for _ in range(6)))
-    assert (crew._workers, here.asked) == ([], 7)
+    await pool.embed(["one"], WORTH)
+    assert pool._hiring is not None
+    await pool._hiring
+    await asyncio.gather(*(pool.embed(["two"], 0) for _ in range(6)))
+    assert (pool._workers, here.asked) == ([], 7)
 
 
 async def test_a_process_without_a_model_is_lost(tmp_path: Path) -> None:
@@ -190,14 +194,14 @@ def _runs(pid: int) -> bool:
 
 
 async def test_closing_while_processes_start_leaves_none(model_files: Path, here: Here) -> None:
-    crew = Crew(model_files, here, threads=4, cores=4)
+    pool = WorkerPool(model_files, here, threads=4, cores=4)
     before = asyncio.all_tasks()
-    await crew.embed(["one"], 3 * WORTH)
+    await pool.embed(["one"], 3 * WORTH)
     await asyncio.sleep(0.05)
     assert asyncio.all_tasks() > before
-    await crew.close()
-    assert (crew._workers, asyncio.all_tasks()) == ([], before)
-    await crew.embed(["two"], 0)
+    await pool.close()
+    assert (pool._workers, asyncio.all_tasks()) == ([], before)
+    await pool.embed(["two"], 0)
 
 
 @pytest.mark.parametrize(
@@ -213,20 +217,20 @@ async def test_there_are_no_more_processes_than_are_worth_it(
         raise WorkerLost
 
     monkeypatch.setattr(Worker, "started", lost)
-    crew = Crew(Path("nowhere"), here, cores + 1, cores)
-    await crew.embed(["one"], questions)
-    assert crew._hiring is not None
-    await crew._hiring
+    pool = WorkerPool(Path("nowhere"), here, cores + 1, cores)
+    await pool.embed(["one"], questions)
+    assert pool._hiring is not None
+    await pool._hiring
     assert len(begun) == hired
-    await crew.close()
+    await pool.close()
 
 
 async def test_a_program_that_is_no_python_starts_no_process(
-    crew: Crew, monkeypatch: pytest.MonkeyPatch
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    await crew.embed(["one"], WORTH)
-    assert crew._hiring is None
+    await pool.embed(["one"], WORTH)
+    assert pool._hiring is None
 
 
 def test_a_process_that_died_idle_is_noticed_on_every_event_loop(
@@ -236,14 +240,14 @@ def test_a_process_that_died_idle_is_noticed_on_every_event_loop(
 
     async def killed_while_idle() -> None:
         here = Here(model)
-        crew = Crew(model_files, here, threads=3, cores=2)
-        worker = await hired(crew)
+        pool = WorkerPool(model_files, here, threads=3, cores=2)
+        worker = await hired(pool)
         os.kill(worker._process.pid, signal.SIGKILL)
         await asyncio.sleep(0.3)
-        told = await asyncio.gather(*(crew.embed([f"question {n}"], 0) for n in range(6)))
+        told = await asyncio.gather(*(pool.embed([f"question {n}"], 0) for n in range(6)))
         assert np.array_equal(told[5][0].vector, model.embed("question 5"))
         assert worker.lost
-        await crew.close()
+        await pool.close()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(killed_while_idle())

@@ -38,8 +38,8 @@ class EmbedderContract:
 
     async def test_a_vector_does_not_depend_on_its_neighbours(self, embedder: Embedder) -> None:
         alone = await embedder.embed_passages(["a short passage"])
-        among = await embedder.embed_passages(["word " * 300, "a short passage", "x"])
-        assert np.allclose(alone[0], among[1], rtol=0, atol=self.tolerance)
+        restrict_to = await embedder.embed_passages(["word " * 300, "a short passage", "x"])
+        assert np.allclose(alone[0], restrict_to[1], rtol=0, atol=self.tolerance)
 
     async def test_concurrent_calls_give_the_same_vectors(self, embedder: Embedder) -> None:
         passages = [f"passage number {number}" for number in range(8)]

@@ -9,7 +9,7 @@ import pytest
 from contract.embedders.test_embedders import EmbedderContract
 from support.embedding_service import KEY, TOO_MANY, Service, Trouble, serve
 from surefind.adapters.embedders.remote import RemoteEmbedder
-from surefind.adapters.retrying import Conduct, Patience
+from surefind.adapters.retrying import CallPolicy, RetryPolicy
 from surefind.errors import EmbeddingError
 from surefind.ports import Embedder
 
@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "providers.md").read_text()
 ADAPTER, SUITE = re.findall(r"^```python\n(.+?)^```", PAGE, re.MULTILINE | re.DOTALL)
 NAMES: dict[str, object] = {
     "AsyncIterator": AsyncIterator,
-    "Conduct": Conduct,
+    "CallPolicy": CallPolicy,
     "Embedder": Embedder,
     "EmbedderContract": EmbedderContract,
     "KEY": KEY,
@@ -38,9 +38,9 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 async def acme(service: Service) -> AsyncIterator[RemoteEmbedder]:
-    quick = Patience(2, 0.01, 0.02, 5.0, concurrency=4)
-    conduct = Conduct(print, ingesting=quick, searching=quick)
-    embedder = NAMES["acme_embedder"](KEY, service.url, conduct)  # type: ignore[operator]
+    quick = RetryPolicy(2, 0.01, 0.02, 5.0, concurrency=4)
+    policy = CallPolicy(print, ingesting=quick, searching=quick)
+    embedder = NAMES["acme_embedder"](KEY, service.url, policy)  # type: ignore[operator]
     yield embedder
     await embedder.close()
 

@@ -31,12 +31,12 @@ from surefind.adapters.embedders.openai_compatible import (
     embeddings_url,
     openai_compatible_embedder,
 )
-from surefind.adapters.embedders.remote import ModelWish, RemoteEmbedder
-from surefind.adapters.retrying import Conduct, Patience
+from surefind.adapters.embedders.remote import ModelOptions, RemoteEmbedder
+from surefind.adapters.retrying import CallPolicy, RetryPolicy
 from surefind.errors import EmbeddingError, InputError
 from surefind.ports import Embedder
 
-QUICK = Patience(3, 0.01, 0.02, 5.0, concurrency=4)
+QUICK = RetryPolicy(3, 0.01, 0.02, 5.0, concurrency=4)
 
 
 @dataclass
@@ -46,8 +46,8 @@ class Heard:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def conduct(self) -> Conduct:
-        return Conduct(self.notes.append, timeout_s=1.0, ingesting=QUICK, searching=QUICK)
+    def policy(self) -> CallPolicy:
+        return CallPolicy(self.notes.append, timeout_s=1.0, ingesting=QUICK, searching=QUICK)
 
 
 @pytest.fixture
@@ -65,12 +65,12 @@ Opened = Callable[..., Awaitable[RemoteEmbedder]]
 
 
 async def cohere(service: Service, heard: Heard, key: str = KEY) -> RemoteEmbedder:
-    return cohere_embedder(key, ModelWish(), heard.conduct, service.url)
+    return cohere_embedder(key, ModelOptions(), heard.policy, service.url)
 
 
 async def openai(service: Service, heard: Heard, key: str = KEY) -> RemoteEmbedder:
-    wish = ModelWish("some-model", dimensions=OPENAI_SIZE)
-    return await openai_compatible_embedder(service.url, wish, heard.conduct, key)
+    options = ModelOptions("some-model", dimensions=OPENAI_SIZE)
+    return await openai_compatible_embedder(service.url, options, heard.policy, key)
 
 
 @pytest.fixture(params=[cohere, openai])
@@ -88,7 +88,7 @@ class TestCohere(EmbedderContract):
     @pytest.fixture
     async def embedder(self, service: Service, heard: Heard) -> AsyncIterator[Embedder]:
         url, key = REAL_COHERE_URL or service.url, REAL_COHERE_KEY or KEY
-        embedder = cohere_embedder(key, ModelWish(), Conduct(heard.notes.append), url)
+        embedder = cohere_embedder(key, ModelOptions(), CallPolicy(heard.notes.append), url)
         yield embedder
         await embedder.close()
 
@@ -126,9 +126,9 @@ async def test_prefixes_are_sent_and_are_part_of_the_fingerprint(
     service: Service, heard: Heard
 ) -> None:
     prefixes = Prefixes("search_document: ", "search_query: ")
-    wish = ModelWish("nomic", OPENAI_SIZE)
-    embedder = await openai_compatible_embedder(service.url, wish, heard.conduct, KEY, prefixes)
-    plain = await openai_compatible_embedder(service.url, wish, heard.conduct, KEY)
+    options = ModelOptions("nomic", OPENAI_SIZE)
+    embedder = await openai_compatible_embedder(service.url, options, heard.policy, KEY, prefixes)
+    plain = await openai_compatible_embedder(service.url, options, heard.policy, KEY)
     await embedder.embed_passages(["tea"])
     await embedder.embed_query("tea")
     assert [r.texts for r in service.requests] == [["search_document: tea"], ["search_query: tea"]]
@@ -228,7 +228,7 @@ async def test_a_service_that_does_not_cut_is_sent_no_more_than_it_reads(
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 async def test_the_models_of_cohere_are_known(name: str, heard: Heard) -> None:
-    embedder = cohere_embedder(KEY, ModelWish(name), heard.conduct)
+    embedder = cohere_embedder(KEY, ModelOptions(name), heard.policy)
     assert embedder.fingerprint.dimensions == MODELS[name].dimensions[0]
     assert embedder.max_tokens == MODELS[name].max_tokens
     await embedder.close()
@@ -236,23 +236,23 @@ async def test_the_models_of_cohere_are_known(name: str, heard: Heard) -> None:
 
 async def test_another_model_of_cohere_needs_its_dimensions(heard: Heard) -> None:
     with pytest.raises(InputError, match="embed_dimensions"):
-        cohere_embedder(KEY, ModelWish("embed-v9"), heard.conduct)
-    embedder = cohere_embedder(KEY, ModelWish("embed-v9", 64), heard.conduct)
+        cohere_embedder(KEY, ModelOptions("embed-v9"), heard.policy)
+    embedder = cohere_embedder(KEY, ModelOptions("embed-v9", 64), heard.policy)
     assert (embedder.fingerprint.model, embedder.fingerprint.dimensions) == ("embed-v9", 64)
     await embedder.close()
 
 
 async def test_dimensions_that_a_model_does_not_give_are_refused(heard: Heard) -> None:
     with pytest.raises(InputError, match="gives 1024"):
-        cohere_embedder(KEY, ModelWish(dimensions=384), heard.conduct)
+        cohere_embedder(KEY, ModelOptions(dimensions=384), heard.policy)
 
 
 async def test_a_model_that_shortens_its_vectors_is_asked_to(
     service: Service, heard: Heard
 ) -> None:
-    ours = cohere_embedder(KEY, ModelWish("embed-v4.0", 256), heard.conduct, service.url)
-    wish = ModelWish("text-embedding-3-small", 512)
-    theirs = await openai_compatible_embedder(service.url, wish, heard.conduct, KEY)
+    ours = cohere_embedder(KEY, ModelOptions("embed-v4.0", 256), heard.policy, service.url)
+    options = ModelOptions("text-embedding-3-small", 512)
+    theirs = await openai_compatible_embedder(service.url, options, heard.policy, KEY)
     assert (await ours.embed_query("tea")).shape == (256,)
     assert (await theirs.embed_query("tea")).shape == (512,)
     assert service.requests[0].body["output_dimension"] == 256
@@ -264,8 +264,8 @@ async def test_a_model_that_shortens_its_vectors_is_asked_to(
 async def test_dimensions_that_nobody_said_are_asked_for_once(
     service: Service, heard: Heard
 ) -> None:
-    wish = ModelWish("some-model")
-    embedder = await openai_compatible_embedder(f"{service.url}/v1", wish, heard.conduct, KEY)
+    options = ModelOptions("some-model")
+    embedder = await openai_compatible_embedder(f"{service.url}/v1", options, heard.policy, KEY)
     assert embedder.fingerprint.dimensions == OPENAI_SIZE
     assert (await embedder.embed_passages(["tea"])).shape == (1, OPENAI_SIZE)
     assert len(service.requests) == 2
@@ -278,12 +278,12 @@ async def test_a_service_that_does_not_tell_its_dimensions_is_an_embedding_error
 ) -> None:
     service.always = trouble
     with pytest.raises(EmbeddingError, match="the embedding service at 127"):
-        await openai_compatible_embedder(service.url, ModelWish("m"), heard.conduct, KEY)
+        await openai_compatible_embedder(service.url, ModelOptions("m"), heard.policy, KEY)
 
 
 async def test_a_model_has_to_be_named(service: Service, heard: Heard) -> None:
     with pytest.raises(InputError, match="embed_model"):
-        await openai_compatible_embedder(service.url, ModelWish(), heard.conduct)
+        await openai_compatible_embedder(service.url, ModelOptions(), heard.policy)
 
 
 # --- when the service can't -------------------------------------------------------------------
@@ -399,8 +399,8 @@ async def test_a_service_that_is_away_is_an_embedding_error(heard: Heard) -> Non
 
 async def test_openai_needs_no_key_where_the_service_wants_none(heard: Heard) -> None:
     with serve(key="") as service:
-        wish = ModelWish("all-minilm")
-        embedder = await openai_compatible_embedder(service.url, wish, heard.conduct)
+        options = ModelOptions("all-minilm")
+        embedder = await openai_compatible_embedder(service.url, options, heard.policy)
         assert (await embedder.embed_query("tea")).shape == (OPENAI_SIZE,)
         assert service.requests[0].authorization == ""
         await embedder.close()
@@ -415,7 +415,7 @@ async def test_the_address_may_end_where_one_has_it() -> None:
 async def test_a_key_that_can_not_be_sent_is_refused(heard: Heard) -> None:
     for key in ("two\nlines", "ключ"):
         with pytest.raises(InputError, match="COHERE_API_KEY") as caught:
-            cohere_embedder(key, ModelWish(), heard.conduct)
+            cohere_embedder(key, ModelOptions(), heard.policy)
         assert key not in str(caught.value)
 
 

@@ -15,11 +15,11 @@ from support.embedding_service import (
     serve,
 )
 from surefind.adapters.rerankers.cohere import CohereReranker
-from surefind.adapters.retrying import Conduct, Patience
+from surefind.adapters.retrying import CallPolicy, RetryPolicy
 from surefind.errors import RerankingError
 from surefind.ports import Reranker
 
-QUICK = Patience(3, 0.01, 0.02, 5.0, concurrency=4)
+QUICK = RetryPolicy(3, 0.01, 0.02, 5.0, concurrency=4)
 PASSAGES = ["cats sleep in sunshine", "how to install the program", "the program"]
 
 
@@ -58,15 +58,15 @@ class TestCohereReranker(RerankerContract):
     @pytest.fixture
     async def reranker(self, service: Service) -> AsyncIterator[Reranker]:
         url, key = REAL_COHERE_URL or service.url, REAL_COHERE_KEY or KEY
-        reranker = CohereReranker(key, Conduct(print), url=url)
+        reranker = CohereReranker(key, CallPolicy(print), url=url)
         yield reranker
         await reranker.close()
 
 
 @pytest.fixture
 async def cohere(service: Service) -> AsyncIterator[CohereReranker]:
-    conduct = Conduct(print, timeout_s=1.0, searching=QUICK)
-    reranker = CohereReranker(KEY, conduct, url=service.url)
+    policy = CallPolicy(print, timeout_s=1.0, searching=QUICK)
+    reranker = CohereReranker(KEY, policy, url=service.url)
     yield reranker
     await reranker.close()
 
@@ -100,7 +100,7 @@ async def test_what_does_not_pass_is_a_reranking_error(
 
 
 async def test_a_wrong_key_stops_at_once_and_is_named_not_shown(service: Service) -> None:
-    reranker = CohereReranker("wrong-secret-key", Conduct(print), url=service.url)
+    reranker = CohereReranker("wrong-secret-key", CallPolicy(print), url=service.url)
     with pytest.raises(RerankingError, match="COHERE_API_KEY") as caught:
         await reranker.rerank("install", PASSAGES)
     await reranker.close()

@@ -13,9 +13,9 @@ from contract.indexes.index_conditions import CONDITIONS, various
 from contract.indexes.index_contents import DIMENSIONS, NOTHING, ONE, TEXTS, TWO, build, entries
 from support.fakes import MemoryIndexStore, WordEmbedder, record, word_terms
 from surefind.errors import StoreChanged, StoreError
-from surefind.model import AnyOf, Between, Terms
-from surefind.ports import Begun, DenseProbe, IndexStore, TermProbe, VectorIndex
-from surefind.services.search.candidates import Place, Question, find
+from surefind.model import AnyOf, Between, SparseVector
+from surefind.ports import DenseQuery, IndexStore, SparseQuery, UnfinishedIndex, VectorIndex
+from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
 from surefind.services.search.filters import describe, failing, meets
 
 
@@ -35,7 +35,7 @@ class IndexContract:
 
     async def test_the_nearest_comes_first_with_its_cosine(self, index: VectorIndex) -> None:
         query = WordEmbedder(DIMENSIONS)._embed("install the program on linux")
-        [answer] = await index.probe([DenseProbe(query, 3)])
+        [answer] = await index.search([DenseQuery(query, 3)])
         assert len(answer.points) == len(answer.scores) == 3
         assert await index.point_ids(answer.points[:1]) == [record(0).chunk.point_id]
         assert answer.scores[0] == pytest.approx(1.0, abs=1e-5)
@@ -50,17 +50,17 @@ class IndexContract:
         terms = word_terms("install the passages on the sunshine the")
         few = [record(number).chunk.point_id for number in (1, 3, 4)]
 
-        def probes(numbering: VectorIndex) -> list[DenseProbe | TermProbe]:
-            among = frozenset(map(numbering.number, few))
+        def queries(numbering: VectorIndex) -> list[DenseQuery | SparseQuery]:
+            restrict_to = frozenset(map(numbering.number, few))
             return [
-                DenseProbe(vector, 5),
-                TermProbe(terms, 5),
-                DenseProbe(vector, 3, among),
-                TermProbe(terms, 3, among),
+                DenseQuery(vector, 5),
+                SparseQuery(terms, 5),
+                DenseQuery(vector, 3, restrict_to),
+                SparseQuery(terms, 3, restrict_to),
             ]
 
-        answers = await index.probe(probes(index))
-        for got, wanted in zip(answers, await exact.probe(probes(exact)), strict=True):
+        answers = await index.search(queries(index))
+        for got, wanted in zip(answers, await exact.search(queries(exact)), strict=True):
             assert await index.point_ids(got.points) == await exact.point_ids(wanted.points)
             assert got.scores == pytest.approx(wanted.scores, abs=1e-4)
             assert got.scores == sorted(got.scores, reverse=True)  # which fusion builds upon
@@ -76,28 +76,28 @@ class IndexContract:
         assert await index.point_ids([]) == []
 
     async def test_words_that_do_not_occur_find_nothing(self, index: VectorIndex) -> None:
-        nowhere, nothing = word_terms("zebra"), Terms((), ())
-        answers = await index.probe([TermProbe(nowhere, 5), TermProbe(nothing, 5)])
+        nowhere, nothing = word_terms("zebra"), SparseVector((), ())
+        answers = await index.search([SparseQuery(nowhere, 5), SparseQuery(nothing, 5)])
         assert answers == [NOTHING, NOTHING]
 
     async def test_among_nobody_is_nobody(self, index: VectorIndex) -> None:
         vector = WordEmbedder(DIMENSIONS)._embed("install")
         terms = word_terms("install")
-        probes: list[DenseProbe | TermProbe] = [
-            DenseProbe(vector, 0, frozenset()),
-            TermProbe(terms, 0, frozenset()),
+        queries: list[DenseQuery | SparseQuery] = [
+            DenseQuery(vector, 0, frozenset()),
+            SparseQuery(terms, 0, frozenset()),
         ]
-        assert await index.probe(probes) == [NOTHING, NOTHING]
+        assert await index.search(queries) == [NOTHING, NOTHING]
 
     async def test_ties_come_in_the_order_of_the_point_ids(self, store: IndexStore) -> None:
         same = entries(["the very same words"] * 6)
         await build(store, ONE, same)
         index = await store.open(ONE)
-        probes: list[DenseProbe | TermProbe] = [
-            DenseProbe(same[0].vector, 6),
-            TermProbe(same[0].terms, 6),
+        queries: list[DenseQuery | SparseQuery] = [
+            DenseQuery(same[0].vector, 6),
+            SparseQuery(same[0].terms, 6),
         ]
-        for answer in await index.probe(probes):
+        for answer in await index.search(queries):
             assert answer.points == sorted(answer.points)
             ids = await index.point_ids(answer.points)
             assert ids == sorted(ids)
@@ -115,8 +115,10 @@ class IndexContract:
         indexes = [await store.open(ONE), await store.open(TWO)]
         for count in range(12):
             text = " ".join(chance.sample(words, 1 + count % 3))
-            question = Question(WordEmbedder(DIMENSIONS)._embed(text), word_terms(text))
-            pools = [await find(question, [Place("docs", index)], 50) for index in indexes]
+            question = EncodedQuery(WordEmbedder(DIMENSIONS)._embed(text), word_terms(text))
+            pools = [
+                await find(question, [CollectionScope("docs", index)], 50) for index in indexes
+            ]
             one, other = ([(hit.point, hit.score) for hit in pool.candidates()] for pool in pools)
             assert one == other, text
         for index in indexes:
@@ -139,8 +141,8 @@ class IndexContract:
         index = await store.open(ONE)
         vector, terms = kept[0].vector, word_terms("word")
         for where in CONDITIONS:
-            dense, lexical = await index.probe(
-                [DenseProbe(vector, 50, where=(where,)), TermProbe(terms, 50, where=(where,))]
+            dense, lexical = await index.search(
+                [DenseQuery(vector, 50, where=(where,)), SparseQuery(terms, 50, where=(where,))]
             )
             wanted = {index.number(e.record.chunk.point_id) for e in kept if meets(e.record, where)}
             assert 0 < len(wanted) < len(kept), describe(where)
@@ -153,19 +155,19 @@ class IndexContract:
         index = await store.open(ONE)
         vector = kept[0].vector
         where = (AnyOf("version", ("1.0", "2.0")), Between("position", gte=2.0, lt=9.0))
-        among = frozenset(index.number(e.record.chunk.point_id) for e in kept[:6])
-        both, chosen, exact = await index.probe(
+        restrict_to = frozenset(index.number(e.record.chunk.point_id) for e in kept[:6])
+        both, chosen, exact = await index.search(
             [
-                DenseProbe(vector, 50, where=where),
-                DenseProbe(vector, 50, among, where),
-                DenseProbe(vector, 50, where=where, exact=True),
+                DenseQuery(vector, 50, where=where),
+                DenseQuery(vector, 50, restrict_to, where),
+                DenseQuery(vector, 50, where=where, exact=True),
             ]
         )
         wanted = {
             index.number(e.record.chunk.point_id) for e in kept if not failing(e.record, where)
         }
         assert set(both.points) == set(exact.points) == wanted
-        assert set(chosen.points) == wanted & among
+        assert set(chosen.points) == wanted & restrict_to
         await index.close()
 
     async def test_a_few_points_are_not_worth_an_approximate_index(
@@ -194,8 +196,8 @@ class IndexContract:
         old, new = await store.open(ONE), await store.open(TWO)
         assert (await old.count(), await new.count()) == (5, 4)
         vector = WordEmbedder(DIMENSIONS)._embed("dogs run in the rain")
-        [in_old] = await old.probe([DenseProbe(vector, 1)])
-        [in_new] = await new.probe([DenseProbe(vector, 1)])
+        [in_old] = await old.search([DenseQuery(vector, 1)])
+        [in_new] = await new.search([DenseQuery(vector, 1)])
         assert in_new.scores[0] == pytest.approx(1.0, abs=1e-5)
         assert in_old.scores[0] < 0.9
         await old.close()
@@ -205,13 +207,13 @@ class IndexContract:
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
         await store.drop(ONE)
-        probe = DenseProbe(WordEmbedder(DIMENSIONS)._embed(TEXTS[4]), 1)
+        leg_query = DenseQuery(WordEmbedder(DIMENSIONS)._embed(TEXTS[4]), 1)
         if self.readers_outlive_a_drop:
-            [answer] = await index.probe([probe])
+            [answer] = await index.search([leg_query])
             assert answer.points == [index.number(record(4).chunk.point_id)]
         else:
             with pytest.raises(StoreChanged, match="docs--0001"):
-                await index.probe([probe])
+                await index.search([leg_query])
         await index.close()
         with pytest.raises(StoreError):
             await store.open(ONE)
@@ -234,7 +236,10 @@ class IndexContract:
         index = await store.open(ONE)
         vector = WordEmbedder(DIMENSIONS)._embed("install")
         terms = word_terms("install")
-        assert await index.probe([DenseProbe(vector, 3), TermProbe(terms, 3)]) == [NOTHING, NOTHING]
+        assert await index.search([DenseQuery(vector, 3), SparseQuery(terms, 3)]) == [
+            NOTHING,
+            NOTHING,
+        ]
         assert await index.count() == 0
         await index.close()
 
@@ -266,7 +271,7 @@ class IndexContract:
 
     async def test_what_was_begun_is_gone_on_with_or_begun_anew(self, store: IndexStore) -> None:
         """In either case the end is the same: exactly what the last writer wrote."""
-        begun = Begun("a making", datetime(2026, 1, 1, tzinfo=UTC))
+        begun = UnfinishedIndex("a making", datetime(2026, 1, 1, tzinfo=UTC))
         writer = await store.create(ONE, DIMENSIONS, None, begun)
         await writer.upsert(entries(TEXTS))
         assert writer.resumable == (await store.begun(ONE) == begun)
@@ -281,11 +286,11 @@ class IndexContract:
         await index.close()
 
     async def test_what_was_begun_otherwise_is_begun_anew(self, store: IndexStore) -> None:
-        first = Begun("a making", datetime(2026, 1, 1, tzinfo=UTC))
+        first = UnfinishedIndex("a making", datetime(2026, 1, 1, tzinfo=UTC))
         writer = await store.create(ONE, DIMENSIONS, None, first)
         await writer.upsert(entries(TEXTS))
         await writer.abandon()
-        writer = await store.create(ONE, DIMENSIONS, None, replace(first, making="another"))
+        writer = await store.create(ONE, DIMENSIONS, None, replace(first, build_digest="another"))
         assert await writer.finish() == 0
         await store.drop(ONE)
         assert await store.begun(ONE) is None

@@ -9,12 +9,12 @@ import pytest
 
 from contract.embedders.rude_server import HASTY
 from support.qdrant.service import Service
-from surefind.adapters.qdrant.server.calls import Place
+from surefind.adapters.qdrant.server.calls import ServerAddress
 from surefind.adapters.qdrant.server.schema import CollectionShape
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
-from surefind.adapters.retrying import Conduct
+from surefind.adapters.retrying import CallPolicy
 from surefind.errors import StoreError
-from surefind.ports import Begun
+from surefind.ports import UnfinishedIndex
 from surefind.services.generations.index_building import Progress
 from surefind.services.generations.readers import Readers
 from unit.installation import Crash, Installation
@@ -22,7 +22,7 @@ from unit.installation import Crash, Installation
 PAGES = {f"{n:02}.md": f"---\nlevel: {n}\n---\n# Page {n}\n\nall of page {n}" for n in range(40)}
 FIRST = "docs--0001"
 POINTS = r"PUT .*/points$"
-BEGUN = Begun("the same making", datetime(2026, 1, 1, tzinfo=UTC))
+BEGUN = UnfinishedIndex("the same making", datetime(2026, 1, 1, tzinfo=UTC))
 
 
 class Home(Installation):
@@ -32,9 +32,13 @@ class Home(Installation):
         self.told: list[str] = []
         self.asks: int | None = None
         self.service = service
-        conduct = Conduct(self.told.append, ingesting=HASTY, searching=HASTY)
+        policy = CallPolicy(self.told.append, ingesting=HASTY, searching=HASTY)
         self.index = QdrantIndexStore(
-            Place(service.url), conduct, self.catalogs.identity, shape, guard=self.require_place
+            ServerAddress(service.url),
+            policy,
+            self.catalogs.identity,
+            shape,
+            guard=self.require_place,
         )
         self.readers = Readers(self.index, self.catalogs)
         self.embedder.batch_size = 2

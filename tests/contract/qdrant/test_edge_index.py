@@ -18,7 +18,7 @@ from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.qdrant.edge import EdgeIndex, EdgeIndexStore
 from surefind.errors import StoreError, StoreFull
 from surefind.model import AnyOf, Between
-from surefind.ports import DenseProbe, IndexEntry, IndexStore
+from surefind.ports import DenseQuery, IndexEntry, IndexStore
 
 
 class TestEdge(IndexContract):
@@ -35,7 +35,7 @@ class TestEdge(IndexContract):
         readers = [await store.open(ONE) for _ in range(3)]
         vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
         for reader in readers:
-            [answer] = await reader.probe([DenseProbe(vector, 1)])
+            [answer] = await reader.search([DenseQuery(vector, 1)])
             assert answer.points[0] == reader.number(record(0).chunk.point_id)
         for reader in readers:
             await reader.close()
@@ -219,7 +219,7 @@ class TestEdge(IndexContract):
         index = await store.open(ONE)
         assert await index.indexed() == 1400
         for number in (0, 777, 1399):
-            [answer] = await index.probe([DenseProbe(vectors[number], 1)])
+            [answer] = await index.search([DenseQuery(vectors[number], 1)])
             assert answer.points[0] == index.number(record(number).chunk.point_id)
         await index.close()
 
@@ -246,8 +246,8 @@ class TestEdge(IndexContract):
         one, two = (AnyOf("third", (1,)),), (AnyOf("third", (0, 1)), AnyOf("third", (1, 2)))
         for where in (one, two):  # the engine takes the two for four ninths
             for number in range(0, 4000, 100):
-                probe = DenseProbe(vectors[number], 10, where=where)
-                found, best = await index.probe([probe, probe._replace(exact=True)])
+                query = DenseQuery(vectors[number], 10, where=where)
+                found, best = await index.search([query, query._replace(exact=True)])
                 assert found.points == best.points
         await index.close()
 
@@ -274,7 +274,7 @@ class TestEdgeWithIndexesOfThePayload(IndexContract):
         vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
         for index, expected in ((few, len(TEXTS)), (many, 2 * len(TEXTS))):
             where = (Between("tokens", gte=0),)
-            [answer] = await index.probe([DenseProbe(vector, 99, where=where)])
+            [answer] = await index.search([DenseQuery(vector, 99, where=where)])
             assert len(answer.points) == expected
             await index.close()
 
@@ -306,6 +306,6 @@ class TestEdgeWithIndexesOfThePayload(IndexContract):
             assert not linked  # every search would go along these links
             vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
             where = (AnyOf("level", (3,)), Between("due", lt=datetime(2026, 2, 1, tzinfo=UTC)))
-            [answer] = await index.probe([DenseProbe(vector, 9, where=where)])
+            [answer] = await index.search([DenseQuery(vector, 9, where=where)])
             assert len(answer.points) == 5
             await index.close()

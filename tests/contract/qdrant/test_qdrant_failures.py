@@ -13,8 +13,8 @@ from support.fakes import record
 from support.qdrant.http_server import serve
 from support.qdrant.service import BROKEN, CUT, SILENT, Service, Trouble
 from support.website.certificates import certificate
-from surefind.adapters.qdrant.server.calls import FEATURES, OLDEST, Place, QdrantServer
-from surefind.adapters.retrying import Conduct
+from surefind.adapters.qdrant.server.calls import FEATURES, OLDEST, QdrantServer, ServerAddress
+from surefind.adapters.retrying import CallPolicy
 from surefind.errors import (
     InputError,
     StoreRefused,
@@ -39,7 +39,7 @@ async def test_a_key_that_may_only_read(service: Service) -> None:
         await build(writing, ONE, entries(TEXTS))
     async with Opened(service.url, key=READING_KEY).store() as store:
         index = await store.open(ONE)
-        assert len((await index.probe([PROBE]))[0].points) == 3
+        assert len((await index.search([PROBE]))[0].points) == 3
         with pytest.raises(StoreRefused, match=r"\(403\).*one that may write"):
             await store.create(TWO, DIMENSIONS, None)
 
@@ -123,7 +123,7 @@ async def test_http_where_the_server_speaks_https(tmp_path: Path) -> None:
 )
 def test_an_address_that_is_none(url: str) -> None:
     with pytest.raises(InputError, match="QDRANT_URL: it must be an address"):
-        QdrantServer(Place(url), Conduct(print))
+        QdrantServer(ServerAddress(url), CallPolicy(print))
 
 
 async def test_credentials_in_the_address_are_told_to_nobody() -> None:
@@ -133,7 +133,7 @@ async def test_credentials_in_the_address_are_told_to_nobody() -> None:
 
 async def test_a_key_that_travels_in_the_open_is_mentioned() -> None:
     told: list[str] = []
-    server = QdrantServer(Place("http://qdrant.example:6333", KEY), Conduct(told.append))
+    server = QdrantServer(ServerAddress("http://qdrant.example:6333", KEY), CallPolicy(told.append))
     server._opened()
     await server.close()
     assert told == ["QDRANT_API_KEY goes unencrypted to qdrant.example: use https"]
@@ -200,7 +200,7 @@ async def test_a_failure_that_passes_is_outlasted(service: Service, trouble: Tro
         service.troubles = [replace(trouble, on=line) for line in lines]
         assert await build(store, ONE, entries(TEXTS)) == 5
         index = await store.open(ONE)
-        [found] = await index.probe([PROBE])
+        [found] = await index.search([PROBE])
         points = await index.point_ids(found.points)
         assert points[0] == record(0).chunk.point_id
         assert len(await index.vectors(points)) == 3
@@ -219,7 +219,7 @@ async def test_a_wait_that_is_longer_than_anybody_has_is_not_waited_for(service:
         service.requests.clear()
         service.always = Trouble(429, {"Retry-After": "60"})
         with pytest.raises(StoreUnreachable, match="asked too often"):
-            await index.probe([PROBE])
+            await index.search([PROBE])
         assert len(service.requests) == 1
 
 
@@ -233,5 +233,5 @@ async def test_a_failure_that_stays_is_told_with_the_reason_and_not_the_key(
         with pytest.raises(
             StoreUnreachable, match="3 times, the last time with: 500 Service"
         ) as raised:
-            await index.probe([PROBE])
+            await index.search([PROBE])
     assert KEY not in f"{raised.value}{raised.value.__cause__}"

@@ -18,7 +18,7 @@ from surefind.errors import (
     StoreRefused,
     StoreUnreachable,
 )
-from surefind.ports import DenseProbe, IndexWriter, TermProbe
+from surefind.ports import DenseQuery, IndexWriter, SparseQuery
 
 # --- building ---------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ async def test_the_probes_of_a_search_are_one_round_trip(service: Service) -> No
         index = await store.open(ONE)
         service.requests.clear()
         words = entries(TEXTS)[0].terms
-        answers = await index.probe([PROBE, TermProbe(words, 3), DenseProbe(PROBE.vector, 0)])
+        answers = await index.search([PROBE, SparseQuery(words, 3), DenseQuery(PROBE.vector, 0)])
         assert [len(answer.points) for answer in answers] == [3, 3, 0]
         assert [request.line for request in service.requests] == [
             "POST /collections/docs--0001/points/query/batch"
@@ -141,7 +141,7 @@ async def test_fewer_answers_than_questions_are_no_answer(service: Service) -> N
         index = await store.open(ONE)
         service.troubles = [Trouble(body='{"result": [], "status": "ok", "time": 0}')]
         with pytest.raises(StoreError, match="answered 0 of 1 queries"):
-            await index.probe([PROBE])
+            await index.search([PROBE])
 
 
 async def test_a_payload_that_somebody_changed_is_no_chunk_of_ours(service: Service) -> None:

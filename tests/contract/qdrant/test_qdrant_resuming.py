@@ -15,7 +15,7 @@ from surefind.adapters.qdrant.server.schema import CollectionShape
 from surefind.errors import EmbeddingError, StoreRefused, StoreUnreachable
 from surefind.model import Manifest, Mode
 from surefind.services.generations.index_building import both_stores
-from surefind.services.generations.transfer import Destination, kept_in, pages_of
+from surefind.services.generations.transfer import TransferTarget, kept_in, pages_of
 from unit.installation import Crash, Installation
 
 
@@ -201,7 +201,7 @@ class Moving:
 
     async def receive(self, number: int, report: Any = lambda _: None) -> Manifest:
         ref, source, home = replace(ONE, number=number), self.source, self._home
-        target = Destination(home.index, home.catalogs, home.terms, "test")
+        target = TransferTarget(home.index, home.catalogs, home.terms, "test")
         manifest = await source.catalogs.manifest(ref)
         async with both_stores(ref, source.index, source.catalogs) as (index, catalog):
             return await target.receive(

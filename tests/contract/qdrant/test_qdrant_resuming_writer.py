@@ -14,7 +14,7 @@ from support.qdrant.service import Service, Trouble
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.bootstrap.stores import index_store
 from surefind.errors import StoreChanged, StoreError
-from surefind.ports import DenseProbe, TermProbe
+from surefind.ports import DenseQuery, SparseQuery
 from surefind.settings import load
 
 
@@ -61,9 +61,9 @@ async def test_words_weigh_the_same_after_an_upload_in_two_parts(home: Home) -> 
     await writer.upsert(entries(TEXTS))
     assert await writer.finish() == 5
     await build(store, TWO, entries(TEXTS))
-    probes: list[DenseProbe | TermProbe] = [TermProbe(word_terms("install the cats"), 5)]
-    [resumed] = await (await store.open(ONE)).probe(probes)
-    [at_once] = await (await store.open(TWO)).probe(probes)
+    queries: list[DenseQuery | SparseQuery] = [SparseQuery(word_terms("install the cats"), 5)]
+    [resumed] = await (await store.open(ONE)).search(queries)
+    [at_once] = await (await store.open(TWO)).search(queries)
     assert (resumed.points, resumed.scores) == (at_once.points, at_once.scores)
 
 
@@ -131,7 +131,7 @@ async def test_nothing_is_removed_once_the_place_is_lost(
         "finish": writer.finish,
         "delete": lambda: writer.delete([record(0).chunk.point_id]),
         "create": lambda: home.index.create(
-            ONE, DIMENSIONS, None, replace(BEGUN, making="another")
+            ONE, DIMENSIONS, None, replace(BEGUN, build_digest="another")
         ),
     }
     home.asks = 0

@@ -16,12 +16,12 @@ from contract.indexes.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, 
 from contract.indexes.test_indexes import IndexContract
 from support.fakes import WordEmbedder, record, word_terms
 from support.qdrant.service import Address, unique
-from surefind.adapters.qdrant.server.calls import Place
+from surefind.adapters.qdrant.server.calls import ServerAddress
 from surefind.adapters.qdrant.server.schema import MAX_FRONT_MATTER_INDEXES, CollectionShape
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
-from surefind.adapters.retrying import Conduct
+from surefind.adapters.retrying import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
-from surefind.ports import DenseProbe, IndexEntry, IndexStore, TermProbe
+from surefind.ports import DenseQuery, IndexEntry, IndexStore, SparseQuery
 
 MINE, THEIRS = "a" * 32, "b" * 32
 COSINE = models.VectorParams(size=DIMENSIONS, distance=models.Distance.COSINE)
@@ -44,9 +44,9 @@ class Bench:
         async def named() -> str:
             return owner
 
-        place = Place(self.address.url, self.address.key, grpc_port, timeout_s=30)
-        conduct = Conduct(self.told.append)
-        return QdrantIndexStore(place, conduct, named, shape, prefix=self.prefix)
+        place = ServerAddress(self.address.url, self.address.key, grpc_port, timeout_s=30)
+        policy = CallPolicy(self.told.append)
+        return QdrantIndexStore(place, policy, named, shape, prefix=self.prefix)
 
     async def clear(self) -> None:
         async with self.client() as client:
@@ -115,7 +115,7 @@ async def test_everything_that_can_be_filtered_by_has_an_index(
         index = await store.open(ONE)
         asked = [where for where in CONDITIONS if where.key != "rating"]
         for where in asked:
-            await index.probe([DenseProbe(kept[0].vector, 5, where=(where,))])
+            await index.search([DenseQuery(kept[0].vector, 5, where=(where,))])
         not_ours = models.FieldCondition(key="text", match=models.MatchValue(value="x"))
         with pytest.raises(Exception, match="Index required"):
             await client.scroll(bench.name(ONE), scroll_filter=models.Filter(must=[not_ours]))
@@ -246,7 +246,7 @@ async def test_a_question_of_another_size_is_refused_with_both_sizes(
     await build(store, ONE, entries(TEXTS))
     index = await store.open(ONE)
     with pytest.raises(StoreError, match=rf"33 numbers.* takes {DIMENSIONS}.*another model"):
-        await index.probe([DenseProbe(np.ones(33, dtype=np.float32), 3)])
+        await index.search([DenseQuery(np.ones(33, dtype=np.float32), 3)])
 
 
 async def test_many_points_arrive_in_parts_and_the_last_version_of_each_stays(
@@ -277,11 +277,13 @@ async def test_a_copy_weighs_words_as_if_it_had_been_written_anew(
     content = [*entries(TEXTS[1:4], first=1), *entries(["cats run in the rain"], first=4)]
     await build(store, anew, content)
     copied, written = await store.open(TWO), await store.open(anew)
-    probes: list[DenseProbe | TermProbe] = [
-        TermProbe(word_terms("install the cats on windows"), 5),
-        DenseProbe(WordEmbedder(DIMENSIONS)._embed("install cats"), 5),
+    queries: list[DenseQuery | SparseQuery] = [
+        SparseQuery(word_terms("install the cats on windows"), 5),
+        DenseQuery(WordEmbedder(DIMENSIONS)._embed("install cats"), 5),
     ]
-    for got, wanted in zip(await copied.probe(probes), await written.probe(probes), strict=True):
+    for got, wanted in zip(
+        await copied.search(queries), await written.search(queries), strict=True
+    ):
         assert got.points == wanted.points
         assert got.scores == pytest.approx(wanted.scores, abs=1e-6)
 
@@ -315,8 +317,8 @@ async def test_the_shape_of_a_collection_is_as_it_was_wished_for(
     assert config.params.shard_number == config.params.replication_factor == 1
     assert config.hnsw_config.m == 16, "the graph was put off, and is wanted now"
     index = await store.open(ONE)
-    [near] = await index.probe([DenseProbe(content[7].vector, 1)])
-    [exact] = await index.probe([DenseProbe(content[7].vector, 1, exact=True)])
+    [near] = await index.search([DenseQuery(content[7].vector, 1)])
+    [exact] = await index.search([DenseQuery(content[7].vector, 1, exact=True)])
     assert near.points == exact.points == [index.number(content[7].record.chunk.point_id)]
     assert near.scores == pytest.approx([1.0], abs=1e-5), "rescored by the true vectors"
     await store.close()

@@ -9,7 +9,7 @@ from support.fakes import PageSource
 from surefind.adapters.sources import filesystem
 from surefind.adapters.sources.filesystem import sources_of
 from surefind.errors import InputError
-from surefind.model import PageFailure, PageUnchanged, Place, SourcePage
+from surefind.model import PageFailure, PageLocation, PageUnchanged, SourcePage
 from surefind.ports import Source
 
 PAGES = {"index.md": b"# Home", "guide/b.mdx": b"b", "guide/a.md": b"a", "z.markdown": b"z"}
@@ -143,7 +143,9 @@ class TestFolderSource(SourceContract):
         [page] = await collect(source)
         assert isinstance(page, SourcePage)
         assert page.suffix == ".mdx"
-        assert source.site.place(page.site_path, {}) == Place("https://x.org/guide/intro", "", "")
+        assert source.site.place(page.site_path, {}) == PageLocation(
+            "https://x.org/guide/intro", "", ""
+        )
         before = source.fingerprint
         (tmp_path / "site" / "docusaurus.config.js").write_text("module.exports = {}")
         assert sources_of([tmp_path / given], "docs", None)[0].fingerprint != before
@@ -155,7 +157,7 @@ class TestFolderSource(SourceContract):
         [source] = sources_of([tmp_path / "book"], "docs", None)
         [page] = await collect(source)
         assert isinstance(page, SourcePage)
-        assert source.site.place(page.site_path, {}) == Place("https://x.org/book/start/")
+        assert source.site.place(page.site_path, {}) == PageLocation("https://x.org/book/start/")
 
     async def test_a_name_that_is_no_text_is_a_failure(
         self, source: Source, tmp_path: Path

@@ -7,7 +7,7 @@ from support.website.local_site import Reply, Site, moved, page, plain, sitemap
 from surefind.adapters.sources.website import crawl as website_crawl
 from surefind.adapters.sources.website import frontier as website_frontier
 from surefind.errors import StoreError
-from surefind.model import PageFailure, Place, SourcePage
+from surefind.model import PageFailure, PageLocation, SourcePage
 from surefind.text.encodings import as_utf8
 
 
@@ -39,7 +39,7 @@ async def test_links_and_the_sitemap_are_followed_together(site: Site) -> None:
     )
     assert site.asked("/other/") == site.asked("/elsewhere/") == 0
     assert site.requests[0].headers["User-Agent"].startswith("surefind/")
-    assert crawl.source.place("a.html", {}) == Place(f"{site.url}/docs/a.html")
+    assert crawl.source.place("a.html", {}) == PageLocation(f"{site.url}/docs/a.html")
 
 
 async def test_two_crawls_of_an_unchanged_site_are_the_same(site: Site) -> None:

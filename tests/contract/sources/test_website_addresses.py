@@ -4,11 +4,11 @@ import pytest
 
 from support.website.crawling import Crawl, unless_unchanged
 from support.website.local_site import Reply, Site, moved, page
-from surefind.adapters.sources.website.http import Validator
-from surefind.adapters.sources.website.rules import Scope, normalise, page_key, reason_to_leave
+from surefind.adapters.sources.website.http import CacheValidator
+from surefind.adapters.sources.website.rules import CrawlScope, normalise, page_key, reason_to_leave
 from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.errors import InputError, StoreError
-from surefind.model import Place
+from surefind.model import PageLocation
 
 
 async def test_redirects_are_followed_inside_the_site_alone(site: Site) -> None:
@@ -51,7 +51,7 @@ async def test_the_start_may_redirect_below_itself_and_no_further(site: Site) ->
     assert crawl.taken == ["/docs/intro", "/docs/next"]
     assert crawl.told == [f"{site.url}/docs redirects to {site.url}/docs/intro"]
     site["/docs/intro"] = unless_unchanged(page("Intro", ["next"]))
-    known = {f"{site.host}/docs/intro": str(Validator('"v1"', "gestern, früh"))}
+    known = {f"{site.host}/docs/intro": str(CacheValidator('"v1"', "gestern, früh"))}
     assert (await Crawl(site, "/docs", known=known).run()).taken == ["/docs/intro", "/docs/next"]
     site["/docs/"] = moved("/documentation/")
     with pytest.raises(StoreError, match=r"redirects to .*/documentation/, outside /docs/"):
@@ -136,7 +136,7 @@ async def test_letters_of_all_scripts_and_escapes(site: Site) -> None:
     ]  # fmt: skip
     assert site.asked("/docs/%C3%BCber") == 1
     assert site.asked("/etc") == 0
-    assert crawl.source.place("über", {}) == Place(f"{site.url}/docs/%C3%BCber")
+    assert crawl.source.place("über", {}) == PageLocation(f"{site.url}/docs/%C3%BCber")
     assert all(page.source_path.isprintable() for page in crawl.pages)
 
 
@@ -170,7 +170,7 @@ async def test_links_are_resolved_by_the_base_of_the_page(site: Site) -> None:
     ],
 )  # fmt: skip
 def test_the_scope_of_a_start(start: str, name: str, inside: str, outside: str) -> None:
-    scope = Scope.of(start)
+    scope = CrawlScope.of(start)
     assert scope.name == name
     assert scope.contains(inside)
     assert not scope.contains(outside)

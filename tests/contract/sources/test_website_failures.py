@@ -9,7 +9,7 @@ import pytest
 
 from support.website.crawling import Crawl, unless_unchanged
 from support.website.local_site import Reply, Site, moved, page
-from surefind.adapters.sources.website.http import CrawlOptions, Validator
+from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions
 from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.errors import StoreError
 from surefind.model import PageUnchanged
@@ -136,11 +136,11 @@ async def test_an_unchanged_page_is_not_sent_again(site: Site) -> None:
     site["/docs/b"] = unless_unchanged(page("B"))
     site["/docs/c"] = page("C")
     first = await Crawl(site).run()
-    assert first.validators[f"{site.host}/docs/a"] == str(Validator('"v1"', "yesterday"))
+    assert first.validators[f"{site.host}/docs/a"] == str(CacheValidator('"v1"', "yesterday"))
     assert first.validators[f"{site.host}/docs/c"] == ""
     site["/docs/c"] = page("C, edited")
     known = {**first.validators, "elsewhere.example/docs/x": "no validator"}
-    known[f"{site.host}/docs/b"] = str(Validator('"v1"', "no header can hold this: ü"))
+    known[f"{site.host}/docs/b"] = str(CacheValidator('"v1"', "no header can hold this: ü"))
     again = await Crawl(site, known=known).run()
     assert again.taken == ["/docs/", "/docs/c"]  # c is linked by a, which was not sent
     unchanged = [page for page in again.pages if isinstance(page, PageUnchanged)]

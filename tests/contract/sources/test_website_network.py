@@ -11,7 +11,7 @@ from support.website.local_site import Site, page
 from surefind.adapters.sources.website.http import CrawlOptions
 from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.errors import StoreError
-from surefind.model import Place
+from surefind.model import PageLocation
 
 
 def resolving_to(*addresses: str) -> Any:
@@ -65,8 +65,10 @@ async def test_the_start_may_move_to_https(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolving_to("93.184.216.34"))
     source = WebsiteSource("http://docs.example.com")
     assert source.left == []
-    assert source.place("a", {}) == Place("http://docs.example.com/a")
+    assert source.place("a", {}) == PageLocation("http://docs.example.com/a")
     [found] = [p async for p in source.pages()]
     assert found.source_path == "docs.example.com/"
-    assert source.place("", {"language": "de"}) == Place("https://docs.example.com/", locale="de")
+    assert source.place("", {"language": "de"}) == PageLocation(
+        "https://docs.example.com/", locale="de"
+    )
     assert asked.count("https:/robots.txt") == 2

@@ -198,7 +198,7 @@ def made(entity: Entity, **change: Any) -> Any:
 # --- values at and beyond the limits ----------------------------------------------------------
 
 
-def probes(row: Row) -> Iterator[tuple[Any, bool]]:
+def queries(row: Row) -> Iterator[tuple[Any, bool]]:
     """(a value, whether the table allows it)"""
     kind = row.base
     if kind == "list of text":
@@ -304,7 +304,7 @@ def test_the_limits_are_those_of_the_model(entity: Entity, row: Row) -> None:
     assert all(re.fullmatch(known, rule) for rule in row.rules), row.rules
     if (entity.name, row.name) in COUNTED or row.name == "vector":
         return
-    for value, fine in probes(row):
+    for value, fine in queries(row):
         change = {row.name: value}
         coupled = COUPLED.get((entity.name, row.name))
         if fine and coupled is not None:

@@ -132,12 +132,12 @@ async def test_an_index_that_keeps_failing_is_left_alone(
 ) -> None:
     asked = 0
 
-    async def probe(_index: EdgeIndex, _probes: object) -> None:
+    async def search(_index: EdgeIndex, _queries: object) -> None:
         nonlocal asked
         asked += 1
         raise StoreError("down")
 
-    monkeypatch.setattr(EdgeIndex, "probe", probe)
+    monkeypatch.setattr(EdgeIndex, "search", search)
     async with client_of(application) as client:
         answers = [await client.post("/search", json={"query": "tea"}) for _ in range(9)]
         assert (await client.get("/ready")).status_code == 503

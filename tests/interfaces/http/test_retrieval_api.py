@@ -28,7 +28,7 @@ from surefind.bootstrap import Application
 from surefind.errors import InputError
 from surefind.interfaces.cli import main
 from surefind.interfaces.http.app import create_app
-from surefind.services.encoding.circuit_breaker import Breaker
+from surefind.services.encoding.circuit_breaker import CircuitBreaker
 from surefind.services.serving.health import Health, HealthCheck
 from surefind.settings import load
 
@@ -358,7 +358,7 @@ async def test_a_part_that_does_not_answer_is_down_and_does_not_hold_up_the_othe
 ) -> None:
     await service.search()
     parts.qdrant.always = SILENT
-    hasty = HealthCheck(service.application.reader, Breaker("the embedder"), patience_s=3.0)
+    hasty = HealthCheck(service.application.reader, CircuitBreaker("the embedder"), patience_s=3.0)
     assert await hasty() == Health(index=False, catalog=True, embedder=True)
 
 

@@ -41,9 +41,9 @@ def test_the_commands_work_on_it_and_its_tables_can_be_rehearsed(
         assert PASSWORD not in done.stdout + done.stderr
         return done.stdout
 
-    rehearsed = run("catalog", "migrate", "--dry-run")
-    assert "CREATE TABLE chunk" in rehearsed
-    assert "nothing has changed" in rehearsed
+    dry_run_result = run("catalog", "migrate", "--dry-run")
+    assert "CREATE TABLE chunk" in dry_run_result
+    assert "nothing has changed" in dry_run_result
     assert "4 added" in run("ingest", "docs")
     assert run("catalog", "migrate") == "the tables are up to date\n"
     found = json.loads(run("search", "the lid is open", "--json"))
@@ -199,4 +199,4 @@ def test_without_the_driver_it_says_how_to_get_it(
 
 async def test_sqlite_has_nothing_to_migrate(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="DATABASE_URL is not set"):
-        await Application(load(data_dir=tmp_path)).migrate_catalog(rehearse=True)
+        await Application(load(data_dir=tmp_path)).migrate_catalog(dry_run=True)

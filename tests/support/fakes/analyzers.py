@@ -5,7 +5,7 @@ from collections import Counter
 
 from support.fakes.embedders import WORDS
 from surefind.model import (
-    Terms,
+    SparseVector,
 )
 
 
@@ -18,10 +18,10 @@ class WordAnalyzer:
         return (int.from_bytes(hashlib.sha256(word.encode()).digest()[:4]),)
 
 
-def word_terms(text: str) -> Terms:
+def word_terms(text: str) -> SparseVector:
     """A text's words with their counts."""
     counts = Counter(
         term for word in WORDS.findall(text.lower()) for term in WordAnalyzer().terms(word)
     )
     ids = sorted(counts)
-    return Terms(tuple(ids), tuple(float(counts[term]) for term in ids))
+    return SparseVector(tuple(ids), tuple(float(counts[term]) for term in ids))

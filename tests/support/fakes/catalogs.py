@@ -15,7 +15,7 @@ from surefind.model import (
     Manifest,
     point_id,
 )
-from surefind.ports import ReadBytes, StoreFacts, Verified
+from surefind.ports import ReadBytes, StoreFacts, VerifiedFiles
 
 
 @dataclass
@@ -74,7 +74,7 @@ class MemoryCatalogStore:
             raise StoreError("the catalog is unavailable")
         return MemoryCatalog(dict(self.documents[ref]), self)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return None
 
     async def seal(self, manifest: Manifest) -> None:

@@ -7,19 +7,19 @@ from uuid import UUID
 from surefind.errors import StoreError
 from surefind.model import ChunkRecord, GenerationRef, Ranking
 from surefind.ports import (
-    Begun,
-    DenseProbe,
+    DenseQuery,
     IndexStore,
     IndexWriter,
     Matrix,
     ReadBytes,
+    SparseQuery,
     StoreFacts,
-    TermProbe,
+    UnfinishedIndex,
     VectorIndex,
-    Verified,
+    VerifiedFiles,
 )
 
-Probes = Sequence[DenseProbe | TermProbe]
+Probes = Sequence[DenseQuery | SparseQuery]
 
 
 @dataclass
@@ -52,7 +52,7 @@ class FaultyIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self.inner.require_room(points, dimensions)
 
-    async def begun(self, ref: GenerationRef) -> Begun | None:
+    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
         return await self.inner.begun(ref)
 
     async def create(
@@ -60,7 +60,7 @@ class FaultyIndexStore:
         ref: GenerationRef,
         dimensions: int,
         copy_of: GenerationRef | None,
-        begun: Begun | None = None,
+        begun: UnfinishedIndex | None = None,
     ) -> IndexWriter:
         return await self.inner.create(ref, dimensions, copy_of, begun)
 
@@ -68,7 +68,7 @@ class FaultyIndexStore:
         self.opened.append(ref)
         return FaultyIndex(await self.inner.open(ref), self)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return await self.inner.verify(ref, read)
 
     async def published(self, ref: GenerationRef) -> None:
@@ -93,10 +93,10 @@ class FaultyIndex:
         self._store.call()
         return await self._inner.point_ids(numbers)
 
-    async def probe(self, probes: Probes) -> list[Ranking]:
+    async def search(self, queries: Probes) -> list[Ranking]:
         self._store.call()
-        rankings = await self._inner.probe(probes)
-        return [self._lossy(*pair) for pair in zip(probes, rankings, strict=True)]
+        rankings = await self._inner.search(queries)
+        return [self._lossy(*pair) for pair in zip(queries, rankings, strict=True)]
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         self._store.call()
@@ -115,9 +115,9 @@ class FaultyIndex:
     async def close(self) -> None:
         await self._inner.close()
 
-    def _lossy(self, probe: DenseProbe | TermProbe, ranking: Ranking) -> Ranking:
+    def _lossy(self, query: DenseQuery | SparseQuery, ranking: Ranking) -> Ranking:
         loses = self._store.loses
-        exact = isinstance(probe, TermProbe) or probe.exact or probe.among is not None
+        exact = isinstance(query, SparseQuery) or query.exact or query.restrict_to is not None
         if loses is None or exact:
             return ranking
         pairs = zip(ranking.points, ranking.scores, strict=True)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from support.fakes.indexes import MemoryIndex, MemoryIndexStore
 from surefind.model import GenerationRef, Ranking
-from surefind.ports import DenseProbe, IndexEntry, TermProbe
+from surefind.ports import DenseQuery, IndexEntry, SparseQuery
 
 
 class ForgetfulIndex(MemoryIndex):
@@ -15,13 +15,13 @@ class ForgetfulIndex(MemoryIndex):
         super().__init__(entries)
         self._title = title
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        rankings = await super().probe(probes)
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
+        rankings = await super().search(queries)
         return [
             ranking
-            if isinstance(probe, DenseProbe) and (probe.exact or probe.among is not None)
+            if isinstance(query, DenseQuery) and (query.exact or query.restrict_to is not None)
             else self._forgetting(ranking)
-            for probe, ranking in zip(probes, rankings, strict=True)
+            for query, ranking in zip(queries, rankings, strict=True)
         ]
 
     def _forgetting(self, ranking: Ranking) -> Ranking:

@@ -14,14 +14,14 @@ from surefind.model import (
     Ranking,
 )
 from surefind.ports import (
-    Begun,
-    DenseProbe,
+    DenseQuery,
     IndexEntry,
     Matrix,
     ReadBytes,
+    SparseQuery,
     StoreFacts,
-    TermProbe,
-    Verified,
+    UnfinishedIndex,
+    VerifiedFiles,
 )
 from surefind.services.search.filters import failing
 
@@ -31,7 +31,7 @@ class MemoryIndexStore:
 
     def __init__(self) -> None:
         self.generations: dict[GenerationRef, dict[UUID, IndexEntry]] = {}
-        self.marks: dict[GenerationRef, Begun] = {}
+        self.marks: dict[GenerationRef, UnfinishedIndex] = {}
         self.written = 0
         self.alias: GenerationRef | None = None
 
@@ -44,7 +44,7 @@ class MemoryIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         pass
 
-    async def begun(self, ref: GenerationRef) -> Begun | None:
+    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
         return self.marks.get(ref)
 
     async def create(
@@ -52,7 +52,7 @@ class MemoryIndexStore:
         ref: GenerationRef,
         dimensions: int,
         copy_of: GenerationRef | None,
-        begun: Begun | None = None,
+        begun: UnfinishedIndex | None = None,
     ) -> "MemoryIndexWriter":
         left = begun is not None and begun == self.marks.get(ref)
         copied = dict(self.generations[copy_of]) if copy_of else {}
@@ -67,7 +67,7 @@ class MemoryIndexStore:
             raise StoreError(f"generation {ref} has no index")
         return MemoryIndex(dict(self.generations[ref]))
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return None
 
     async def drop(self, ref: GenerationRef) -> None:
@@ -148,8 +148,8 @@ class MemoryIndex:
                 raise StoreError(f"there is no point {point_id}")
         return found
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        return [self._answer(probe) for probe in probes]
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
+        return [self._answer(query) for query in queries]
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         return {
@@ -173,25 +173,25 @@ class MemoryIndex:
     async def close(self) -> None:
         pass
 
-    def _answer(self, probe: DenseProbe | TermProbe) -> Ranking:
+    def _answer(self, query: DenseQuery | SparseQuery) -> Ranking:
         scored = [
-            (self._score(probe, entry), point_id.int)
+            (self._score(query, entry), point_id.int)
             for point_id, entry in self._entries.items()
-            if (probe.among is None or point_id.int in probe.among)
-            and not failing(entry.record, probe.where)
+            if (query.restrict_to is None or point_id.int in query.restrict_to)
+            and not failing(entry.record, query.where)
         ]
-        if isinstance(probe, TermProbe):
+        if isinstance(query, SparseQuery):
             scored = [item for item in scored if item[0] > 0]
-        best = sorted(scored, key=lambda item: (-item[0], item[1]))[: probe.limit]
+        best = sorted(scored, key=lambda item: (-item[0], item[1]))[: query.limit]
         return Ranking([point for _, point in best], [score for score, _ in best])
 
-    def _score(self, probe: DenseProbe | TermProbe, entry: IndexEntry) -> float:
-        if isinstance(probe, DenseProbe):
-            return float(probe.vector @ entry.vector / np.linalg.norm(entry.vector))
+    def _score(self, query: DenseQuery | SparseQuery, entry: IndexEntry) -> float:
+        if isinstance(query, DenseQuery):
+            return float(query.vector @ entry.vector / np.linalg.norm(entry.vector))
         stored = dict(zip(entry.terms.ids, entry.terms.weights, strict=True))
         return sum(
             weight * stored[term] * self._idf(term)
-            for term, weight in zip(probe.terms.ids, probe.terms.weights, strict=True)
+            for term, weight in zip(query.terms.ids, query.terms.weights, strict=True)
             if term in stored
         )
 

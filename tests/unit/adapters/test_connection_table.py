@@ -17,7 +17,7 @@ from surefind.model import (
     Distance,
     EmbedderFingerprint,
     Field,
-    Kind,
+    FieldKind,
     PayloadMapping,
     PositionKind,
     Role,
@@ -40,7 +40,7 @@ def made(name: str = "handbook", **changes: object) -> Connection:
         "space": VectorSpace("dense", 32, Distance.DOT),
         "unit": False,
         "lexical": "bm25",
-        "fields": (Field('meta."a.b"', (Kind.TEXT,)), Field("n", (Kind.NUMBER,))),
+        "fields": (Field('meta."a.b"', (FieldKind.TEXT,)), Field("n", (FieldKind.NUMBER,))),
         "url": "http://localhost:6333",
         "embedder": MADE_BY,
     }

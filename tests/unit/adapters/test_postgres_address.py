@@ -63,8 +63,8 @@ def test_several_hosts_are_named_with_their_ports(url: str, where: str) -> None:
 def test_several_hosts_are_one_place_in_whatever_order_they_are_tried() -> None:
     """So readers may prefer the replica, and the ingest the primary, and share one index."""
     places = {
-        Database(f"postgresql://me@{hosts}/d?target_session_attrs={wish}", "s").place_name
-        for hosts, wish in (("a:1,b:2", "read-write"), ("b:2,a:1", "prefer-standby"))
+        Database(f"postgresql://me@{hosts}/d?target_session_attrs={options}", "s").place_name
+        for hosts, options in (("a:1,b:2", "read-write"), ("b:2,a:1", "prefer-standby"))
     }
     assert len(places) == 1
 

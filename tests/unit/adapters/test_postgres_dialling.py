@@ -3,7 +3,7 @@
 import pytest
 
 from surefind.adapters.postgres.address import address_of
-from surefind.adapters.postgres.connect_timeout import count_addresses, dialling
+from surefind.adapters.postgres.connect_timeout import connect_timeouts, count_addresses
 from surefind.errors import InputError
 
 ONE, TWO = "postgresql://h/d", "postgresql://h,i/d"
@@ -28,7 +28,7 @@ ONE, TWO = "postgresql://h/d", "postgresql://h,i/d"
 def test_all_attempts_have_their_time(
     url: str, setting_s: float, addresses: int, attempts: int, each_s: int
 ) -> None:
-    plan = dialling(address_of(url), setting_s, addresses)
+    plan = connect_timeouts(address_of(url), setting_s, addresses)
     assert plan.options == {"connect_timeout": each_s}
     assert plan.limit_s >= attempts * each_s
 
@@ -37,7 +37,7 @@ def test_all_attempts_have_their_time(
     ("url", "addresses"), [(ONE, 1), (f"{ONE}?connect_timeout=-1", 1), (TWO, 1), (TWO, 0)]
 )
 def test_one_attempt_alone_ends_as_the_setting_says(url: str, addresses: int) -> None:
-    plan = dialling(address_of(url), 0.25, addresses)
+    plan = connect_timeouts(address_of(url), 0.25, addresses)
     assert (plan.limit_s, plan.options) == (0.25, {})
 
 

@@ -6,9 +6,9 @@ from email.utils import format_datetime
 
 import pytest
 
-from surefind.adapters.retrying import AttemptFailed, PacedCalls, Patience, retry_after_s
+from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, RetryPolicy, retry_after_s
 
-QUICK = Patience(4, 0.001, 0.002, 1.0, concurrency=8)
+QUICK = RetryPolicy(4, 0.001, 0.002, 1.0, concurrency=8)
 
 
 class Scripted:
@@ -38,10 +38,10 @@ def busy(retry_after_s: float | None = None) -> AttemptFailed:
 @pytest.mark.parametrize("status", [None, 429, 500, 502, 503, 504])
 async def test_what_may_pass_is_tried_again_and_no_more_than_said(status: int | None) -> None:
     service = Scripted(*(AttemptFailed("x", status) for _ in range(3)))
-    assert await PacedCalls("it", QUICK, print).call(service) == "answer"
+    assert await AdaptiveLimiter("it", QUICK, print).call(service) == "answer"
     service = Scripted(*(AttemptFailed("x", status) for _ in range(9)))
     with pytest.raises(AttemptFailed) as caught:
-        await PacedCalls("it", QUICK, print).call(service)
+        await AdaptiveLimiter("it", QUICK, print).call(service)
     assert (service.calls, caught.value.tries) == (4, 4)
 
 
@@ -49,18 +49,18 @@ async def test_what_may_pass_is_tried_again_and_no_more_than_said(status: int | 
 async def test_what_can_not_pass_is_tried_once(status: int) -> None:
     service = Scripted(AttemptFailed("x", status))
     with pytest.raises(AttemptFailed):
-        await PacedCalls("it", QUICK, print).call(service)
+        await AdaptiveLimiter("it", QUICK, print).call(service)
     assert service.calls == 1
 
 
 async def test_no_more_calls_than_said_are_under_way() -> None:
-    service, calls = Scripted(), PacedCalls("it", QUICK, print)
+    service, calls = Scripted(), AdaptiveLimiter("it", QUICK, print)
     await asyncio.gather(*(calls.call(service) for _ in range(50)))
     assert service.most_at_once == 8
 
 
 async def test_a_429_halves_the_calls_and_successes_bring_them_back_slowly() -> None:
-    calls = PacedCalls("it", QUICK, print)
+    calls = AdaptiveLimiter("it", QUICK, print)
     assert calls.at_once == 8
     await calls.call(Scripted(busy()))
     assert calls.at_once == 4
@@ -73,20 +73,20 @@ async def test_a_429_halves_the_calls_and_successes_bring_them_back_slowly() -> 
 
 
 async def test_a_burst_that_is_refused_together_counts_once() -> None:
-    calls = PacedCalls("it", QUICK, print)
+    calls = AdaptiveLimiter("it", QUICK, print)
     service = Scripted(*(busy() for _ in range(8)))
     await asyncio.gather(*(calls.call(service) for _ in range(8)))
     assert calls.at_once in {4, 5}
 
 
 async def test_the_calls_never_fall_below_one() -> None:
-    calls = PacedCalls("it", Patience(30, 0.0, 0.0, 1.0, concurrency=8), print)
+    calls = AdaptiveLimiter("it", RetryPolicy(30, 0.0, 0.0, 1.0, concurrency=8), print)
     await calls.call(Scripted(*(busy() for _ in range(20))))
     assert calls.at_once == 1
 
 
 async def test_a_retry_after_holds_back_every_call() -> None:
-    calls = PacedCalls("it", QUICK, print)
+    calls = AdaptiveLimiter("it", QUICK, print)
     loop = asyncio.get_running_loop()
     began = loop.time()
     refused = asyncio.ensure_future(calls.call(Scripted(busy(0.3))))
@@ -99,13 +99,13 @@ async def test_a_retry_after_holds_back_every_call() -> None:
 async def test_a_retry_after_that_is_too_long_is_not_waited_for() -> None:
     service = Scripted(busy(3600))
     with pytest.raises(AttemptFailed):
-        await PacedCalls("it", QUICK, print).call(service)
+        await AdaptiveLimiter("it", QUICK, print).call(service)
     assert service.calls == 1
 
 
 async def test_a_long_wait_is_told() -> None:
     notes: list[str] = []
-    calls = PacedCalls("it", Patience(2, 1.0, 1.0, 60.0, 1), notes.append)
+    calls = AdaptiveLimiter("it", RetryPolicy(2, 1.0, 1.0, 60.0, 1), notes.append)
     waiting = asyncio.ensure_future(calls.call(Scripted(busy(30))))
     await asyncio.sleep(0.05)
     waiting.cancel()
@@ -114,7 +114,7 @@ async def test_a_long_wait_is_told() -> None:
 
 
 async def test_whoever_gives_up_makes_room() -> None:
-    calls = PacedCalls("it", Patience(2, 0.0, 0.0, 60.0, concurrency=1), print)
+    calls = AdaptiveLimiter("it", RetryPolicy(2, 0.0, 0.0, 60.0, concurrency=1), print)
     stuck = asyncio.ensure_future(calls.call(asyncio.Event().wait))
     await asyncio.sleep(0.01)
     stuck.cancel()

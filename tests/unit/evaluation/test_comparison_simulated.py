@@ -9,7 +9,7 @@ import math
 import pytest
 
 from support.planted_changes import CHANGES, Count, count
-from surefind.evaluation.statistics.significance import LEVEL, Evidence
+from surefind.evaluation.statistics.significance import LEVEL, ComparisonEvidence
 
 NULL = ["nothing changed", "null: 2 % move", "null: 10 % move", "null: 40 % move"]
 RUNS = 60
@@ -27,7 +27,7 @@ def test_chance_is_called_a_regression_no_oftener_than_the_level_says(
 ) -> None:
     """Two measures are corrected for, and only one direction is a regression."""
     most = LEVEL + 2 * math.sqrt(LEVEL * (1 - LEVEL) / RUNS)
-    assert counted(name, queries).share(Evidence.WORSE) <= most
+    assert counted(name, queries).share(ComparisonEvidence.WORSE) <= most
 
 
 @pytest.mark.parametrize(
@@ -43,25 +43,25 @@ def test_what_a_comparison_states_holds_as_often_as_it_says(name: str, queries: 
 
 
 def test_a_pure_improvement_always_passes() -> None:
-    passed = (Evidence.NO_CHANGE, Evidence.NO_HARM, Evidence.BETTER)
+    passed = (ComparisonEvidence.NO_CHANGE, ComparisonEvidence.NO_HARM, ComparisonEvidence.BETTER)
     for name, queries in (("improvement: 5 % found", 30), ("improvement: 40 % found", 100)):
         assert counted(name, queries).share(*passed) == 1.0
-    assert counted("improvement: 40 % found", 100).share(Evidence.BETTER) >= 0.9
+    assert counted("improvement: 40 % found", 100).share(ComparisonEvidence.BETTER) >= 0.9
 
 
 def test_a_real_regression_is_mostly_called_one_and_never_passes() -> None:
     for name, queries in (("regression: 30 % lost", 30), ("regression: 15 % lost", 100)):
         told = counted(name, queries)
-        assert told.share(Evidence.WORSE) >= 0.7
-        assert told.share(Evidence.WORSE, Evidence.MIXED) == 1.0
+        assert told.share(ComparisonEvidence.WORSE) >= 0.7
+        assert told.share(ComparisonEvidence.WORSE, ComparisonEvidence.MIXED) == 1.0
 
 
 def test_mixed_evidence_is_inconclusive() -> None:
     """Neither praise nor blame where some are found and some are lost."""
     told = counted("mixed: 10 % found, 5 % lost", 100)
-    assert told.share(Evidence.MIXED) >= 0.8
+    assert told.share(ComparisonEvidence.MIXED) >= 0.8
 
 
 def test_a_loss_that_shows_is_never_a_pass_in_a_hundred_queries() -> None:
     told = counted("rare losses: 2 %", 100)
-    assert told.share(Evidence.NOT_WORSE, Evidence.BETTER) == 0.0
+    assert told.share(ComparisonEvidence.NOT_WORSE, ComparisonEvidence.BETTER) == 0.0

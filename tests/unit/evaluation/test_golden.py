@@ -18,7 +18,7 @@ from surefind.evaluation.golden.expectations import (
     ByText,
     Expectation,
 )
-from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
 from surefind.evaluation.golden.golden_set import (
     MAX_BYTES,
     MAX_TESTS,
@@ -70,8 +70,8 @@ def test_a_file_of_yaml_says_all_there_is_to_say() -> None:
     assert (golden.top_k, golden.mode) == (10, Mode.DENSE)
     assert list(map(str, golden.measures)) == ["nDCG@10", "MRR"]
     assert golden.gates == (
-        Gate(Severity.WARN, "p95_ms", ">", 200.0),
-        Gate(Severity.FAIL, "nDCG@10", "<", 0.8),
+        QualityRule(RuleSeverity.WARN, "p95_ms", ">", 200.0),
+        QualityRule(RuleSeverity.FAIL, "nDCG@10", "<", 0.8),
     )
     power, coffee, hollow = golden.tests
     assert power.expected == (
@@ -368,9 +368,9 @@ def test_an_expectation_describes_itself(expectation: Expectation, described: st
 
 
 def test_a_gate_tells_what_it_warns_of() -> None:
-    gate = Gate.parse(Severity.FAIL, " ndcg@10<=.5 ")
+    gate = QualityRule.parse(RuleSeverity.FAIL, " ndcg@10<=.5 ")
     assert str(gate) == "nDCG@10 <= 0.5"
     assert gate.measure == Measure.parse("nDCG@10")
     assert gate.is_met_by(0.5)
     assert not gate.is_met_by(0.6)
-    assert Gate.parse(Severity.WARN, "failed >= 2").measure is None
+    assert QualityRule.parse(RuleSeverity.WARN, "failed >= 2").measure is None

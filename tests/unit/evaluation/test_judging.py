@@ -16,7 +16,7 @@ from surefind.evaluation.golden.expectations import (
     Expectation,
 )
 from surefind.evaluation.golden.golden_set import GoldenTest
-from surefind.evaluation.golden.resolution import Meaning, Resolver, quoted_on
+from surefind.evaluation.golden.resolution import ResolvedExpectations, Resolver, quoted_on
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.judging import judge
 from surefind.model import ChunkRecord
@@ -25,7 +25,7 @@ MEASURES = [Measure.parse(name) for name in ("R@5", "MRR", "P@2", "judged@5")]
 PAGE, QUOTE, CHUNK = BySource("docs/a.md"), ByText("words"), ByChunk("c9", grade=3)
 
 
-def of(meaning: Meaning, hits: list[str], *wrong: Expectation) -> dict[str, float]:
+def of(meaning: ResolvedExpectations, hits: list[str], *wrong: Expectation) -> dict[str, float]:
     expected = tuple(one for one in meaning if one not in wrong)
     test = GoldenTest("t", "What?", expected=expected, known_wrong=wrong)
     return dict(judge(test, meaning, hits, MEASURES).measures)
@@ -33,7 +33,7 @@ def of(meaning: Meaning, hits: list[str], *wrong: Expectation) -> dict[str, floa
 
 def test_a_page_is_found_once_and_its_further_chunks_are_passed_over() -> None:
     test = GoldenTest("t", "What?", expected=(PAGE, CHUNK))
-    meaning: Meaning = {PAGE: frozenset({"c1", "c2"}), CHUNK: frozenset({"c9"})}
+    meaning: ResolvedExpectations = {PAGE: frozenset({"c1", "c2"}), CHUNK: frozenset({"c9"})}
     judged = judge(test, meaning, ["x", "c2", "c1", "c9"], MEASURES)
     assert judged.labels == (("x",), ("expected-1",), (), ("c9",))
     assert [one.rank for one in judged.sought] == [2, 4]
@@ -43,7 +43,7 @@ def test_a_page_is_found_once_and_its_further_chunks_are_passed_over() -> None:
 
 
 def test_a_hit_that_meets_two_expectations_stands_for_both() -> None:
-    meaning: Meaning = {PAGE: frozenset({"c1"}), QUOTE: frozenset({"c1"})}
+    meaning: ResolvedExpectations = {PAGE: frozenset({"c1"}), QUOTE: frozenset({"c1"})}
     test = GoldenTest("t", "What?", expected=(PAGE, QUOTE))
     judged = judge(test, meaning, ["c1"], MEASURES)
     assert judged.labels == (("expected-1", "expected-2"),)
@@ -62,14 +62,14 @@ def test_what_is_stale_is_shown_and_not_judged_by() -> None:
 
 def test_what_is_known_to_be_wrong_counts_as_judged() -> None:
     wrong = ByName("b", 0)
-    meaning: Meaning = {PAGE: frozenset({"c1"}), wrong: frozenset({"c2", "c3"})}
+    meaning: ResolvedExpectations = {PAGE: frozenset({"c1"}), wrong: frozenset({"c2", "c3"})}
     values = of(meaning, ["c2", "c3", "c1"], wrong)
     assert values == {"R@5": 1.0, "MRR": 0.5, "P@2": 0.5, "judged@5": 1.0}
 
 
 def test_names_that_clash_are_told_apart() -> None:
     test = GoldenTest("t", "What?", expected=(ByChunk("a"), ByName("a")))
-    meaning: Meaning = {ByChunk("a"): frozenset({"a"}), ByName("a"): frozenset({"a"})}
+    meaning: ResolvedExpectations = {ByChunk("a"): frozenset({"a"}), ByName("a"): frozenset({"a"})}
     assert judge(test, meaning, ["a"], MEASURES).labels == (("a", "expected-2"),)
 
 
@@ -99,7 +99,7 @@ PAGES = [
 RECORDS = [one for _, records in PAGES for one in records]
 
 
-def resolved(*expectations: Expectation) -> Meaning:
+def resolved(*expectations: Expectation) -> ResolvedExpectations:
     resolver = Resolver(expectations)
     for one in RECORDS:
         resolver.show(one)

@@ -19,7 +19,15 @@ from surefind.evaluation.golden.expectations import (
     Expectation,
 )
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, SuccessCriteria, TestKind
-from surefind.evaluation.golden.lint import NEAR, Known, Problem, Severity, _near, _overlap, lint
+from surefind.evaluation.golden.lint import (
+    NEAR,
+    KnownFacts,
+    LintSeverity,
+    Problem,
+    _near,
+    _overlap,
+    lint,
+)
 from surefind.interfaces.reports.lint import lint_json, lint_text
 from surefind.model import ChunkRecord
 from surefind.services.validation.golden_authoring import expectations_for, lint_set
@@ -40,7 +48,7 @@ def golden(test_id: str, question: str, *expected: Expectation, **more: object) 
 
 def problems(*tests: GoldenTest, top_k: int = 5, **known: object) -> list[tuple[str, str]]:
     values = {"meaning": {A: {"a"}, B: {"b"}}, "older": {}, "refused": {}} | known
-    found = lint(GoldenSet("g", tests), Known(top_k=top_k, **values))  # type: ignore[arg-type]
+    found = lint(GoldenSet("g", tests), KnownFacts(top_k=top_k, **values))  # type: ignore[arg-type]
     return [(one.test_id, one.problem.value) for one in found]
 
 
@@ -63,8 +71,8 @@ def test_the_same_question_twice_is_a_duplicate_or_a_contradiction() -> None:
 def test_nearly_the_same_question_wants_a_look() -> None:
     one = golden("x", "How do I install the teapot on a stable table?", A)
     other = golden("y", "How do I install the teapot on the stable table?", A)
-    [found] = lint(GoldenSet("g", (one, other)), Known({A: frozenset("a")}, 5, {}, {}))
-    assert (found.problem, found.severity) == (Problem.NEAR_DUPLICATE, Severity.WARNING)
+    [found] = lint(GoldenSet("g", (one, other)), KnownFacts({A: frozenset("a")}, 5, {}, {}))
+    assert (found.problem, found.severity) == (Problem.NEAR_DUPLICATE, LintSeverity.WARNING)
     assert found.other == "x"
     assert problems(golden("x", "What is E42?", A), golden("y", "What is E43?", B)) == []
 
@@ -137,7 +145,7 @@ def test_near_questions_are_found_without_looking_at_every_pair(asked: list[list
 
 def test_findings_are_shown_by_line_and_as_json() -> None:
     tests = (golden("x", "What?", A, line=3), golden("y", "What?", line=7))
-    findings = lint(GoldenSet("g", tests), Known({A: frozenset("a")}, 5, {}, {}))
+    findings = lint(GoldenSet("g", tests), KnownFacts({A: frozenset("a")}, 5, {}, {}))
     assert lint_text("g.yaml", 2, findings).splitlines() == [
         "g.yaml:7: error: contradictory: y: it asks what x asks, and expects something else",
         "g.yaml:7: error: empty: y: it expects nothing; name expected_results, or expect: none",
@@ -312,7 +320,7 @@ async def test_what_passes_whatever_the_search_does_is_vacuous(home: Installatio
     async def findings(top_k: int) -> list[tuple[str, str]]:
         async with home.reader.lease() as generation:
             found = await lint_set(GoldenSet("g", tests, top_k=top_k), generation, home.catalogs)
-        assert {one.severity for one in found} == {Severity.WARNING}
+        assert {one.severity for one in found} == {LintSeverity.WARNING}
         return [(one.test_id, one.message) for one in found]
 
     [broad, few, none] = await findings(3)

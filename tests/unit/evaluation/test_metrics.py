@@ -10,8 +10,8 @@ from surefind.errors import InputError
 from surefind.evaluation.measures.ranking import (
     MAX_GRADE,
     Judgements,
-    Kind,
     Measure,
+    MeasureKind,
     measure_query,
     measure_run,
 )
@@ -21,11 +21,16 @@ LABELS = [f"d{number}" for number in range(12)]
 
 cutoffs = st.integers(1, 20)
 measures = st.one_of(
-    st.builds(Measure, st.sampled_from(Kind), cutoffs),
+    st.builds(Measure, st.sampled_from(MeasureKind), cutoffs),
     st.builds(
         Measure,
         st.sampled_from(
-            [Kind.NDCG, Kind.NDCG_EXP, Kind.RECIPROCAL_RANK, Kind.AVERAGE_PRECISION],
+            [
+                MeasureKind.NDCG,
+                MeasureKind.NDCG_EXP,
+                MeasureKind.RECIPROCAL_RANK,
+                MeasureKind.AVERAGE_PRECISION,
+            ],
         ),
     ),
 )
@@ -38,8 +43,8 @@ queries = st.sampled_from(["q1", "q2", "q3", "q4"])
 def test_every_measure_equals_trec_eval(
     measure: Measure, run: Mapping[str, list[str]], judged: Mapping[str, Judgements]
 ) -> None:
-    if measure.kind is Kind.JUDGED:  # trec_eval has none
-        measure = Measure(Kind.PRECISION, measure.cutoff)
+    if measure.kind is MeasureKind.JUDGED:  # trec_eval has none
+        measure = Measure(MeasureKind.PRECISION, measure.cutoff)
     ours = measure_run(run, judged, [measure])
     theirs = trec_eval(measure, run, judged)
     assert set(theirs) <= set(ours.queries)
@@ -149,7 +154,7 @@ def test_no_queries_give_zeros_and_no_crash() -> None:
 
 def test_what_no_ranking_and_no_judgement_can_be_is_refused() -> None:
     with pytest.raises(InputError, match="'a' twice"):
-        measure_query(["a", "b", "a"], {"a": 1}, [Measure(Kind.NDCG)])
+        measure_query(["a", "b", "a"], {"a": 1}, [Measure(MeasureKind.NDCG)])
     with pytest.raises(InputError, match="above 100"):
-        measure_query(["a"], {"a": MAX_GRADE + 1}, [Measure(Kind.NDCG)])
-    assert Measure(Kind.NDCG_EXP).of(["a"], {"a": MAX_GRADE}) == 1.0
+        measure_query(["a"], {"a": MAX_GRADE + 1}, [Measure(MeasureKind.NDCG)])
+    assert Measure(MeasureKind.NDCG_EXP).of(["a"], {"a": MAX_GRADE}) == 1.0

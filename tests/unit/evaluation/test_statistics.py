@@ -12,8 +12,8 @@ from surefind.errors import InputError
 from surefind.evaluation.statistics import significance as statistics
 from surefind.evaluation.statistics.significance import (
     LEVEL,
-    Difference,
-    Evidence,
+    ComparisonEvidence,
+    MeasureDifference,
     Verdict,
     bootstrap_interval,
     compare,
@@ -243,7 +243,7 @@ def test_percentiles() -> None:
 # --- verdicts ---------------------------------------------------------------------------------
 
 
-def judged(before: list[float], after: list[float]) -> Evidence:
+def judged(before: list[float], after: list[float]) -> ComparisonEvidence:
     return evidence(compare(before, after))
 
 
@@ -256,37 +256,39 @@ def test_a_comparison_counts_what_became_better_and_worse() -> None:
 
 
 def test_what_rounding_leaves_is_no_change() -> None:
-    assert judged([0.3, 0.5], [0.1 + 0.2, 0.5]) is Evidence.NO_CHANGE
+    assert judged([0.3, 0.5], [0.1 + 0.2, 0.5]) is ComparisonEvidence.NO_CHANGE
 
 
 def test_equal_runs_pass_and_no_queries_say_nothing() -> None:
-    assert judged([0.5], [0.5]) is Evidence.NO_CHANGE
-    assert judged([], []) is Evidence.MIXED
+    assert judged([0.5], [0.5]) is ComparisonEvidence.NO_CHANGE
+    assert judged([], []) is ComparisonEvidence.MIXED
 
 
 @pytest.mark.parametrize("better", [1, 5])
 def test_where_nothing_got_worse_there_is_no_evidence_of_harm(better: int) -> None:
     told = judged([0.0] * 30, [1.0] * better + [0.0] * (30 - better))
-    assert told is Evidence.NO_HARM
+    assert told is ComparisonEvidence.NO_HARM
     assert (told.verdict, str(told)) == (Verdict.PASS, "no evidence of harm")
 
 
 @pytest.mark.parametrize("worse", [1, 3, 5])
 def test_too_few_changes_are_inconclusive(worse: int) -> None:
     told = judged([1.0] * 10, [0.0] * worse + [1.0] * (10 - worse))
-    assert (told, told.verdict) == (Evidence.MIXED, Verdict.INCONCLUSIVE)
+    assert (told, told.verdict) == (ComparisonEvidence.MIXED, Verdict.INCONCLUSIVE)
 
 
 def test_what_surely_got_worse_fails_and_what_surely_got_better_passes() -> None:
     worse = judged([1.0] * 20, [0.5] * 12 + [1.0] * 8)
     better = judged([0.5] * 20, [1.0] * 12 + [0.5] * 8)
-    assert (worse, worse.verdict) == (Evidence.WORSE, Verdict.FAIL)
-    assert (better, better.verdict) == (Evidence.BETTER, Verdict.PASS)
+    assert (worse, worse.verdict) == (ComparisonEvidence.WORSE, Verdict.FAIL)
+    assert (better, better.verdict) == (ComparisonEvidence.BETTER, Verdict.PASS)
 
 
-@pytest.mark.parametrize(("queries", "told"), [(100, Evidence.MIXED), (500, Evidence.NOT_WORSE)])
+@pytest.mark.parametrize(
+    ("queries", "told"), [(100, ComparisonEvidence.MIXED), (500, ComparisonEvidence.NOT_WORSE)]
+)
 def test_small_changes_that_even_out_pass_once_rare_losses_are_ruled_out(
-    queries: int, told: Evidence
+    queries: int, told: ComparisonEvidence
 ) -> None:
     """A hundred queries do not show whether one in fifty is lost entirely."""
     after = [0.5 + 0.01 * (-1) ** number for number in range(queries)]
@@ -295,6 +297,6 @@ def test_small_changes_that_even_out_pass_once_rare_losses_are_ruled_out(
 
 
 def test_the_corrected_p_decides_where_there_is_one() -> None:
-    difference = Difference(20, 0.9, 0.8, -0.1, -0.2, -0.01, 0.03, 0.1, 2, 12)
-    assert evidence(difference) is Evidence.WORSE
-    assert evidence(difference, p=0.09) is Evidence.MIXED
+    difference = MeasureDifference(20, 0.9, 0.8, -0.1, -0.2, -0.01, 0.03, 0.1, 2, 12)
+    assert evidence(difference) is ComparisonEvidence.WORSE
+    assert evidence(difference, p=0.09) is ComparisonEvidence.MIXED

@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 
 import pytrec_eval
 
-from surefind.evaluation.measures.ranking import Judgements, Kind, Measure
+from surefind.evaluation.measures.ranking import Judgements, Measure, MeasureKind
 
 _NAMES = {
-    Kind.PRECISION: "P",
-    Kind.RECALL: "recall",
-    Kind.NDCG: "ndcg_cut",
-    Kind.NDCG_EXP: "ndcg_cut",
-    Kind.AVERAGE_PRECISION: "map_cut",
-    Kind.RECIPROCAL_RANK: "recip_rank",
-    Kind.HIT: "success",
+    MeasureKind.PRECISION: "P",
+    MeasureKind.RECALL: "recall",
+    MeasureKind.NDCG: "ndcg_cut",
+    MeasureKind.NDCG_EXP: "ndcg_cut",
+    MeasureKind.AVERAGE_PRECISION: "map_cut",
+    MeasureKind.RECIPROCAL_RANK: "recip_rank",
+    MeasureKind.HIT: "success",
 }
 _WHOLE = {
-    Kind.NDCG: "ndcg",
-    Kind.NDCG_EXP: "ndcg",
-    Kind.AVERAGE_PRECISION: "map",
-    Kind.RECIPROCAL_RANK: "recip_rank",
+    MeasureKind.NDCG: "ndcg",
+    MeasureKind.NDCG_EXP: "ndcg",
+    MeasureKind.AVERAGE_PRECISION: "map",
+    MeasureKind.RECIPROCAL_RANK: "recip_rank",
 }
 
 
@@ -34,8 +34,8 @@ def trec_eval(
     rank with a cutoff nor an exponential gain, so the ranking is cut and the grades are raised.
     """
     cutoff = measure.cutoff
-    cut = cutoff if measure.kind is Kind.RECIPROCAL_RANK else None
-    if measure.kind is Kind.NDCG_EXP:
+    cut = cutoff if measure.kind is MeasureKind.RECIPROCAL_RANK else None
+    if measure.kind is MeasureKind.NDCG_EXP:
         judgements = {
             query: {label: 2**grade - 1 if grade > 0 else grade for label, grade in known.items()}
             for query, known in judgements.items()

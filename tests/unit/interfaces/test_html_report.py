@@ -14,9 +14,9 @@ import pytest
 from support.fakes.values import record
 from surefind.evaluation.report.comparison import compare_reports
 from surefind.evaluation.report.past_runs import remembered, trend_of
-from surefind.evaluation.report.report import Found, Outcome, Report, Sought
+from surefind.evaluation.report.report import ExpectationResult, FoundHit, Outcome, Report
 from surefind.evaluation.report.summary import with_comparison
-from surefind.interfaces.reports.html import Beside, html_page
+from surefind.interfaces.reports.html import ReportExtras, html_page
 from surefind.interfaces.reports.html.charts import Bins
 from surefind.interfaces.reports.html.rows import MAX_TESTS
 from unit.interfaces.validation_reports import full_report, outcome, report
@@ -104,8 +104,10 @@ _SCRIPT = "<script>(.*?)</script>"
 
 
 def test_hostile_words_stay_words_wherever_they_stand() -> None:
-    hit = Found(1, HOSTILE, (HOSTILE,), "javascript:alert(3)", HOSTILE, 0.9, 0.8)
-    sought = Sought(HOSTILE, HOSTILE, 1, None, cause=HOSTILE, message=HOSTILE, nearest=HOSTILE)
+    hit = FoundHit(1, HOSTILE, (HOSTILE,), "javascript:alert(3)", HOSTILE, 0.9, 0.8)
+    sought = ExpectationResult(
+        HOSTILE, HOSTILE, 1, None, cause=HOSTILE, message=HOSTILE, nearest=HOSTILE
+    )
     test = replace(
         outcome("bad", 0.0, Outcome.FAILED, category=HOSTILE, cause=HOSTILE, message=HOSTILE),
         test_id=HOSTILE,
@@ -115,7 +117,7 @@ def test_hostile_words_stay_words_wherever_they_stand() -> None:
     )
     told = replace(report(test), golden=HOSTILE, reasons=(HOSTILE,), warnings=(HOSTILE,))
     passage = record(1, HOSTILE)
-    page = html_page(told, Beside({HOSTILE: passage}))
+    page = html_page(told, ReportExtras({HOSTILE: passage}))
     elements = Elements(page)
     assert (elements.open, elements.wrong) == ([], [])
     assert len([tag for tag, _ in elements.tags if tag == "script"]) == 2
@@ -153,10 +155,13 @@ def test_the_worst_come_first_with_what_was_expected_and_what_came() -> None:
     passage = record(1, "the passage itself")
     test = replace(
         outcome("half", 0.5, Outcome.FAILED, cause="outranked", message="chunk b: at rank 9"),
-        sought=(Sought("chunk a", "a", 1, 1), Sought("b", "b", 1, message="at 9", nearest="b")),
+        sought=(
+            ExpectationResult("chunk a", "a", 1, 1),
+            ExpectationResult("b", "b", 1, message="at 9", nearest="b"),
+        ),
     )
     told = report(outcome("fine"), test, outcome("broken", 0.0, Outcome.ERROR, message="gone"))
-    words = text_of(html_page(told, Beside({"a": passage, "b": passage})))
+    words = text_of(html_page(told, ReportExtras({"a": passage, "b": passage})))
     worst = words[words.index("What went worst") :]
     assert worst.index("What about broken?") < worst.index("What about half?")
     assert "What about fine?" not in worst
@@ -187,7 +192,7 @@ def test_the_trend_of_these_tests_is_drawn() -> None:
         means={"nDCG@5": 0.5, "MRR": 0.5},
     )
     trend = trend_of(told, [before])
-    words = text_of(html_page(told, Beside(trend=trend)))
+    words = text_of(html_page(told, ReportExtras(trend=trend)))
     assert "nDCG@5 of the last 2 runs of these tests" in words
     assert "From 0.5000 to 0.3750 over 2 runs." in words
     assert "Trend" not in text_of(html_page(told))
@@ -195,7 +200,7 @@ def test_the_trend_of_these_tests_is_drawn() -> None:
 
 def test_every_test_is_in_the_data_and_each_passage_once() -> None:
     told = full_report()
-    data = data_of(html_page(told, Beside({"a": record(1, "word " * 900)})))
+    data = data_of(html_page(told, ReportExtras({"a": record(1, "word " * 900)})))
     assert [row[0] for row in data["tests"]] == [test.test_id for test in told.tests]
     assert len(data["chunks"]) == 1
     assert data["chunks"][0][1] == "https://docs.example.com/page#section"

@@ -23,7 +23,7 @@ from surefind.evaluation.report.past_runs import remembered, trend_of
 from surefind.evaluation.report.report import Outcome, Report
 from surefind.evaluation.report.summary import with_comparison
 from surefind.interfaces.reports import json_report as json_reports
-from surefind.interfaces.reports.html import Beside, html_page
+from surefind.interfaces.reports.html import ReportExtras, html_page
 from surefind.interfaces.reports.json_report import (
     json_schema,
     read_report,
@@ -59,7 +59,9 @@ def html_summary(told: Report) -> str:
     earlier = replace(
         remembered(told), run_id="run-0", started_at=told.started_at - timedelta(days=1)
     )
-    page = html_page(told, Beside({"a": record(1, "The passage.")}, trend_of(told, [earlier])))
+    page = html_page(
+        told, ReportExtras({"a": record(1, "The passage.")}, trend_of(told, [earlier]))
+    )
     body = page[page.index("<body>") : page.index('<script type="application/json"')]
     lines = (" ".join(line.split()) for line in re.sub(r"<[^>]+>", "\n", body).split("\n"))
     return "\n".join(line for line in lines if line) + "\n"

@@ -12,14 +12,25 @@ import pytest
 from surefind.contracts.validation_run import validation_report_of
 from surefind.errors import InputError, NotComparable
 from surefind.evaluation.golden.expectations import ByChunk
-from surefind.evaluation.golden.gates import Severity
+from surefind.evaluation.golden.gates import RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, TestKind
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.comparison import beside_baseline, check_baseline, compare_reports
 from surefind.evaluation.report.past_runs import remembered
-from surefind.evaluation.report.report import Found, Integrity, Outcome, Report, Sought, TestOutcome
+from surefind.evaluation.report.report import (
+    ExpectationResult,
+    FoundHit,
+    Integrity,
+    Outcome,
+    Report,
+    TestOutcome,
+)
 from surefind.evaluation.report.summary import means_of, summarise, with_comparison
-from surefind.evaluation.statistics.significance import Evidence, Verdict, minimum_detectable_effect
+from surefind.evaluation.statistics.significance import (
+    ComparisonEvidence,
+    Verdict,
+    minimum_detectable_effect,
+)
 from surefind.interfaces.reports.html import html_page
 from surefind.interfaces.reports.json_report import (
     json_schema,
@@ -66,11 +77,11 @@ def test_a_failed_test_fails_the_run() -> None:
 
 def test_where_there_are_gates_they_say_how_many_may_fail() -> None:
     tests = [outcome("a"), outcome("b", 0.0, Outcome.FAILED)]
-    lenient = report(*tests, rules=[(Severity.FAIL, "pass_rate < 0.5")])
+    lenient = report(*tests, rules=[(RuleSeverity.FAIL, "pass_rate < 0.5")])
     assert (lenient.verdict, lenient.reasons) == (Verdict.PASS, ())
-    strict = report(*tests, rules=[(Severity.FAIL, "nDCG@5 < 0.6")])
+    strict = report(*tests, rules=[(RuleSeverity.FAIL, "nDCG@5 < 0.6")])
     assert (strict.verdict, strict.reasons) == (Verdict.FAIL, ("nDCG@5 < 0.6: it is 0.5",))
-    warned = report(outcome("a"), rules=[(Severity.WARN, "accuracy >= 1")])
+    warned = report(outcome("a"), rules=[(RuleSeverity.WARN, "accuracy >= 1")])
     assert (warned.verdict, warned.warnings) == (Verdict.PASS, ("accuracy >= 1: it is 1",))
 
 
@@ -115,7 +126,7 @@ def test_single_queries_to_which_nothing_is_relevant_are_shown() -> None:
 
 
 def test_an_error_and_a_tampered_chunk_fail_whatever_the_gates_say() -> None:
-    rules = [(Severity.FAIL, "pass_rate < 0.1")]
+    rules = [(RuleSeverity.FAIL, "pass_rate < 0.1")]
     broken = report(outcome("a"), outcome("b", 0.0, Outcome.ERROR), rules=rules)
     assert broken.reasons == ("1 query could not be answered",)
     assert broken.verdict is Verdict.FAIL
@@ -153,7 +164,7 @@ def test_a_run_that_ended_early_is_inconclusive_whatever_it_found() -> None:
 
 
 def test_a_gate_that_nothing_can_be_measured_by_is_inconclusive() -> None:
-    rules = [(Severity.FAIL, "nDCG@5 < 0.5"), (Severity.FAIL, "false_accept_rate > 0.1")]
+    rules = [(RuleSeverity.FAIL, "nDCG@5 < 0.5"), (RuleSeverity.FAIL, "false_accept_rate > 0.1")]
     told = report(outcome("a", None, kind=TestKind.QUERY), rules=rules)
     assert told.verdict is Verdict.INCONCLUSIVE
     assert len(told.reasons) == 2
@@ -208,7 +219,7 @@ def test_a_pure_improvement_is_no_evidence_of_harm_and_passes() -> None:
     assert (told.verdict, told.reasons) == (Verdict.PASS, ())
     comparison = told.comparison
     assert comparison is not None
-    assert comparison.evidence is Evidence.NO_HARM
+    assert comparison.evidence is ComparisonEvidence.NO_HARM
     assert comparison.worse_at_most == pytest.approx(0.095, abs=0.001)
     lines = (
         "no evidence of harm: 1 better, 0 worse, 29 the same",
@@ -229,7 +240,7 @@ def test_what_was_lost_entirely_is_counted_in_every_report() -> None:
     after = many([0.0, 0.5] + [1.0] * 28)
     told = with_comparison(after, compare_reports(many([1.0] * 30), after))
     assert told.comparison is not None
-    assert told.comparison.evidence is Evidence.MIXED
+    assert told.comparison.evidence is ComparisonEvidence.MIXED
     assert told.comparison.lost_entirely == 1
     for text in (terminal(told), markdown(told), html_page(told), junit(told)):
         assert "1 of the worse found something before and finds nothing now" in text
@@ -245,7 +256,7 @@ def test_tests_that_both_runs_share_are_compared() -> None:
     assert (comparison.compared, len(comparison.better), comparison.same) == (2, 1, 1)
     assert [comparison.added, comparison.changed, comparison.vanished] == [("e",), ("c",), ("d",)]
     assert comparison.changes[0].difference.queries == 2
-    assert comparison.evidence is Evidence.NO_HARM
+    assert comparison.evidence is ComparisonEvidence.NO_HARM
     for text in (terminal(told := with_comparison(after, comparison)), markdown(told)):
         assert "not compared, not in the baseline: 1 test (e)" in text
         assert "not compared, changed since the baseline: 1 test (c)" in text
@@ -259,7 +270,10 @@ def test_tests_that_became_stale_are_counted_and_no_pass() -> None:
     told = with_comparison(after, compare_reports(before, after))
     assert told.comparison is not None
     assert [one.test_id for one in told.comparison.became_stale] == ["b"]
-    assert (told.comparison.evidence, told.verdict) == (Evidence.MIXED, Verdict.INCONCLUSIVE)
+    assert (told.comparison.evidence, told.verdict) == (
+        ComparisonEvidence.MIXED,
+        Verdict.INCONCLUSIVE,
+    )
     assert told.reasons[-1] == "compared with the baseline (run run-1): 1 test became stale"
     assert "became stale, what they expect was there before: 1 test (b)" in terminal(told)
 
@@ -270,9 +284,9 @@ def test_a_negative_that_is_answered_now_is_no_pass_though_no_measure_shows_it()
     comparison = compare_reports(
         report(outcome("a", 0.5), opera), report(outcome("a", 1.0), answered)
     )
-    assert comparison.evidence is Evidence.MIXED
+    assert comparison.evidence is ComparisonEvidence.MIXED
     back = compare_reports(report(outcome("a"), answered), report(outcome("a"), opera))
-    assert back.evidence is Evidence.NO_HARM
+    assert back.evidence is ComparisonEvidence.NO_HARM
 
 
 @pytest.mark.parametrize(
@@ -302,7 +316,7 @@ def test_a_baseline_of_an_older_surefind_is_still_read() -> None:
     for change in values["comparison"]["changes"]:
         del change["evidence"]
     before = read_report("base.json", json.dumps(values).encode())
-    assert compare_reports(before, many([1.0])).evidence is Evidence.NO_CHANGE
+    assert compare_reports(before, many([1.0])).evidence is ComparisonEvidence.NO_CHANGE
 
 
 def test_an_outcome_weighs_more_than_a_measure() -> None:
@@ -507,7 +521,7 @@ def test_the_terminal_shows_what_changed_and_by_how_much() -> None:
 
 def test_where_tests_failed_no_report_says_that_all_is_well() -> None:
     tests = [outcome("a"), outcome("b", 0.0, Outcome.FAILED, message="it is absent")]
-    lenient = report(*tests, rules=[(Severity.FAIL, "failed > 5")])
+    lenient = report(*tests, rules=[(RuleSeverity.FAIL, "failed > 5")])
     measured = summarise(replace(golden(tests), measured_only=True), MEASURES, tests, RUN)
     assert lenient.verdict is measured.verdict is Verdict.PASS
     for told in (lenient, measured):
@@ -519,7 +533,7 @@ def test_where_tests_failed_no_report_says_that_all_is_well() -> None:
     assert "PASSED, as no single test decides: 1 of 2 tests passed" in terminal(measured)
     assert markdown(lenient).startswith("## Retrieval validation: ✅ passed by its rules\n")
     assert "<h1>Passed by its rules<" in html_page(lenient)
-    good = report(outcome("a"), rules=[(Severity.FAIL, "failed > 5")])
+    good = report(outcome("a"), rules=[(RuleSeverity.FAIL, "failed > 5")])
     assert "All validations passed" in terminal(good)
     assert "PASSED: 1 of 1 passed (golden.yaml)" in terminal(good)
 
@@ -571,11 +585,15 @@ def test_junit_of_a_good_run_and_of_one_without_a_verdict() -> None:
 def test_trec_files_give_the_report_its_numbers_again(tmp_path: Path) -> None:
     test = replace(
         outcome("with blank"),
-        sought=(Sought("a", "a", 2, 2), Sought("b", "b c", 1), Sought("gone", "g", 1, stale=True)),
+        sought=(
+            ExpectationResult("a", "a", 2, 2),
+            ExpectationResult("b", "b c", 1),
+            ExpectationResult("gone", "g", 1, stale=True),
+        ),
         found=(
-            Found(1, "x", ("x",), "", "", 0.9, None),
-            Found(2, "y", ("a", "w"), "", "", 0.8, None),
-            Found(3, "z", (), "", "", 0.7, None),
+            FoundHit(1, "x", ("x",), "", "", 0.9, None),
+            FoundHit(2, "y", ("a", "w"), "", "", 0.8, None),
+            FoundHit(3, "z", (), "", "", 0.7, None),
         ),
         known_wrong=("w",),
     )

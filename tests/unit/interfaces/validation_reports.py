@@ -4,25 +4,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.report import (
-    Found,
+    ExpectationResult,
+    FoundHit,
     Integrity,
     Outcome,
     Report,
-    Sought,
     Subject,
     TestOutcome,
 )
-from surefind.evaluation.report.summary import Run, summarise
+from surefind.evaluation.report.summary import RunFacts, summarise
 from surefind.model import Mode
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 MEASURES = (Measure.parse("nDCG@5"), Measure.parse("MRR"))
 SUBJECT = Subject("docs", 3, 120, 384, "fake/words (384 dimensions, abc)", Mode.HYBRID, 5, "0.1.0")
-RUN = Run("run-1", SUBJECT, BEGIN, BEGIN + timedelta(seconds=2), 4, Integrity(10, 10, 0.7, ()))
+RUN = RunFacts("run-1", SUBJECT, BEGIN, BEGIN + timedelta(seconds=2), 4, Integrity(10, 10, 0.7, ()))
 
 
 def outcome(
@@ -48,8 +48,10 @@ def outcome(
         accuracy=value,
         cause=cause,
         message=message,
-        sought=() if value is None else (Sought("chunk a", "a", 1, 1 if value else None),),
-        found=(Found(1, "a", ("a",), "https://x.org/a", "A", 0.9, 0.8),),
+        sought=()
+        if value is None
+        else (ExpectationResult("chunk a", "a", 1, 1 if value else None),),
+        found=(FoundHit(1, "a", ("a",), "https://x.org/a", "A", 0.9, 0.8),),
         measures={} if value is None else {"nDCG@5": value, "MRR": value},
         latency_ms=latency_ms,
         executed_at=BEGIN,
@@ -57,16 +59,16 @@ def outcome(
     )
 
 
-def golden(tests: Sequence[TestOutcome], *rules: tuple[Severity, str]) -> GoldenSet:
+def golden(tests: Sequence[TestOutcome], *rules: tuple[RuleSeverity, str]) -> GoldenSet:
     return GoldenSet(
         "golden.yaml",
         tuple(GoldenTest(test.test_id, test.query_text) for test in tests),
-        gates=tuple(Gate.parse(severity, rule) for severity, rule in rules),
+        gates=tuple(QualityRule.parse(severity, rule) for severity, rule in rules),
     )
 
 
 def report(
-    *tests: TestOutcome, rules: Sequence[tuple[Severity, str]] = (), run: Run = RUN
+    *tests: TestOutcome, rules: Sequence[tuple[RuleSeverity, str]] = (), run: RunFacts = RUN
 ) -> Report:
     return summarise(golden(tests, *rules), MEASURES, tests, run)
 
@@ -82,6 +84,6 @@ def full_report() -> Report:
         outcome("off-topic", None, Outcome.FAILED, kind=TestKind.NEGATIVE, message="answered"),
         outcome("off", None, kind=TestKind.NEGATIVE),
         outcome("late", None, Outcome.NOT_RUN, latency_ms=None),
-        rules=[(Severity.WARN, "p95_ms > 1"), (Severity.FAIL, "nDCG@5 < 0.9")],
+        rules=[(RuleSeverity.WARN, "p95_ms > 1"), (RuleSeverity.FAIL, "nDCG@5 < 0.9")],
         run=replace(RUN, integrity=Integrity(10, 9, 0.7, ("bad-chunk",))),
     )

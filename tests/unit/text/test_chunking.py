@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.fakes import WORDS
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
-from surefind.text.documents import Read, read_document
+from surefind.text.documents import ReadPage, read_document
 from surefind.text.sites.site import ReaderSite
 from unit.text.markdown_strategies import any_text, titles
 
@@ -29,7 +29,7 @@ def chunked(
 ) -> tuple[Document, list[Chunk]]:
     page = SourcePage(f"docs/{path}", path, text.replace("\0", "").encode("utf-8", "replace"))
     read = read_document(page, ReaderSite("docs", "docs"))
-    assert isinstance(read, Read)
+    assert isinstance(read, ReadPage)
     return read.document, chunk_document(read.document, read.structure, settings, count_words)
 
 

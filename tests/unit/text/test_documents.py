@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.model import Document, Left, Place, SourcePage
+from surefind.model import Document, PageLocation, SkippedPage, SourcePage
 from surefind.text import front_matter
 from surefind.text.cleaning import clean
-from surefind.text.documents import Placing, Read, read_document
+from surefind.text.documents import PlacesPages, ReadPage, read_document
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.site import PlainSite, ReaderSite
 from surefind.text.slugs import chunk_id, slug_of
@@ -23,9 +23,9 @@ def title_of(text: str, path: str = "some-page_name.md") -> str:
     return read(SourcePage(f"docs/{path}", path, text.encode()), ReaderSite("docs", "docs")).title
 
 
-def read(page: SourcePage, site: Placing) -> Document:
+def read(page: SourcePage, site: PlacesPages) -> Document:
     found = read_document(page, site)
-    assert isinstance(found, Read)
+    assert isinstance(found, ReadPage)
     return found.document
 
 
@@ -170,10 +170,12 @@ def test_without_a_site_a_page_is_read_in_surefinds_own_reader() -> None:
 
 
 class Versioned:
-    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:
+    def place(
+        self, site_path: str, front_matter: Mapping[str, object]
+    ) -> PageLocation | SkippedPage:
         if front_matter.get("draft"):
-            return Left("it is a draft")
-        return Place(f"https://x.org/{front_matter['slug']}", version="2.0", locale="fr")
+            return SkippedPage("it is a draft")
+        return PageLocation(f"https://x.org/{front_matter['slug']}", version="2.0", locale="fr")
 
 
 def test_a_site_places_a_page_by_its_front_matter_or_leaves_it_out() -> None:
@@ -181,7 +183,7 @@ def test_a_site_places_a_page_by_its_front_matter_or_leaves_it_out() -> None:
     document = read(page, Versioned())
     assert (document.url, document.version, document.locale) == ("https://x.org/b", "2.0", "fr")
     draft = SourcePage("docs/a.md", "a.md", b"---\ndraft: true\n---\nwords")
-    assert read_document(draft, Versioned()) == Left("it is a draft")
+    assert read_document(draft, Versioned()) == SkippedPage("it is a draft")
 
 
 def test_a_page_says_itself_how_it_is_written_where_its_path_does_not() -> None:

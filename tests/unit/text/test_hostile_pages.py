@@ -12,12 +12,12 @@ from surefind.errors import InputError
 from surefind.model import ChunkerSettings, Document
 from surefind.services.search.filters import read_expressions
 from surefind.text.chunking import chunk_document
-from surefind.text.formats.reader import Parsed, parse
+from surefind.text.formats.reader import ParsedPage, parse
 
 LARGE = 400_000
 
 
-def read(text: str, suffix: str) -> Parsed:
+def read(text: str, suffix: str) -> ParsedPage:
     return parse(text.encode(), suffix)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from surefind.adapters.embedders.bge_small_model import MAX_TOKENS, BgeSmallModel
-from surefind.adapters.embedders.bge_small_workers import Crew
+from surefind.adapters.embedders.bge_small_workers import WorkerPool
 from surefind.adapters.embedders.model_files import BATCH_SIZE, DIMENSIONS, FINGERPRINT
 from surefind.adapters.embedders.wordpiece import WordPieceCounter
 from surefind.model import EmbedderFingerprint
@@ -28,8 +28,10 @@ class BgeSmallEmbedder:
         self.threads = threads or cores() + 1
         self._model = BgeSmallModel(folder)
         self._counter = WordPieceCounter(self._model.tokenizer)
-        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="surefind-embed")
-        self._crew = Crew(folder, self._embed_each, self.threads, min(self.threads, cores()))
+        self._executor = ThreadPoolExecutor(self.threads, thread_name_prefix="surefind-embed")
+        self._worker_pool = WorkerPool(
+            folder, self._embed_each, self.threads, min(self.threads, cores())
+        )
 
     @property
     def fingerprint(self) -> EmbedderFingerprint:
@@ -50,7 +52,7 @@ class BgeSmallEmbedder:
         if not passages:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
         loop = asyncio.get_running_loop()
-        rows = [loop.run_in_executor(self._pool, self._model.embed, one) for one in passages]
+        rows = [loop.run_in_executor(self._executor, self._model.embed, one) for one in passages]
         try:
             return np.stack(await asyncio.gather(*rows))
         except asyncio.CancelledError:
@@ -60,20 +62,20 @@ class BgeSmallEmbedder:
 
     async def embed_query(self, query: str) -> Vector:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._model.embed, query)
+        return await loop.run_in_executor(self._executor, self._model.embed, query)
 
     async def embed_queries(self, queries: Sequence[str], to_come: int = 0) -> list[EmbeddedQuery]:
         parts = [queries[at : at + BATCH_SIZE] for at in range(0, len(queries), BATCH_SIZE)]
-        told = await asyncio.gather(*(self._crew.embed(part, to_come) for part in parts))
+        told = await asyncio.gather(*(self._worker_pool.embed(part, to_come) for part in parts))
         return [one for part in told for one in part]
 
     async def _embed_each(self, queries: Sequence[str]) -> list[EmbeddedQuery]:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self._model.embed_each, queries)
+        return await loop.run_in_executor(self._executor, self._model.embed_each, queries)
 
     async def close(self) -> None:
-        await self._crew.close()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        await self._worker_pool.close()
+        self._executor.shutdown(wait=True, cancel_futures=True)
 
 
 def cores() -> int:

@@ -22,7 +22,7 @@ _MOST = 7
 _IDLE_S = 5.0
 _LAST_MOMENTS_S = 2.0
 
-Here = Callable[[Sequence[str]], Awaitable[list[EmbeddedQuery]]]
+EmbedInProcess = Callable[[Sequence[str]], Awaitable[list[EmbeddedQuery]]]
 
 
 class WorkerLost(Exception):  # noqa: N818 - no error of ours: somebody else takes over
@@ -102,8 +102,8 @@ class Worker:
             await self._process.wait()
 
 
-class Crew:
-    def __init__(self, folder: Path, here: Here, threads: int, cores: int) -> None:
+class WorkerPool:
+    def __init__(self, folder: Path, here: EmbedInProcess, threads: int, cores: int) -> None:
         """`here` embeds a group in a thread of this process, of which there are so many."""
         self._folder = folder
         self._here = here

@@ -9,12 +9,12 @@ from cohere.core.api_error import ApiError
 
 from surefind.adapters.embedders.remote import (
     InputType,
-    ModelWish,
+    ModelOptions,
     RemoteEmbedder,
     RemoteModel,
     sendable_key,
 )
-from surefind.adapters.retrying import AttemptFailed, Conduct, retry_after_s
+from surefind.adapters.retrying import AttemptFailed, CallPolicy, retry_after_s
 from surefind.errors import InputError
 from surefind.model import EmbedderFingerprint
 
@@ -55,12 +55,12 @@ def price_of(model: str | None) -> float | None:
 
 
 def cohere_embedder(
-    api_key: str, wish: ModelWish, conduct: Conduct, url: str | None = None
+    api_key: str, wanted: ModelOptions, policy: CallPolicy, url: str | None = None
 ) -> RemoteEmbedder:
     """A model that is not in `MODELS` needs its dimensions said."""
-    name = wish.name or DEFAULT_MODEL
-    known = MODELS.get(name) or _unknown(name, wish)
-    dimensions = wish.dimensions or known.dimensions[0]
+    name = wanted.name or DEFAULT_MODEL
+    known = MODELS.get(name) or _unknown(name, wanted)
+    dimensions = wanted.dimensions or known.dimensions[0]
     if dimensions not in known.dimensions:
         sizes = " or ".join(map(str, known.dimensions))
         raise InputError(f"embed_dimensions: it is {dimensions}, but {name} gives {sizes}")
@@ -74,23 +74,23 @@ def cohere_embedder(
             weights="hosted",
             input_types=",".join(f"{ours}={theirs}" for ours, theirs in _INPUT_TYPES.items()),
         ),
-        max_tokens=min(wish.max_tokens or known.max_tokens, known.max_tokens),
+        max_tokens=min(wanted.max_tokens or known.max_tokens, known.max_tokens),
         batch_size=BATCH_SIZE,
         cuts=True,
     )
-    session = CohereSession(api_key, url, conduct.timeout_s)
+    session = CohereSession(api_key, url, policy.timeout_s)
     if dimensions != known.dimensions[0]:
         session.options["additional_body_parameters"] = {"output_dimension": dimensions}
-    return RemoteEmbedder(facts, CohereWire(session, name), conduct)
+    return RemoteEmbedder(facts, CohereWire(session, name), policy)
 
 
-def _unknown(name: str, wish: ModelWish) -> CohereModel:
-    if wish.dimensions is None:
+def _unknown(name: str, wanted: ModelOptions) -> CohereModel:
+    if wanted.dimensions is None:
         raise InputError(
             f"embed_model: surefind does not know Cohere's {name}; known are "
             f"{', '.join(MODELS)}. Set embed_dimensions to use another"
         )
-    return CohereModel((wish.dimensions,), wish.max_tokens or _UNKNOWN_MAX_TOKENS, None)
+    return CohereModel((wanted.dimensions,), wanted.max_tokens or _UNKNOWN_MAX_TOKENS, None)
 
 
 class CohereSession:

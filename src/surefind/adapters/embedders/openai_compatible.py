@@ -8,7 +8,7 @@ import httpx2
 
 from surefind.adapters.embedders.remote import (
     InputType,
-    ModelWish,
+    ModelOptions,
     RemoteEmbedder,
     RemoteModel,
     checked_size,
@@ -16,7 +16,7 @@ from surefind.adapters.embedders.remote import (
     sendable_key,
 )
 from surefind.adapters.embedders.token_estimate import count
-from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls, retry_after_s
+from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, CallPolicy, retry_after_s
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 
@@ -60,44 +60,45 @@ class Prefixes:
 
 async def openai_compatible_embedder(
     url: str,
-    wish: ModelWish,
-    conduct: Conduct,
+    options: ModelOptions,
+    policy: CallPolicy,
     api_key: str | None = None,
     prefixes: Prefixes | None = None,
 ) -> RemoteEmbedder:
     """The service is asked for the dimensions where nobody has said them."""
-    if not wish.name:
+    if not options.name:
         raise InputError("embed_model: it is not set; name the model that the service is to use")
-    known = MODELS.get(wish.name)
+    known = MODELS.get(options.name)
     prefixes = prefixes or Prefixes()
-    wire = OpenAiWire(url, wish.name, api_key, prefixes, conduct.timeout_s)
-    if known and known.shortens and wish.dimensions not in {None, known.dimensions}:
-        wire.shorten_to(wish.dimensions)
+    wire = OpenAiWire(url, options.name, api_key, prefixes, policy.timeout_s)
+    if known and known.shortens and options.dimensions not in {None, known.dimensions}:
+        wire.shorten_to(options.dimensions)
     service = f"the embedding service at {urlsplit(url).netloc.rpartition('@')[2]}"
-    dimensions = wish.dimensions or (known.dimensions if known else None)
+    dimensions = options.dimensions or (known.dimensions if known else None)
     facts = RemoteModel(
         service=service,
         key_setting=KEY_SETTING,
         fingerprint=EmbedderFingerprint(
             provider="openai",
-            model=wish.name,
-            dimensions=dimensions or await _asked_dimensions(wire, service, conduct),
+            model=options.name,
+            dimensions=dimensions or await _asked_dimensions(wire, service, policy),
             weights="hosted",
             input_types=f"passage={prefixes.passage},query={prefixes.query}",
         ),
-        max_tokens=_read_whole(wish, known) - max(map(count, (prefixes.passage, prefixes.query))),
+        max_tokens=_read_whole(options, known)
+        - max(map(count, (prefixes.passage, prefixes.query))),
         batch_size=BATCH_SIZE,
         cuts=False,
     )
-    return RemoteEmbedder(facts, wire, conduct)
+    return RemoteEmbedder(facts, wire, policy)
 
 
-def _read_whole(wish: ModelWish, known: OpenAiModel | None) -> int:
-    return wish.max_tokens or (known.max_tokens if known else UNKNOWN_MAX_TOKENS)
+def _read_whole(options: ModelOptions, known: OpenAiModel | None) -> int:
+    return options.max_tokens or (known.max_tokens if known else UNKNOWN_MAX_TOKENS)
 
 
-async def _asked_dimensions(wire: "OpenAiWire", service: str, conduct: Conduct) -> int:
-    calls = PacedCalls(service, conduct.searching, conduct.notify)
+async def _asked_dimensions(wire: "OpenAiWire", service: str, policy: CallPolicy) -> int:
+    calls = AdaptiveLimiter(service, policy.searching, policy.notify)
     try:
         rows = await calls.call(lambda: wire.embed(["dimensions"], "passage"))
         return checked_size(rows, service)

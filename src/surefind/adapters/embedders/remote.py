@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from surefind.adapters.embedders import token_estimate
-from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls
+from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, CallPolicy
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import EmbeddedQuery, Matrix, Vector
@@ -33,7 +33,7 @@ class Wire(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelWish:
+class ModelOptions:
     """What a user says of the model; None where the provider's own facts will do."""
 
     name: str | None = None
@@ -57,12 +57,12 @@ class RemoteModel:
 
 
 class RemoteEmbedder:
-    def __init__(self, model: RemoteModel, wire: Wire, conduct: Conduct) -> None:
+    def __init__(self, model: RemoteModel, wire: Wire, policy: CallPolicy) -> None:
         self._model = model
         self._wire = wire
-        self._notify = conduct.notify
-        self._passages = PacedCalls(model.service, conduct.ingesting, conduct.notify)
-        self._queries = PacedCalls(model.service, conduct.searching, conduct.notify)
+        self._notify = policy.notify
+        self._passages = AdaptiveLimiter(model.service, policy.ingesting, policy.notify)
+        self._queries = AdaptiveLimiter(model.service, policy.searching, policy.notify)
         self._waiting: dict[str, asyncio.Future[Vector]] = {}
         self._asking: set[asyncio.Task[None]] = set()
         self._told_of_cutting = False
@@ -165,13 +165,13 @@ class RemoteEmbedder:
     # --- one call -----------------------------------------------------------------------------
 
     async def _embed(
-        self, calls: PacedCalls, texts: Sequence[str], input_type: InputType
+        self, calls: AdaptiveLimiter, texts: Sequence[str], input_type: InputType
     ) -> Matrix:
         rows, _ = await self._called(calls, texts, input_type)
         return rows
 
     async def _called(
-        self, calls: PacedCalls, texts: Sequence[str], input_type: InputType
+        self, calls: AdaptiveLimiter, texts: Sequence[str], input_type: InputType
     ) -> tuple[Matrix, float]:
         """With the milliseconds of the call that was answered, not of those before it."""
         sent = [self._sendable(text) for text in texts]

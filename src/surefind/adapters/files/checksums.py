@@ -23,7 +23,7 @@ from typing import NamedTuple
 from surefind.adapters.files.data_folder import MANIFEST, write_atomically
 from surefind.errors import StoreChanged
 from surefind.model import Chunk
-from surefind.ports import ReadBytes, Verified
+from surefind.ports import ReadBytes, VerifiedFiles
 
 CHECKED_ON_OPEN_BYTES = 32 * 2**20
 """A reader reads that much again when it opens a generation: some 20 ms, and all of most."""
@@ -94,7 +94,7 @@ class Checksums:
 
     def verify(
         self, limit_bytes: int | None = None, read: ReadBytes | None = None
-    ) -> Verified | None:
+    ) -> VerifiedFiles | None:
         """StoreChanged where a file is not as it was written; None where no list was written.
 
         The sizes of all are compared, then what is in them, the smallest first: those say where
@@ -121,7 +121,7 @@ class Checksums:
             if f"{found.crc:08x}" != expected[name][1]:
                 raise self._damaged(path, "its checksum does not match")
             files, total, left = files + 1, total + sizes[name], left - found.cost
-        return Verified(files, total)
+        return VerifiedFiles(files, total)
 
     def _expected(self) -> dict[str, tuple[int, str]] | None:
         path = self._listed

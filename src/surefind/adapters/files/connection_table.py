@@ -15,7 +15,7 @@ from surefind.model import (
     Distance,
     EmbedderFingerprint,
     Field,
-    Kind,
+    FieldKind,
     PayloadMapping,
     PositionKind,
     Role,
@@ -122,10 +122,10 @@ def _fields(name: str, table: object) -> tuple[Field, ...]:
     for key, kinds in table.items():
         held = [kinds] if isinstance(kinds, str) else kinds
         try:
-            fields.append(Field(str(key), tuple(Kind(kind) for kind in held)))
+            fields.append(Field(str(key), tuple(FieldKind(kind) for kind in held)))
         except (TypeError, ValueError):
             raise ValueError(
-                f"{name}.fields.{key}: it must be one or several of {', '.join(Kind)}"
+                f"{name}.fields.{key}: it must be one or several of {', '.join(FieldKind)}"
             ) from None
     return tuple(fields)
 

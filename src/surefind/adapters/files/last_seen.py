@@ -15,7 +15,7 @@ from surefind.adapters.catalog_rows import manifest_of, written_manifest
 from surefind.adapters.files.data_folder import DataFolder, write_atomically
 from surefind.errors import StoreError
 from surefind.model import GenerationRef, Manifest
-from surefind.ports import Catalog, PublishedCatalogs, ReadBytes, Verified
+from surefind.ports import Catalog, PublishedCatalogs, ReadBytes, VerifiedFiles
 
 _log = logging.getLogger(__name__)
 _FILE = "last-seen.json"
@@ -95,7 +95,7 @@ class LastSeenCatalogs:
     async def open(self, ref: GenerationRef) -> Catalog:
         return await self._catalogs.open(ref)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return await self._catalogs.verify(ref, read)
 
     @property

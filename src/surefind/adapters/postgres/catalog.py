@@ -183,14 +183,14 @@ class PostgresCatalog:
             )
 
 
-Guard = Callable[[Connection], Awaitable[None]]
+RequireWriter = Callable[[Connection], Awaitable[None]]
 
 
 class PostgresCatalogWriter(PostgresCatalog):
     """Writes in parts, each a transaction of its own: none stays open while others embed."""
 
     def __init__(
-        self, database: Database, ref: GenerationRef, generation_id: int, guard: Guard
+        self, database: Database, ref: GenerationRef, generation_id: int, guard: RequireWriter
     ) -> None:
         """`guard` raises where the writer's place was lost."""
         super().__init__(database, ref, generation_id)

@@ -19,14 +19,14 @@ _LEAST_S = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Dialling:
+class ConnectTimeouts:
     """`options` bound each attempt, for psycopg; `limit_s` bounds what is done in all."""
 
     limit_s: float
     options: dict[str, int]
 
 
-def dialling(address: Address, connect_timeout_s: float, addresses: int) -> Dialling:
+def connect_timeouts(address: Address, connect_timeout_s: float, addresses: int) -> ConnectTimeouts:
     """What the address itself says of its time goes first.
 
     One attempt alone ends by our own clock, to the tenth of a second. Of several each is ended by
@@ -34,9 +34,9 @@ def dialling(address: Address, connect_timeout_s: float, addresses: int) -> Dial
     """
     attempts = max(addresses, 1) * (2 if address.prefers_standby else 1)
     if attempts == 1 and address.connect_timeout_s is None:
-        return Dialling(connect_timeout_s, {})
+        return ConnectTimeouts(connect_timeout_s, {})
     each_s = max(_LEAST_S, math.ceil(address.connect_timeout_s or connect_timeout_s))
-    return Dialling(each_s * (attempts + 1), {"connect_timeout": each_s})
+    return ConnectTimeouts(each_s * (attempts + 1), {"connect_timeout": each_s})
 
 
 async def count_addresses(address: Address, within_s: float) -> int:

@@ -24,7 +24,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
 from surefind.adapters.postgres.address import Address, address_of
-from surefind.adapters.postgres.connect_timeout import count_addresses, dialling
+from surefind.adapters.postgres.connect_timeout import connect_timeouts, count_addresses
 from surefind.adapters.postgres.errors import (
     ConnectingTookTooLong,
     TookTooLong,
@@ -216,7 +216,7 @@ class Database:
     ) -> Connection:
         allowed_s = self._limits.connect_timeout_s
         addresses = await count_addresses(self.address, allowed_s)
-        plan = dialling(self.address, allowed_s, addresses)
+        plan = connect_timeouts(self.address, allowed_s, addresses)
         try:
             async with asyncio.timeout(plan.limit_s):
                 return await connect(*arguments, **(plan.options | options))

@@ -18,9 +18,9 @@ from uuid import UUID
 from surefind.adapters.postgres.connection import Database
 from surefind.errors import InputError, StoreError, UnknownDocument
 from surefind.model import Chunk, ChunkRecord, DocumentRecord, GenerationRef, Manifest
-from surefind.ports import Catalog, JoinedRows, PublishedCatalogs, ReadBytes, Verified
+from surefind.ports import Catalog, JoinedRows, PublishedCatalogs, ReadBytes, VerifiedFiles
 
-Key = TypeVar("Key", bound=Hashable)
+RowKey = TypeVar("RowKey", bound=Hashable)
 
 _log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z_]\w{0,62}", re.ASCII)
@@ -152,7 +152,7 @@ class DocumentsTableCatalogs:
             raise
         return DocumentsTableCatalog(table, own)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return await self._catalogs.verify(ref, read)
 
 
@@ -241,7 +241,7 @@ class DocumentsTableCatalog:
         await self._own.close()
         await self._table.close()
 
-    async def _all_joined(self, own: Mapping[Key, ChunkRecord]) -> Mapping[Key, ChunkRecord]:
+    async def _all_joined(self, own: Mapping[RowKey, ChunkRecord]) -> Mapping[RowKey, ChunkRecord]:
         rows = await self._table.rows([record.chunk.id for record in own.values()])
         return {
             key: _joined(record, rows[record.chunk.id]) if record.chunk.id in rows else record

@@ -20,7 +20,7 @@ from surefind.adapters.postgres.catalog import (
 from surefind.adapters.postgres.connection import Database
 from surefind.adapters.postgres.migrations import Migration, applied_number, check_readable, migrate
 from surefind.adapters.postgres.queue import Connection
-from surefind.adapters.postgres.writer_lock import WritersPlace
+from surefind.adapters.postgres.writer_lock import WriterLock
 from surefind.errors import StoreError, UnknownGeneration
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import ReadBytes, StoreFacts
@@ -39,10 +39,10 @@ class PostgresCatalogStore:
         self,
         database: Database,
         pointer_age_s: float = _POINTER_AGE_S,
-        place: WritersPlace | None = None,
+        place: WriterLock | None = None,
     ) -> None:
         self._database = database
-        self._place = place or WritersPlace(database)
+        self._place = place or WriterLock(database)
         self._pointer_age_s = pointer_age_s
         self._seen: dict[str, tuple[float, object]] = {}
         self._readable = False
@@ -239,8 +239,8 @@ class PostgresCatalogStore:
         async with self._database.transaction() as connection:
             await self._place.require_held(connection)
 
-    async def migrate(self, *, rehearse: bool) -> list[Migration]:
-        return await migrate(self._database, rehearse=rehearse)
+    async def migrate(self, *, dry_run: bool) -> list[Migration]:
+        return await migrate(self._database, dry_run=dry_run)
 
     async def close(self) -> None:
         await self._database.close()

@@ -28,7 +28,7 @@ _PING_S = 10.0
 _PING_TIMEOUT_S = 10.0
 
 
-class WritersPlace:
+class WriterLock:
     def __init__(self, database: Database, ping_s: float = _PING_S) -> None:
         self._database = database
         self._ping_s = ping_s

@@ -23,12 +23,12 @@ from surefind.model import (
     Condition,
     Distance,
     SparseSpace,
-    Terms,
+    SparseVector,
     VectorSpace,
     numbered_point,
     point_number,
 )
-from surefind.ports import Alternatives, DenseProbe, ForeignPoint, TermProbe, Vector, Wanted
+from surefind.ports import Alternatives, DenseQuery, ForeignPoint, PointFields, SparseQuery, Vector
 
 T = TypeVar("T")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -62,15 +62,17 @@ class QdrantForeignCollection:
         )
 
     async def nearest(
-        self, probe: DenseProbe | TermProbe, using: str, where: Alternatives
+        self, leg_query: DenseQuery | SparseQuery, using: str, where: Alternatives
     ) -> list[tuple[UUID, float]]:
-        dense = isinstance(probe, DenseProbe)
-        exact = probe.among is not None or (isinstance(probe, DenseProbe) and probe.exact)
+        dense = isinstance(leg_query, DenseQuery)
+        exact = leg_query.restrict_to is not None or (
+            isinstance(leg_query, DenseQuery) and leg_query.exact
+        )
         query: Any = (
-            probe.vector.tolist()
-            if isinstance(probe, DenseProbe)
+            leg_query.vector.tolist()
+            if isinstance(leg_query, DenseQuery)
             else models.SparseVector(
-                indices=list(probe.terms.ids), values=list(probe.terms.weights)
+                indices=list(leg_query.terms.ids), values=list(leg_query.terms.weights)
             )
         )
         answer = await self._read(
@@ -78,8 +80,8 @@ class QdrantForeignCollection:
                 self._name,
                 query,
                 using=using or None,
-                limit=probe.limit,
-                query_filter=_filter(where, probe.among),
+                limit=leg_query.limit,
+                query_filter=_filter(where, leg_query.restrict_to),
                 search_params=models.SearchParams(exact=True) if exact and dense else None,
                 with_payload=False,
                 with_vectors=False,
@@ -90,7 +92,7 @@ class QdrantForeignCollection:
         points = [_uuid(point.id) for point in answer.points]
         return list(zip(points, scores if dense else reproducible(scores), strict=True))
 
-    async def points(self, ids: Sequence[UUID], wanted: Wanted) -> list[ForeignPoint]:
+    async def points(self, ids: Sequence[UUID], wanted: PointFields) -> list[ForeignPoint]:
         found: list[ForeignPoint] = []
         for start in range(0, len(ids), _AT_ONCE):
             part = [_written_id(point) for point in ids[start : start + _AT_ONCE]]
@@ -110,7 +112,7 @@ class QdrantForeignCollection:
         self,
         after: UUID | None,
         limit: int,
-        wanted: Wanted,
+        wanted: PointFields,
         where: Alternatives = (),
     ) -> tuple[list[ForeignPoint], UUID | None]:
         records, following = await self._read(
@@ -174,12 +176,12 @@ def _spaces(
     ]
 
 
-def _vectors(wanted: Wanted) -> bool | list[str]:
+def _vectors(wanted: PointFields) -> bool | list[str]:
     names = [name for name in (wanted.vector, wanted.terms) if name is not None]
     return True if "" in names else names or False
 
 
-def _point(record: models.Record, wanted: Wanted) -> ForeignPoint:
+def _point(record: models.Record, wanted: PointFields) -> ForeignPoint:
     held = record.vector
     named: Mapping[str, Any] = held if isinstance(held, dict) else {"": held}
     dense = named.get(wanted.vector) if wanted.vector is not None else None
@@ -195,10 +197,10 @@ def _dense(held: object) -> Vector | None:
     return np.array(held, dtype=np.float32)
 
 
-def _terms(held: object) -> Terms | None:
+def _terms(held: object) -> SparseVector | None:
     if not isinstance(held, models.SparseVector):
         return None
-    return Terms(tuple(held.indices), tuple(held.values))
+    return SparseVector(tuple(held.indices), tuple(held.values))
 
 
 def _uuid(point_id: object) -> UUID:
@@ -215,11 +217,13 @@ def _written_id(point: UUID) -> int | str:
 # --- conditions -------------------------------------------------------------------------------
 
 
-def _filter(where: Alternatives, among: frozenset[int] | None) -> models.Filter | None:
+def _filter(where: Alternatives, restrict_to: frozenset[int] | None) -> models.Filter | None:
     must: list[models.Condition] = []
     must_not: list[models.Condition] = []
-    if among is not None:
-        must.append(models.HasIdCondition(has_id=[_written_id(UUID(int=point)) for point in among]))
+    if restrict_to is not None:
+        must.append(
+            models.HasIdCondition(has_id=[_written_id(UUID(int=point)) for point in restrict_to])
+        )
     for choices in where:
         tests = [test for condition in choices for test in _tests(condition)]
         excluding = any(isinstance(one, AnyOf) and one.exclude for one in choices)

@@ -29,7 +29,7 @@ from surefind.adapters.files.disk_usage import require_free
 from surefind.adapters.qdrant import point_numbers
 from surefind.adapters.qdrant.conditions import Bounds, KeyTest, excludes, key_tests
 from surefind.adapters.qdrant.edge_errors import engine
-from surefind.adapters.qdrant.edge_views import FreeBytes, View, free_bytes, sweep
+from surefind.adapters.qdrant.edge_views import EdgeView, FreeBytes, free_bytes, sweep
 from surefind.adapters.qdrant.payload import (
     CHUNK_ID,
     from_payload,
@@ -47,16 +47,16 @@ from surefind.adapters.qdrant.points import (
     reproducible,
 )
 from surefind.errors import StoreChanged, StoreError
-from surefind.model import ChunkRecord, Condition, GenerationRef, Kind, Ranking, Terms
+from surefind.model import ChunkRecord, Condition, FieldKind, GenerationRef, Ranking, SparseVector
 from surefind.ports import (
-    Begun,
-    DenseProbe,
+    DenseQuery,
     IndexEntry,
     Matrix,
     ReadBytes,
+    SparseQuery,
     StoreFacts,
-    TermProbe,
-    Verified,
+    UnfinishedIndex,
+    VerifiedFiles,
 )
 
 _FOLDER, _CHECKSUMS, _SETTLING = "index", "index.checksums", "index.settling"
@@ -68,10 +68,10 @@ _WORTH_INDEXES = 2000
 _MOST_INDEXES = 100
 _FILTERS_KEPT = 2**10
 _SCHEMAS = {
-    Kind.TEXT: edge.KeywordIndexParams,
-    Kind.PATH: edge.KeywordIndexParams,
-    Kind.NUMBER: edge.FloatIndexParams,
-    Kind.DATE: edge.DatetimeIndexParams,
+    FieldKind.TEXT: edge.KeywordIndexParams,
+    FieldKind.PATH: edge.KeywordIndexParams,
+    FieldKind.NUMBER: edge.FloatIndexParams,
+    FieldKind.DATE: edge.DatetimeIndexParams,
 }
 _SCAN = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
 _WIDER = edge.SearchParams(hnsw_ef=200)
@@ -112,7 +112,7 @@ class EdgeIndexStore:
         sweep(self._folder.root / _VIEWS)  # of removed generations they may hold the last link
         require_free(self._folder, self._free_bytes(self._folder.root), needed)
 
-    async def begun(self, ref: GenerationRef) -> Begun | None:  # noqa: ARG002
+    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:  # noqa: ARG002
         """Writing to this disk takes no time: what was begun is begun anew."""
         return None
 
@@ -121,7 +121,7 @@ class EdgeIndexStore:
         ref: GenerationRef,
         dimensions: int,
         copy_of: GenerationRef | None,
-        begun: Begun | None = None,  # noqa: ARG002
+        begun: UnfinishedIndex | None = None,  # noqa: ARG002
     ) -> "EdgeIndexWriter":
         path = self._path(ref)
         with storing(path), engine(path):
@@ -140,7 +140,7 @@ class EdgeIndexStore:
         source = self._existing(ref)
         with storing(source):
             _checksums(source).verify(self._checked_on_open_bytes)
-        view = View(source, self._folder.root / _VIEWS, without=_LOG, free=self._free_bytes)
+        view = EdgeView(source, self._folder.root / _VIEWS, without=_LOG, free=self._free_bytes)
         try:
             with engine(source):
                 return EdgeIndex(source, _load(view.path, source), view)
@@ -148,7 +148,7 @@ class EdgeIndexStore:
             view.close()
             raise
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         source = self._existing(ref)
         with storing(source):
             return await asyncio.to_thread(_checksums(source).verify, None, read)
@@ -259,7 +259,7 @@ class EdgeIndexWriter:
 
 
 class EdgeIndex:
-    def __init__(self, source: Path, shard: edge.EdgeShard, view: View) -> None:
+    def __init__(self, source: Path, shard: edge.EdgeShard, view: EdgeView) -> None:
         self._source = source
         self._shard = shard
         self._view = view
@@ -283,36 +283,38 @@ class EdgeIndex:
             self._known.learn((one.id, str((one.payload or {}).get(CHUNK_ID))) for one in records)
         return self._known.of(numbers)
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
         with engine(self._source):
             answers = [
-                [] if finds_nothing(probe) else self._shard.search(self._request(probe))
-                for probe in probes
+                [] if finds_nothing(leg_query) else self._shard.search(self._request(leg_query))
+                for leg_query in queries
             ]
-        return [_ranking(probe, points) for probe, points in zip(probes, answers, strict=True)]
+        return [
+            _ranking(leg_query, points) for leg_query, points in zip(queries, answers, strict=True)
+        ]
 
-    def _request(self, probe: DenseProbe | TermProbe) -> edge.SearchRequest:
-        only = _filter(probe)
+    def _request(self, leg_query: DenseQuery | SparseQuery) -> edge.SearchRequest:
+        only = _filter(leg_query)
         return edge.SearchRequest(
-            query=self._query(probe),
-            limit=probe.limit,
+            query=self._query(leg_query),
+            limit=leg_query.limit,
             filter=only,
-            params=self._way(probe, only),
+            params=self._way(leg_query, only),
             with_payload=False,
             with_vector=False,
         )
 
-    def _query(self, probe: DenseProbe | TermProbe) -> edge.Query:
+    def _query(self, leg_query: DenseQuery | SparseQuery) -> edge.Query:
         """A hybrid search asks each leg twice: the question is handed over once."""
-        asked = probe.vector if isinstance(probe, DenseProbe) else probe.terms
-        using = DENSE if isinstance(probe, DenseProbe) else LEXICAL
+        asked = leg_query.vector if isinstance(leg_query, DenseQuery) else leg_query.terms
+        using = DENSE if isinstance(leg_query, DenseQuery) else LEXICAL
         if using not in self._asked or self._asked[using][0] is not asked:
             given = asked.tolist() if isinstance(asked, np.ndarray) else _sparse(asked)
             self._asked[using] = asked, edge.Query.Nearest(given, using=using)
         return self._asked[using][1]
 
     def _way(
-        self, probe: DenseProbe | TermProbe, only: edge.Filter | None
+        self, leg_query: DenseQuery | SparseQuery, only: edge.Filter | None
     ) -> edge.SearchParams | None:
         """A search goes along the graph from one that the filter leaves to the next.
 
@@ -320,13 +322,15 @@ class EdgeIndex:
         100,000 points, .15 of the best ten where a tenth is left, .8 at a fifth, .99 at two fifths.
         So few are looked at one by one.
         """
-        if probe.among is not None or (isinstance(probe, DenseProbe) and probe.exact):
+        if leg_query.restrict_to is not None or (
+            isinstance(leg_query, DenseQuery) and leg_query.exact
+        ):
             return _SCAN
-        if only is None or isinstance(probe, TermProbe):
+        if only is None or isinstance(leg_query, SparseQuery):
             return None
-        if not all(self._indexes(test) for one in probe.where for test in key_tests(one)):
+        if not all(self._indexes(test) for one in leg_query.where for test in key_tests(one)):
             return _WIDER  # to look at all payloads takes seconds
-        return _SCAN if self._left(probe.where, only) < _FEW * self._points else _WIDER
+        return _SCAN if self._left(leg_query.where, only) < _FEW * self._points else _WIDER
 
     def _indexes(self, test: KeyTest) -> bool:
         """Whether whom the test leaves can be looked up."""
@@ -403,12 +407,12 @@ def _config(dimensions: int) -> edge.EdgeConfig:
     )
 
 
-def _filter(probe: DenseProbe | TermProbe) -> edge.Filter | None:
+def _filter(leg_query: DenseQuery | SparseQuery) -> edge.Filter | None:
     must: list[edge.ConditionType] = []
-    if probe.among is not None:
-        must.append(edge.HasIdCondition(cast("set[edge.PointId]", probe.among)))
+    if leg_query.restrict_to is not None:
+        must.append(edge.HasIdCondition(cast("set[edge.PointId]", leg_query.restrict_to)))
     must_not: list[edge.ConditionType] = []
-    for condition in probe.where:
+    for condition in leg_query.where:
         holds = edge.Filter(should=[_test(test) for test in key_tests(condition)])
         (must_not if excludes(condition) else must).append(holds)
     if not must and not must_not:
@@ -423,10 +427,10 @@ def _test(test: KeyTest) -> edge.FieldCondition:
     return edge.FieldCondition(test.key, range=kind(**asdict(test.test)))
 
 
-def _ranking(probe: DenseProbe | TermProbe, points: Sequence[edge.ScoredPoint]) -> Ranking:
+def _ranking(leg_query: DenseQuery | SparseQuery, points: Sequence[edge.ScoredPoint]) -> Ranking:
     numbers = cast("list[int]", [point.id for point in points])  # see `_load`
     scores = [point.score for point in points]
-    return ranked(numbers, reproducible(scores) if isinstance(probe, TermProbe) else scores)
+    return ranked(numbers, reproducible(scores) if isinstance(leg_query, SparseQuery) else scores)
 
 
 def _checksums(index: Path) -> Checksums:
@@ -450,5 +454,5 @@ def _numbers(point_ids: Sequence[UUID]) -> "list[edge.PointId]":
     return [point_numbers.number_of(point_id) for point_id in point_ids]
 
 
-def _sparse(terms: Terms) -> edge.SparseVector:
+def _sparse(terms: SparseVector) -> edge.SparseVector:
     return edge.SparseVector(list(terms.ids), list(terms.weights))

@@ -29,7 +29,7 @@ def free_bytes(path: Path) -> int:
     return shutil.disk_usage(path).free
 
 
-class View:
+class EdgeView:
     """`path` is the folder to open. The lock beside it says that its owner lives."""
 
     def __init__(self, source: Path, views: Path, *, without: str, free: FreeBytes) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from surefind.adapters.files.checksums import check_text
 from surefind.errors import StoreChanged
-from surefind.model import FIELDS, Attribute, Chunk, ChunkRecord, Kind
+from surefind.model import FIELDS, Attribute, Chunk, ChunkRecord, FieldKind
 from surefind.text.urls import steps
 
 FRONT_MATTER = "front_matter"
@@ -24,7 +24,7 @@ _OWN = frozenset(field.name for field in FIELDS)
 _ONE_CHUNK = frozenset({CHUNK_ID, "content_hash"})
 
 
-def indexed_keys() -> dict[str, Kind]:
+def indexed_keys() -> dict[str, FieldKind]:
     """What is worth an index of its own, of all that every chunk can be filtered by.
 
     Not what tells one chunk from all others: nobody searches in a single one.
@@ -32,12 +32,12 @@ def indexed_keys() -> dict[str, Kind]:
     kept = {
         payload_key(field.name): field.kinds[0]
         for field in FIELDS
-        if field.kinds[0] is not Kind.FLAG and field.name not in _ONE_CHUNK
+        if field.kinds[0] is not FieldKind.FLAG and field.name not in _ONE_CHUNK
     }
-    return {**kept, **dict.fromkeys((*PATHS.values(), *FLAGS.values()), Kind.TEXT)}
+    return {**kept, **dict.fromkeys((*PATHS.values(), *FLAGS.values()), FieldKind.TEXT)}
 
 
-def indexed_attributes(attributes: Mapping[str, Attribute]) -> dict[str, Kind]:
+def indexed_attributes(attributes: Mapping[str, Attribute]) -> dict[str, FieldKind]:
     """The same for a page's own keys. One key has one index: its first value says of which kind.
 
     Flags are found by the names of those that are true or false, which have an index already.
@@ -51,15 +51,15 @@ def indexed_attributes(attributes: Mapping[str, Attribute]) -> dict[str, Kind]:
     return found
 
 
-def _kind_of(value: str | float) -> Kind:
+def _kind_of(value: str | float) -> FieldKind:
     """A date is rather asked for by a range than letter by letter."""
     if not isinstance(value, str):
-        return Kind.NUMBER
+        return FieldKind.NUMBER
     try:
         datetime.fromisoformat(value)
     except ValueError:
-        return Kind.TEXT
-    return Kind.DATE if "-" in value else Kind.TEXT  # 20260131 is a number to most
+        return FieldKind.TEXT
+    return FieldKind.DATE if "-" in value else FieldKind.TEXT  # 20260131 is a number to most
 
 
 def payload_key(field: str) -> str:

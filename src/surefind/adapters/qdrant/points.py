@@ -6,7 +6,7 @@ import numpy as np
 
 from surefind.errors import StoreError
 from surefind.model import Ranking
-from surefind.ports import DenseProbe, TermProbe, Vector
+from surefind.ports import DenseQuery, SparseQuery, Vector
 
 DENSE, LEXICAL = "dense", "terms"
 """The names of a point's two vectors."""
@@ -25,9 +25,9 @@ def check_vector(vector: Vector, dimensions: int, chunk_id: str) -> None:
         raise StoreError(f"the vector of {chunk_id} holds a number that is not finite")
 
 
-def finds_nothing(probe: DenseProbe | TermProbe) -> bool:
+def finds_nothing(query: DenseQuery | SparseQuery) -> bool:
     """What the engine would refuse: no terms (all were stop words), nobody to choose among."""
-    return not probe.limit or (isinstance(probe, TermProbe) and not probe.terms.ids)
+    return not query.limit or (isinstance(query, SparseQuery) and not query.terms.ids)
 
 
 def reproducible(scores: list[float]) -> list[float]:

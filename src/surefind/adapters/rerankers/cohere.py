@@ -8,7 +8,7 @@ from cohere.core.api_error import ApiError
 
 from surefind.adapters.embedders.cohere import KEY_SETTING, SERVICE, CohereSession
 from surefind.adapters.embedders.remote import explained
-from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls
+from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, CallPolicy
 from surefind.errors import RerankingError
 
 DEFAULT_MODEL = "rerank-v3.5"
@@ -19,13 +19,13 @@ class CohereReranker:
     def __init__(
         self,
         api_key: str,
-        conduct: Conduct,
+        policy: CallPolicy,
         model: str | None = None,
         url: str | None = None,
     ) -> None:
         self._model = model or DEFAULT_MODEL
-        self._session = CohereSession(api_key, url, conduct.timeout_s)
-        self._calls = PacedCalls(SERVICE, conduct.searching, conduct.notify)
+        self._session = CohereSession(api_key, url, policy.timeout_s)
+        self._calls = AdaptiveLimiter(SERVICE, policy.searching, policy.notify)
 
     @property
     def name(self) -> str:

@@ -31,7 +31,7 @@ from surefind.model import (
     GenerationRef,
     Manifest,
 )
-from surefind.ports import ReadBytes, StoreFacts, Verified
+from surefind.ports import ReadBytes, StoreFacts, VerifiedFiles
 
 _FILE, _POINTER = "catalog.sqlite", "CURRENT"
 _WRITTEN_POINTER = re.compile(rb"(\d+)(?: ([0-9a-f]{8}))?\n?")
@@ -120,7 +120,7 @@ class SqliteCatalogStore:
     async def open(self, ref: GenerationRef) -> SqliteCatalog:
         return SqliteCatalog(self._path(ref), self._checked_on_open_bytes)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         manifest = self._folder.generation(ref) / MANIFEST
         await self.manifest(ref)
         with storing(manifest):
@@ -128,7 +128,7 @@ class SqliteCatalogStore:
         found = await asyncio.to_thread(checksums_of(self._path(ref)).verify, None, read)
         if found is None or not has_checksum(content, manifest):
             return None
-        return found + Verified(1, len(content))
+        return found + VerifiedFiles(1, len(content))
 
     async def seal(self, manifest: Manifest) -> None:
         """The first seal names the lists of checksums: a later one can't know of a lost one."""

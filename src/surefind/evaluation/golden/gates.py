@@ -37,22 +37,22 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 _RULE = re.compile(r"\s*(\S+?)\s*(<=|>=|<|>)\s*(\S+)\s*")
 
 
-class Severity(StrEnum):
+class RuleSeverity(StrEnum):
     WARN = "warn_if"
     FAIL = "fail_if"
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class QualityRule:
     """`quantity` is a measure's name or one of QUANTITIES."""
 
-    severity: Severity
+    severity: RuleSeverity
     quantity: str
     comparison: str
     limit: float
 
     @classmethod
-    def parse(cls, severity: Severity, rule: str) -> Gate:
+    def parse(cls, severity: RuleSeverity, rule: str) -> QualityRule:
         match = _RULE.fullmatch(rule)
         if match is None:
             raise InputError(f"{rule!r} is no rule; write one as in 'nDCG@10 < 0.8'")

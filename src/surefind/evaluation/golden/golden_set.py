@@ -21,12 +21,12 @@ from surefind.evaluation.golden.expectations import (
     ByText,
     Expectation,
 )
-from surefind.evaluation.golden.gates import Gate, Severity
-from surefind.evaluation.golden.located_values import Located, read_json_lines, read_yaml
+from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
+from surefind.evaluation.golden.located_values import LocatedValue, read_json_lines, read_yaml
 from surefind.evaluation.measures.ranking import MAX_CUTOFF, MAX_GRADE, Measure
 from surefind.model import Collapse, Mode
 
-Choice = TypeVar("Choice", bound=StrEnum)
+EnumValue = TypeVar("EnumValue", bound=StrEnum)
 
 MAX_BYTES = 32 * 2**20
 MAX_TESTS = 100_000
@@ -123,7 +123,7 @@ class GoldenSet:
     name: str
     tests: tuple[GoldenTest, ...]
     measures: tuple[Measure, ...] = ()
-    gates: tuple[Gate, ...] = ()
+    gates: tuple[QualityRule, ...] = ()
     top_k: int | None = None
     mode: Mode | None = None
     measured_only: bool = False
@@ -165,7 +165,7 @@ def read_golden_lines(source: str, content: bytes) -> GoldenSet:
     lines = list(read_json_lines(source, decoded(source, content)))
     if not lines:
         raise InputError(f"{source}: it is empty; each line of it is a test")
-    values: Mapping[str, Located] = {}
+    values: Mapping[str, LocatedValue] = {}
     first = lines[0].value
     if isinstance(first, Mapping) and first and not {"test_id", "query_text"} & first.keys():
         values = lines.pop(0).mapping("the first line", _FOR_ALL)
@@ -195,7 +195,9 @@ def limited(source: str, tests: Sequence[GoldenTest]) -> tuple[GoldenTest, ...]:
 # --- the whole file ---------------------------------------------------------------------------
 
 
-def _golden_set(source: str, values: Mapping[str, Located], tests: Sequence[Located]) -> GoldenSet:
+def _golden_set(
+    source: str, values: Mapping[str, LocatedValue], tests: Sequence[LocatedValue]
+) -> GoldenSet:
     if "version" in values:
         values["version"].whole("version", 1, 1)
     criteria = _criteria(values.get("success_criteria"), SuccessCriteria())
@@ -205,7 +207,7 @@ def _golden_set(source: str, values: Mapping[str, Located], tests: Sequence[Loca
     measures = [(_measure(item), item) for item in _listed(values, "measures")]
     gates = [
         (_gate(severity, item), item)
-        for severity in Severity
+        for severity in RuleSeverity
         for item in _listed(values, severity.value)
     ]
     named = [*((gate.measure, item) for gate, item in gates), *measures]
@@ -223,7 +225,7 @@ def _golden_set(source: str, values: Mapping[str, Located], tests: Sequence[Loca
     )
 
 
-def _check_ids(tests: Iterable[tuple[GoldenTest, Located]]) -> None:
+def _check_ids(tests: Iterable[tuple[GoldenTest, LocatedValue]]) -> None:
     lines: dict[str, int] = {}
     for test, place in tests:
         if test.test_id in lines:
@@ -231,7 +233,7 @@ def _check_ids(tests: Iterable[tuple[GoldenTest, Located]]) -> None:
         lines[test.test_id] = place.line
 
 
-def _listed(values: Mapping[str, Located], key: str) -> Sequence[Located]:
+def _listed(values: Mapping[str, LocatedValue], key: str) -> Sequence[LocatedValue]:
     """A list, or the one thing that would be in it."""
     held = values.get(key)
     if held is None:
@@ -239,7 +241,7 @@ def _listed(values: Mapping[str, Located], key: str) -> Sequence[Located]:
     return (held,) if isinstance(held.value, str) else held.items(key)
 
 
-def _measure(item: Located) -> Measure:
+def _measure(item: LocatedValue) -> Measure:
     name = item.text("measures")
     try:
         return Measure.parse(name)
@@ -247,15 +249,15 @@ def _measure(item: Located) -> Measure:
         item.refuse(str(error))
 
 
-def _gate(severity: Severity, item: Located) -> Gate:
+def _gate(severity: RuleSeverity, item: LocatedValue) -> QualityRule:
     rule = item.text(severity.value)
     try:
-        return Gate.parse(severity, rule)
+        return QualityRule.parse(severity, rule)
     except InputError as error:
         item.refuse(f"{severity.value}: {error}")
 
 
-def _one_of(kind: type[Choice], item: Located, key: str) -> Choice:
+def _one_of(kind: type[EnumValue], item: LocatedValue, key: str) -> EnumValue:
     # `off` is a word of YAML's own, for false.
     name = "off" if item.value is False else item.text(key)
     if name not in set(kind):
@@ -266,7 +268,7 @@ def _one_of(kind: type[Choice], item: Located, key: str) -> Choice:
 # --- one test ---------------------------------------------------------------------------------
 
 
-def _test(place: Located, criteria: SuccessCriteria) -> GoldenTest:
+def _test(place: LocatedValue, criteria: SuccessCriteria) -> GoldenTest:
     values = place.mapping("a test", _TEST)
     for key in ("test_id", "query_text"):
         if key not in values:
@@ -297,7 +299,7 @@ def _test(place: Located, criteria: SuccessCriteria) -> GoldenTest:
     )
 
 
-def _criteria(place: Located | None, otherwise: SuccessCriteria) -> SuccessCriteria:
+def _criteria(place: LocatedValue | None, otherwise: SuccessCriteria) -> SuccessCriteria:
     if place is None:
         return otherwise
     values = place.mapping("success_criteria", _CRITERIA)
@@ -308,7 +310,7 @@ def _criteria(place: Located | None, otherwise: SuccessCriteria) -> SuccessCrite
     )
 
 
-def _above_zero(place: Located, name: str) -> float:
+def _above_zero(place: LocatedValue, name: str) -> float:
     """A test that passes though nothing is found would be no test."""
     value = place.fraction(name)
     if not value:
@@ -316,7 +318,7 @@ def _above_zero(place: Located, name: str) -> float:
     return value
 
 
-def _is_negative(values: Mapping[str, Located]) -> bool:
+def _is_negative(values: Mapping[str, LocatedValue]) -> bool:
     if "expect" not in values:
         return False
     if values["expect"].value != "none":
@@ -324,7 +326,7 @@ def _is_negative(values: Mapping[str, Located]) -> bool:
     return True
 
 
-def _expected(values: Mapping[str, Located]) -> tuple[Expectation, ...]:
+def _expected(values: Mapping[str, LocatedValue]) -> tuple[Expectation, ...]:
     held = values.get("expected_results")
     if held is None or held.value is None:
         return ()
@@ -338,7 +340,7 @@ def _expected(values: Mapping[str, Located]) -> tuple[Expectation, ...]:
     return read
 
 
-def _expectation(place: Located) -> Expectation:
+def _expectation(place: LocatedValue) -> Expectation:
     """Bare text is a chunk's id, as published, or an address."""
     if not isinstance(place.value, Mapping):
         name = place.identifier("expected_results")

@@ -12,7 +12,7 @@ from itertools import accumulate, combinations
 
 from surefind.evaluation.golden.expectations import ByChunk, Expectation
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
-from surefind.evaluation.golden.resolution import Meaning
+from surefind.evaluation.golden.resolution import ResolvedExpectations
 
 _MOST = 0.5
 NEAR = 0.8
@@ -22,7 +22,7 @@ Asked = tuple[str, tuple[str, ...]]
 """A question, and where it is asked."""
 
 
-class Severity(StrEnum):
+class LintSeverity(StrEnum):
     """An ERROR makes a test say nothing or the wrong thing; a WARNING wants a look."""
 
     ERROR = "error"
@@ -46,7 +46,7 @@ _WARNINGS = {Problem.NEAR_DUPLICATE, Problem.REPEATED, Problem.VACUOUS}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """`other` is the test that it goes together with, where it takes two. Lines are those of the
     file, 0 where it has none. What is said of all tests has no `test_id`.
     """
@@ -59,12 +59,12 @@ class Finding:
     other_line: int = 0
 
     @property
-    def severity(self) -> Severity:
-        return Severity.WARNING if self.problem in _WARNINGS else Severity.ERROR
+    def severity(self) -> LintSeverity:
+        return LintSeverity.WARNING if self.problem in _WARNINGS else LintSeverity.ERROR
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFacts:
     """What a collection says of a golden set. `older` has the generation that a chunk was last in,
     for those that are gone; `refused` has why a question can't be asked at all; `texts` has what
     tells a chunk's words from those of others, as equal ones are shown as one hit; `near` has what
@@ -72,7 +72,7 @@ class Known:
     the collection, 0 where it is not known, `left` how many a test's `where` leaves of it.
     """
 
-    meaning: Meaning
+    meaning: ResolvedExpectations
     top_k: int
     older: Mapping[str, int]
     refused: Mapping[str, str]
@@ -82,7 +82,7 @@ class Known:
     left: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
 
-def lint(golden: GoldenSet, known: Known) -> list[Finding]:
+def lint(golden: GoldenSet, known: KnownFacts) -> list[LintFinding]:
     found = [finding for test in golden.tests for finding in _alone(test, known)]
     found += [finding for test in golden.tests for finding in _vacuous(test, known)]
     found += _too_small(golden.tests, known)
@@ -93,9 +93,9 @@ def lint(golden: GoldenSet, known: Known) -> list[Finding]:
 # --- single tests -----------------------------------------------------------------------------
 
 
-def _alone(test: GoldenTest, known: Known) -> Iterator[Finding]:
-    def finding(problem: Problem, message: str) -> Finding:
-        return Finding(problem, test.test_id, test.line, message)
+def _alone(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
+    def finding(problem: Problem, message: str) -> LintFinding:
+        return LintFinding(problem, test.test_id, test.line, message)
 
     if test.test_id in known.refused:
         yield finding(Problem.UNANSWERABLE, known.refused[test.test_id])
@@ -122,33 +122,33 @@ def _alone(test: GoldenTest, known: Known) -> Iterator[Finding]:
             yield finding(Problem.REPEATED, f"{one} and {other} mean the same passages")
 
 
-def _vacuous(test: GoldenTest, known: Known) -> Iterator[Finding]:
+def _vacuous(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
     """What passes, or nearly so, whatever the search does."""
     left = known.left.get(test.where) if test.where else None
     if left == 0 and test.kind is TestKind.NEGATIVE:
         reason = "its where leaves no passage, so it passes whatever the search does"
-        yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+        yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
     if left and test.kind is TestKind.POSITIVE and known.top_k >= _MOST * left:
         reason = f"its where leaves {left} passages, and top_k is {known.top_k}: nearly all pass"
-        yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+        yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
     for one in test.expected:
         met = len(known.meaning.get(one, ()))
         if known.chunks and met >= max(2, _MOST * known.chunks):
             reason = f"{met} of the {known.chunks} passages are {one}: nearly any answer passes"
-            yield Finding(Problem.VACUOUS, test.test_id, test.line, reason)
+            yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
 
 
-def _too_small(tests: Sequence[GoldenTest], known: Known) -> Iterator[Finding]:
+def _too_small(tests: Sequence[GoldenTest], known: KnownFacts) -> Iterator[LintFinding]:
     positive = any(test.kind is TestKind.POSITIVE and not test.where for test in tests)
     if positive and known.chunks and known.top_k >= _MOST * known.chunks:
         reason = (
             f"top_k is {known.top_k}, and the collection has {known.chunks} passages: nearly any "
             "order passes; lower top_k"
         )
-        yield Finding(Problem.VACUOUS, "", 0, reason)
+        yield LintFinding(Problem.VACUOUS, "", 0, reason)
 
 
-def _least_hits(test: GoldenTest, known: Known) -> int:
+def _least_hits(test: GoldenTest, known: KnownFacts) -> int:
     """With fewer hits it can't pass; whether it can with as many is not said.
 
     One hit may meet several expectations, a page and a sentence on it. How few hits meet all is
@@ -176,7 +176,7 @@ def _least_hits(test: GoldenTest, known: Known) -> int:
 # --- tests beside each other ------------------------------------------------------------------
 
 
-def _pairs(tests: Sequence[GoldenTest]) -> Iterator[Finding]:
+def _pairs(tests: Sequence[GoldenTest]) -> Iterator[LintFinding]:
     asked: dict[Asked, list[GoldenTest]] = defaultdict(list)
     for test in tests:
         asked[asked_by(test)].append(test)
@@ -189,7 +189,7 @@ def _pairs(tests: Sequence[GoldenTest]) -> Iterator[Finding]:
         yield _two(Problem.NEAR_DUPLICATE, one, other, message)
 
 
-def _same_question(first: GoldenTest, test: GoldenTest) -> Finding:
+def _same_question(first: GoldenTest, test: GoldenTest) -> LintFinding:
     expected = {frozenset(first.expected), frozenset(test.expected)}
     if TestKind.NEGATIVE in {first.kind, test.kind} and first.kind is not test.kind:
         message = f"it asks what {first.test_id} asks, and only one of them expects an answer"
@@ -201,8 +201,8 @@ def _same_question(first: GoldenTest, test: GoldenTest) -> Finding:
     return _two(Problem.DUPLICATE, first, test, message)
 
 
-def _two(problem: Problem, first: GoldenTest, test: GoldenTest, message: str) -> Finding:
-    return Finding(problem, test.test_id, test.line, message, first.test_id, first.line)
+def _two(problem: Problem, first: GoldenTest, test: GoldenTest, message: str) -> LintFinding:
+    return LintFinding(problem, test.test_id, test.line, message, first.test_id, first.line)
 
 
 def asked_by(test: GoldenTest) -> Asked:
@@ -237,5 +237,5 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one or other else 0.0
 
 
-def errors_of(findings: Iterable[Finding]) -> int:
-    return sum(one.severity is Severity.ERROR for one in findings)
+def errors_of(findings: Iterable[LintFinding]) -> int:
+    return sum(one.severity is LintSeverity.ERROR for one in findings)

@@ -29,18 +29,18 @@ Scalar = str | int | float | bool | date | None
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedValue:
     """A value in a file. `written` is a scalar as it stands there, before YAML reads it."""
 
     source: str
     line: int
-    value: Scalar | tuple[Located, ...] | Mapping[str, Located]
+    value: Scalar | tuple[LocatedValue, ...] | Mapping[str, LocatedValue]
     written: str = ""
 
     def refuse(self, reason: str) -> NoReturn:
         raise InputError(f"{self.source}, line {self.line}: {reason}")
 
-    def mapping(self, name: str, known: Sequence[str]) -> Mapping[str, Located]:
+    def mapping(self, name: str, known: Sequence[str]) -> Mapping[str, LocatedValue]:
         """The value as a mapping that has no other keys than these."""
         if not isinstance(self.value, Mapping):
             self.refuse(f"{name}: it is {self.kind}, it must be a mapping")
@@ -49,7 +49,7 @@ class Located:
                 inner.refuse(f"{name} has no key {key!r}; there are {', '.join(known)}")
         return self.value
 
-    def items(self, name: str) -> tuple[Located, ...]:
+    def items(self, name: str) -> tuple[LocatedValue, ...]:
         if not isinstance(self.value, tuple):
             self.refuse(f"{name}: it is {self.kind}, it must be a list")
         return self.value
@@ -107,7 +107,7 @@ class Located:
 # --- YAML -------------------------------------------------------------------------------------
 
 
-def read_yaml(source: str, text: str) -> Located | None:
+def read_yaml(source: str, text: str) -> LocatedValue | None:
     """The one document of a file; None where there is nothing in it."""
     # Whoever wrote JSON does not know that it is read as YAML, and need not.
     form = "JSON" if source.casefold().endswith(".json") else "YAML"
@@ -145,7 +145,7 @@ class _Builder:
     def close(self) -> None:
         self._loader.dispose()
 
-    def document(self) -> Located | None:
+    def document(self) -> LocatedValue | None:
         found = None
         while not self._at(yaml.StreamEndEvent):
             event = self._next()
@@ -155,7 +155,7 @@ class _Builder:
                 found = self._value(0)
         return found
 
-    def _value(self, depth: int) -> Located:
+    def _value(self, depth: int) -> LocatedValue:
         event = self._next()
         if depth > MAX_DEPTH:
             self._refuse(event, _TOO_DEEP)
@@ -167,7 +167,7 @@ class _Builder:
             return self._located(event, tuple(self._members(depth)))
         return self._scalar(event)
 
-    def _pairs(self, depth: int) -> Iterator[tuple[str, Located]]:
+    def _pairs(self, depth: int) -> Iterator[tuple[str, LocatedValue]]:
         seen: set[str] = set()
         while not self._at(yaml.MappingEndEvent):
             key = self._value(depth + 1)
@@ -180,12 +180,12 @@ class _Builder:
             yield name, self._value(depth + 1)
         self._next()
 
-    def _members(self, depth: int) -> Iterator[Located]:
+    def _members(self, depth: int) -> Iterator[LocatedValue]:
         while not self._at(yaml.SequenceEndEvent):
             yield self._value(depth + 1)
         self._next()
 
-    def _scalar(self, event: Any) -> Located:
+    def _scalar(self, event: Any) -> LocatedValue:
         resolve: Any = self._loader.resolve
         tag = event.tag or resolve(yaml.ScalarNode, event.value, event.implicit)
         node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
@@ -198,8 +198,8 @@ class _Builder:
             self._refuse(event, "bytes are not read here")
         return self._located(event, value, event.value)
 
-    def _located(self, event: Any, value: Any, written: str = "") -> Located:
-        return Located(self._source, event.start_mark.line + 1, value, written)
+    def _located(self, event: Any, value: Any, written: str = "") -> LocatedValue:
+        return LocatedValue(self._source, event.start_mark.line + 1, value, written)
 
     def _at(self, kind: type) -> bool:
         return bool(self._loader.check_event(kind))
@@ -218,15 +218,15 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object as its pairs, so that a key that is there twice is seen."""
 
 
-def read_json_lines(source: str, text: str) -> Iterator[Located]:
+def read_json_lines(source: str, text: str) -> Iterator[LocatedValue]:
     """One value for each line that is not blank."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield _json_line(source, number, line)
 
 
-def _json_line(source: str, number: int, line: str) -> Located:
-    place = Located(source, number, None)
+def _json_line(source: str, number: int, line: str) -> LocatedValue:
+    place = LocatedValue(source, number, None)
     try:
         value = json.loads(line, object_pairs_hook=_Pairs, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -244,18 +244,18 @@ def _refuse_constant(name: str) -> NoReturn:
     raise InputError(f"{name} is no number")
 
 
-def _placed(place: Located, value: Any, depth: int) -> Located:
+def _placed(place: LocatedValue, value: Any, depth: int) -> LocatedValue:
     if depth > MAX_DEPTH:
         place.refuse(_TOO_DEEP)
     if isinstance(value, _Pairs):
-        inner: dict[str, Located] = {}
+        inner: dict[str, LocatedValue] = {}
         for key, held in value:
             if key in inner:
                 place.refuse(f"the key {key!r} is there twice")
             inner[key] = _placed(place, held, depth + 1)
-        return Located(place.source, place.line, inner)
+        return LocatedValue(place.source, place.line, inner)
     if isinstance(value, list):
         members = tuple(_placed(place, held, depth + 1) for held in value)
-        return Located(place.source, place.line, members)
+        return LocatedValue(place.source, place.line, members)
     written = "" if value is None else json.dumps(value)
-    return Located(place.source, place.line, value, written)
+    return LocatedValue(place.source, place.line, value, written)

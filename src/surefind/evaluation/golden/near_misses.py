@@ -24,7 +24,7 @@ MAX_COMPARED = 100_000
 
 
 @dataclass(slots=True)
-class _Page:
+class _NamedPage:
     """`headings` as they are compared -> as they are written."""
 
     url: str
@@ -36,11 +36,11 @@ class NearMisses:
     """Shown every chunk, it knows what is near to an expectation that means none of them."""
 
     def __init__(self) -> None:
-        self._pages: dict[str, _Page] = {}
+        self._pages: dict[str, _NamedPage] = {}
 
     def show(self, record: ChunkRecord) -> None:
         chunk = record.chunk
-        page = self._pages.setdefault(chunk.source_path, _Page(record.url))
+        page = self._pages.setdefault(chunk.source_path, _NamedPage(record.url))
         page.anchors.setdefault(chunk.anchor)
         for heading in (*chunk.heading_path, record.section):
             page.headings.setdefault(folded(heading), squeezed(heading))
@@ -64,7 +64,7 @@ class NearMisses:
 class _Names:
     """Pages by their names, and the nearest of them."""
 
-    def __init__(self, pages: Mapping[str, _Page]) -> None:
+    def __init__(self, pages: Mapping[str, _NamedPage]) -> None:
         self.pages = pages
         self._left = MAX_COMPARED
         self._known: dict[str, str] = {}
@@ -102,7 +102,7 @@ def _told(one: ByAddress | BySource, wanted: str, names: _Names) -> str:
     return f"did you mean {nearest}?" if nearest else ""
 
 
-def _within(one: ByAddress | BySource, page: _Page) -> str:
+def _within(one: ByAddress | BySource, page: _NamedPage) -> str:
     if one.heading and folded(one.heading) not in page.headings:
         near = _closest(folded(one.heading), page.headings)
         meant = f"did you mean {page.headings[near]!r}?" if near else "see its headings"

@@ -20,19 +20,19 @@ from surefind.evaluation.golden.expectations import (
 )
 from surefind.model import ChunkRecord
 
-Meaning = Mapping[Expectation, frozenset[str]]
+ResolvedExpectations = Mapping[Expectation, frozenset[str]]
 """Which chunks each expectation means; none where it is stale."""
-Lost = Mapping[Expectation, str]
+LostAnswers = Mapping[Expectation, str]
 """Expectations that the generation before met and this one does not -> what to say of each."""
 LOST_ANSWER = "lost_answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedGoldenSet:
     """What the expectations of a golden set mean in one generation."""
 
-    meaning: Meaning
-    lost: Lost = field(default_factory=dict)
+    meaning: ResolvedExpectations
+    lost: LostAnswers = field(default_factory=dict)
 
 
 _Key = tuple[str, str]
@@ -58,7 +58,7 @@ class Resolver:
                 self._keyed.setdefault(kind, {}).setdefault(key, []).append(expectation)
 
     @property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> ResolvedExpectations:
         return {one: frozenset(chunks) for one, chunks in self._meant.items()}
 
     @property

@@ -25,7 +25,7 @@ _STRICT: Any = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentRequest:
     """One request; seconds since the run began. `error` is the kind of its failure, if it failed.
 
     What was never answered ends when the run was given up or stopped: it waited at least so long.
@@ -45,7 +45,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class LoadResult:
     """`offered_per_s` is None where nobody set a rate. Percentiles count what failed, too.
 
     `duration_s` is how long it was put on: less than was asked for where somebody ended it.
@@ -80,14 +80,14 @@ class Load:
 
 
 def load_of(
-    sent: Sequence[Sent], concurrency: int, duration_s: float, rate_per_s: float | None
-) -> Load:
+    sent: Sequence[SentRequest], concurrency: int, duration_s: float, rate_per_s: float | None
+) -> LoadResult:
     times = [one.waited_s for one in sent]
     implied = [] if rate_per_s is not None else list(_implied(times))
     counted = [1000 * one for one in (*times, *implied)]
     answered = sum(not one.error for one in sent)
     end = max((one.ended_s for one in sent), default=0.0)
-    return Load(
+    return LoadResult(
         concurrency=concurrency,
         duration_s=duration_s,
         offered_per_s=rate_per_s,

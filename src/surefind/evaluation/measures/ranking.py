@@ -25,7 +25,7 @@ _RELEVANT = 1
 _FORM = re.compile(r"([A-Za-z_-]+)(?:@([0-9]{1,9}))?")
 
 
-class Kind(StrEnum):
+class MeasureKind(StrEnum):
     """What is measured. The exponential gain, 2^grade - 1, has a name of its own."""
 
     PRECISION = "P"
@@ -38,14 +38,16 @@ class Kind(StrEnum):
     JUDGED = "judged"
 
 
-_NEEDS_CUTOFF = frozenset({Kind.PRECISION, Kind.RECALL, Kind.HIT, Kind.JUDGED})
-_KINDS = {kind.value.casefold(): kind for kind in Kind} | {
-    "precision": Kind.PRECISION,
-    "recall": Kind.RECALL,
-    "success": Kind.HIT,
-    "hit-rate": Kind.HIT,
-    "rr": Kind.RECIPROCAL_RANK,
-    "ap": Kind.AVERAGE_PRECISION,
+_NEEDS_CUTOFF = frozenset(
+    {MeasureKind.PRECISION, MeasureKind.RECALL, MeasureKind.HIT, MeasureKind.JUDGED}
+)
+_KINDS = {kind.value.casefold(): kind for kind in MeasureKind} | {
+    "precision": MeasureKind.PRECISION,
+    "recall": MeasureKind.RECALL,
+    "success": MeasureKind.HIT,
+    "hit-rate": MeasureKind.HIT,
+    "rr": MeasureKind.RECIPROCAL_RANK,
+    "ap": MeasureKind.AVERAGE_PRECISION,
 }
 
 
@@ -53,7 +55,7 @@ _KINDS = {kind.value.casefold(): kind for kind in Kind} | {
 class Measure:
     """`str(Measure.parse("ndcg@10")) == "nDCG@10"`. Without a cutoff the whole ranking counts."""
 
-    kind: Kind
+    kind: MeasureKind
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
@@ -69,7 +71,7 @@ class Measure:
         match = _FORM.fullmatch(name.strip())
         kind = _KINDS.get(match.group(1).casefold().replace("_", "-")) if match else None
         if match is None or kind is None:
-            known = ", ".join(kind.value for kind in Kind)
+            known = ", ".join(kind.value for kind in MeasureKind)
             raise InputError(f"{name!r} is no measure; there are {known}, as in nDCG@10")
         return cls(kind, int(match.group(2)) if match.group(2) else None)
 
@@ -158,15 +160,15 @@ def _gained(judged: _Judged, cutoff: int | None, gain: Callable[[int], float]) -
     return discounted(judged.grades[:cutoff]) / best if best else 0.0
 
 
-_CALCULATIONS: Mapping[Kind, Callable[[_Judged, int | None], float]] = {
-    Kind.PRECISION: _precision,
-    Kind.RECALL: _recall,
-    Kind.NDCG: _ndcg,
-    Kind.NDCG_EXP: _ndcg_exp,
-    Kind.RECIPROCAL_RANK: _reciprocal_rank,
-    Kind.AVERAGE_PRECISION: _average_precision,
-    Kind.HIT: _hit,
-    Kind.JUDGED: _judged,
+_CALCULATIONS: Mapping[MeasureKind, Callable[[_Judged, int | None], float]] = {
+    MeasureKind.PRECISION: _precision,
+    MeasureKind.RECALL: _recall,
+    MeasureKind.NDCG: _ndcg,
+    MeasureKind.NDCG_EXP: _ndcg_exp,
+    MeasureKind.RECIPROCAL_RANK: _reciprocal_rank,
+    MeasureKind.AVERAGE_PRECISION: _average_precision,
+    MeasureKind.HIT: _hit,
+    MeasureKind.JUDGED: _judged,
 }
 
 

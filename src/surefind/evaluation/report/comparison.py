@@ -22,7 +22,7 @@ from surefind.evaluation.report.report import (
 )
 from surefind.evaluation.report.summary import by_id, with_comparison, without_comparison
 from surefind.evaluation.statistics.significance import (
-    Evidence,
+    ComparisonEvidence,
     compare,
     evidence,
     holm,
@@ -248,16 +248,20 @@ def _overall(
     worse: Sequence[TestChange],
     *,
     is_whole: bool,
-) -> Evidence:
+) -> ComparisonEvidence:
     """The worst that any measure shows; and no praise where tests fell out of the comparison."""
     found = {change.evidence for change in changes}
-    if Evidence.WORSE in found:
-        return Evidence.WORSE
+    if ComparisonEvidence.WORSE in found:
+        return ComparisonEvidence.WORSE
     # A negative that is given an answer now has no measure that could tell of it.
     unmeasured = any(one.value_after is None for one in worse)
-    if Evidence.MIXED in found or unmeasured or not is_whole:
-        return Evidence.MIXED
-    for one in (Evidence.NOT_WORSE, Evidence.BETTER, Evidence.NO_HARM):
+    if ComparisonEvidence.MIXED in found or unmeasured or not is_whole:
+        return ComparisonEvidence.MIXED
+    for one in (
+        ComparisonEvidence.NOT_WORSE,
+        ComparisonEvidence.BETTER,
+        ComparisonEvidence.NO_HARM,
+    ):
         if one in found:
             return one
-    return Evidence.NO_HARM if better else Evidence.NO_CHANGE
+    return ComparisonEvidence.NO_HARM if better else ComparisonEvidence.NO_CHANGE

@@ -13,18 +13,18 @@ from functools import lru_cache
 
 from surefind.evaluation.golden.expectations import ByChunk, ByName, Expectation
 from surefind.evaluation.golden.golden_set import GoldenTest
-from surefind.evaluation.golden.resolution import LOST_ANSWER, Lost, Meaning
+from surefind.evaluation.golden.resolution import LOST_ANSWER, LostAnswers, ResolvedExpectations
 from surefind.evaluation.measures.ranking import Measure, measure_query
-from surefind.evaluation.report.report import Sought
+from surefind.evaluation.report.report import ExpectationResult
 
 _MEANT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTest:
     """`labels` has for each hit the names that it goes by in the measures."""
 
-    sought: tuple[Sought, ...]
+    sought: tuple[ExpectationResult, ...]
     labels: tuple[tuple[str, ...], ...]
     known_wrong: tuple[str, ...]
     accuracy: float | None
@@ -37,12 +37,12 @@ class Judged:
 
 def judge(
     test: GoldenTest,
-    meaning: Meaning,
+    meaning: ResolvedExpectations,
     chunk_ids: Sequence[str],
     measures: Sequence[Measure],
     twins: Sequence[Sequence[str]] = (),
-    lost: Lost | None = None,
-) -> Judged:
+    lost: LostAnswers | None = None,
+) -> JudgedTest:
     """`chunk_ids` are those of the hits, best first; none where the question failed.
 
     `twins` has for each hit the chunks of the very same text that it is shown for: whoever expects
@@ -63,7 +63,7 @@ def judge(
     judgements = {one.label: one.grade for one in live} | dict.fromkeys(known_wrong, 0)
     ranking = [label for of_hit in labels for label in of_hit]
     measured = measure_query(ranking, judgements, measures) if judgements else {}
-    return Judged(
+    return JudgedTest(
         sought,
         labels,
         known_wrong,
@@ -99,12 +99,12 @@ def _sought(
     meant: frozenset[str],
     hits: Sequence[Sequence[str]],
     lost: str,
-) -> Sought:
+) -> ExpectationResult:
     ranks = (rank for rank, ids in enumerate(hits, start=1) if not meant.isdisjoint(ids))
     rank = next(ranks, None)
     first = tuple(sorted(meant)[:_MEANT])
     if lost and not meant:
-        return Sought(
+        return ExpectationResult(
             str(expectation),
             label,
             expectation.grade,
@@ -112,7 +112,9 @@ def _sought(
             message=lost,
             lost=True,
         )
-    return Sought(str(expectation), label, expectation.grade, rank, stale=not meant, meant=first)
+    return ExpectationResult(
+        str(expectation), label, expectation.grade, rank, stale=not meant, meant=first
+    )
 
 
 def _labels(

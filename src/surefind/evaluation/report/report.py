@@ -11,12 +11,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from surefind.evaluation.golden.gates import Severity
+from surefind.evaluation.golden.gates import RuleSeverity
 from surefind.evaluation.golden.golden_set import TestKind
 from surefind.evaluation.measures.index_recall import IndexRecall
-from surefind.evaluation.measures.latency import Load
+from surefind.evaluation.measures.latency import LoadResult
 from surefind.evaluation.measures.thresholds import Separation
-from surefind.evaluation.statistics.significance import Difference, Evidence, Verdict
+from surefind.evaluation.statistics.significance import (
+    ComparisonEvidence,
+    MeasureDifference,
+    Verdict,
+)
 from surefind.model import Collapse, Mode
 
 SCHEMA: Literal["surefind.validation/1"] = "surefind.validation/1"
@@ -37,7 +41,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundHit:
     """One hit of a test's question.
 
     `labels` are the names that the measures know it by: those of the expectations that it is the
@@ -58,7 +62,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class ExpectationResult:
     """One expectation: the rank where it was found, or why it was not.
 
     `stale`: nothing in the collection is it. `lost`: nothing is it any more, and the generation
@@ -102,8 +106,8 @@ class TestOutcome:
     accuracy: float | None = None
     cause: str = ""
     message: str = ""
-    sought: tuple[Sought, ...] = ()
-    found: tuple[Found, ...] = ()
+    sought: tuple[ExpectationResult, ...] = ()
+    found: tuple[FoundHit, ...] = ()
     known_wrong: tuple[str, ...] = ()
     measures: Mapping[str, float] = field(default_factory=dict)
     latency_ms: float | None = None
@@ -197,12 +201,12 @@ class Integrity:
 
 
 @dataclass(frozen=True, slots=True)
-class GateOutcome:
+class RuleOutcome:
     """`value` is None where there was nothing to measure it by; `met` is the bad news."""
 
     __pydantic_config__ = _STRICT
 
-    severity: Severity
+    severity: RuleSeverity
     rule: str
     value: float | None
     met: bool
@@ -234,10 +238,10 @@ class MeasureChange:
     __pydantic_config__ = _STRICT
 
     measure: str
-    difference: Difference
+    difference: MeasureDifference
     p: float
     verdict: Verdict
-    evidence: Evidence = Evidence.MIXED
+    evidence: ComparisonEvidence = ComparisonEvidence.MIXED
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +280,7 @@ class Comparison:
     worse: tuple[TestChange, ...]
     same: int
     verdict: Verdict
-    evidence: Evidence = Evidence.MIXED
+    evidence: ComparisonEvidence = ComparisonEvidence.MIXED
     worse_at_most: float = 1.0
     became_stale: tuple[TestChange, ...] = ()
     added: tuple[str, ...] = ()
@@ -317,7 +321,7 @@ class Report:
     negatives: Negatives
     latency: Latency
     integrity: Integrity
-    gates: tuple[GateOutcome, ...]
+    gates: tuple[RuleOutcome, ...]
     verdict: Verdict
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -326,5 +330,5 @@ class Report:
     comparison: Comparison | None = None
     separation: Separation | None = None
     index_recall: IndexRecall | None = None
-    load: Load | None = None
+    load: LoadResult | None = None
     schema: Literal["surefind.validation/1"] = SCHEMA

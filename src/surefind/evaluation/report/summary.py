@@ -8,32 +8,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
-from surefind.evaluation.golden.gates import QUANTITIES, Gate, Severity
+from surefind.evaluation.golden.gates import QUANTITIES, QualityRule, RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, TestKind
 from surefind.evaluation.golden.resolution import LOST_ANSWER
 from surefind.evaluation.measures.index_recall import IndexRecall
-from surefind.evaluation.measures.latency import Load
+from surefind.evaluation.measures.latency import LoadResult
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.measures.thresholds import Separation, separate
 from surefind.evaluation.report.report import (
     Category,
     Comparison,
-    GateOutcome,
     Integrity,
     Latency,
     Means,
     Negatives,
     Outcome,
     Report,
+    RuleOutcome,
     Subject,
     TestOutcome,
     Totals,
 )
-from surefind.evaluation.statistics.significance import Evidence, Verdict, percentile
+from surefind.evaluation.statistics.significance import ComparisonEvidence, Verdict, percentile
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunFacts:
     """What a run was, beside its tests."""
 
     run_id: str
@@ -45,12 +45,12 @@ class Run:
     interrupted: str = ""
     store_away: bool = False
     index_recall: IndexRecall | None = None
-    load: Load | None = None
+    load: LoadResult | None = None
     false_accept_cost: float = 1.0
 
 
 def summarise(
-    golden: GoldenSet, measures: Sequence[Measure], tests: Sequence[TestOutcome], run: Run
+    golden: GoldenSet, measures: Sequence[Measure], tests: Sequence[TestOutcome], run: RunFacts
 ) -> Report:
     means = means_of(tests, measures)
     totals = totals_of(tests)
@@ -109,7 +109,7 @@ def with_comparison(report: Report, comparison: Comparison, against: str = "") -
 
 
 def _undecided(comparison: Comparison, against: str) -> Iterable[str]:
-    undecided = (one for one in comparison.changes if one.evidence is Evidence.MIXED)
+    undecided = (one for one in comparison.changes if one.evidence is ComparisonEvidence.MIXED)
     mixed = next((one for one in undecided if one.difference.queries), None)
     stale = comparison.became_stale
     if mixed is not None:
@@ -237,7 +237,7 @@ def _quantities(
     return known
 
 
-def _beyond_the_tests(run: Run) -> dict[str, float]:
+def _beyond_the_tests(run: RunFacts) -> dict[str, float]:
     """Under load, latencies and errors are those of the load."""
     known: dict[str, float] = {}
     if run.index_recall is not None and run.index_recall.lowest is not None:
@@ -252,22 +252,22 @@ def _beyond_the_tests(run: Run) -> dict[str, float]:
     return known
 
 
-def _gate(gate: Gate, value: float | None) -> GateOutcome:
+def _gate(gate: QualityRule, value: float | None) -> RuleOutcome:
     met = value is not None and gate.is_met_by(value)
-    return GateOutcome(gate.severity, str(gate), value, met)
+    return RuleOutcome(gate.severity, str(gate), value, met)
 
 
-def _warnings(gates: Iterable[GateOutcome]) -> tuple[str, ...]:
+def _warnings(gates: Iterable[RuleOutcome]) -> tuple[str, ...]:
     return tuple(
         f"{gate.rule}: it is {gate.value:.4g}"
         for gate in gates
-        if gate.met and gate.severity is Severity.WARN
+        if gate.met and gate.severity is RuleSeverity.WARN
     )
 
 
 def _has_fail_gates(golden: GoldenSet) -> bool:
     """Then they say how many tests may fail; and a judged collection is there for its numbers."""
-    return golden.measured_only or any(gate.severity is Severity.FAIL for gate in golden.gates)
+    return golden.measured_only or any(gate.severity is RuleSeverity.FAIL for gate in golden.gates)
 
 
 def _failures(report: Report, *, decided_by_gates: bool) -> Iterable[str]:
@@ -281,7 +281,7 @@ def _failures(report: Report, *, decided_by_gates: bool) -> Iterable[str]:
             "the tests if that is meant"
         )
     for gate in report.gates:
-        if gate.met and gate.severity is Severity.FAIL:
+        if gate.met and gate.severity is RuleSeverity.FAIL:
             yield f"{gate.rule}: it is {gate.value:.4g}"
     if totals.failed > lost and not decided_by_gates:
         yield f"{_counted(totals.failed, 'test')} failed"
@@ -312,7 +312,7 @@ def _doubts(report: Report) -> Iterable[str]:
     if totals.invalid:
         yield f"{_counted(totals.invalid, 'test')} can't be judged as written"
     for gate in report.gates:
-        if gate.value is None and gate.severity is Severity.FAIL:
+        if gate.value is None and gate.severity is RuleSeverity.FAIL:
             yield f"{gate.rule}: nothing was there to measure it by"
 
 
@@ -324,7 +324,7 @@ def _nothing_to_measure_by(golden: GoldenSet, tests: Sequence[TestOutcome]) -> I
 
 
 def _speaks_of(report: Report, quantity: str) -> bool:
-    fail = (gate for gate in report.gates if gate.severity is Severity.FAIL)
+    fail = (gate for gate in report.gates if gate.severity is RuleSeverity.FAIL)
     return any(gate.rule.startswith(f"{quantity} ") for gate in fail)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from surefind.evaluation.golden.gates import Severity
+from surefind.evaluation.golden.gates import RuleSeverity
 from surefind.evaluation.report.report import Comparison, Report, TestChange
 from surefind.evaluation.statistics.significance import Verdict
 
@@ -28,7 +28,7 @@ def passed_by(report: Report) -> str:
     """What a pass goes by where tests failed; nothing where all is well, or nothing passed."""
     if report.verdict is not Verdict.PASS or not report.totals.failed:
         return ""
-    has_rules = any(gate.severity is Severity.FAIL for gate in report.gates)
+    has_rules = any(gate.severity is RuleSeverity.FAIL for gate in report.gates)
     return " by its rules" if has_rules else ", as no single test decides"
 
 

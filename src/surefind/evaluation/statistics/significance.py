@@ -40,7 +40,7 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
-class Evidence(StrEnum):
+class ComparisonEvidence(StrEnum):
     """What a comparison shows. Every report prints these words; the verdict follows from them."""
 
     NO_CHANGE = "no_change"
@@ -52,7 +52,10 @@ class Evidence(StrEnum):
 
     @property
     def verdict(self) -> Verdict:
-        known = {Evidence.WORSE: Verdict.FAIL, Evidence.MIXED: Verdict.INCONCLUSIVE}
+        known = {
+            ComparisonEvidence.WORSE: Verdict.FAIL,
+            ComparisonEvidence.MIXED: Verdict.INCONCLUSIVE,
+        }
         return known.get(self, Verdict.PASS)
 
     def __str__(self) -> str:
@@ -60,7 +63,7 @@ class Evidence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MeasureDifference:
     """Of one measure over the same queries, after minus before.
 
     `low` and `high` bound the true mean difference with 95 % confidence, also where a few queries
@@ -87,7 +90,7 @@ class Difference:
 
 def compare(
     before: Sequence[float], after: Sequence[float], level: float = LEVEL, measures: int = 1
-) -> Difference:
+) -> MeasureDifference:
     """`before` and `after` are the values of the same queries in the same order, from 0 to 1.
 
     `measures` is how many are compared at once.
@@ -98,7 +101,7 @@ def compare(
     # What rounding leaves of a value that did not change is no change.
     differences = [0.0 if abs(one) < _EQUAL else one for one in differences]
     low, high = difference_interval(differences, 1 - level)
-    return Difference(
+    return MeasureDifference(
         queries=len(differences),
         before=_mean(before),
         after=_mean(after),
@@ -113,25 +116,27 @@ def compare(
 
 
 def evidence(
-    difference: Difference,
+    difference: MeasureDifference,
     p: float | None = None,
     level: float = LEVEL,
     tolerance: float = TOLERANCE,
-) -> Evidence:
+) -> ComparisonEvidence:
     """`p` is the corrected one where several measures are compared.
 
     NO_HARM says only that no query got worse, NOT_WORSE that the true mean is not lower by more
     than `tolerance`; how much worse it may still be is what the interval says.
     """
     if difference.queries == 0:
-        return Evidence.MIXED
+        return ComparisonEvidence.MIXED
     if difference.better == difference.worse == 0:
-        return Evidence.NO_CHANGE
+        return ComparisonEvidence.NO_CHANGE
     if (difference.p if p is None else p) < level:
-        return Evidence.WORSE if difference.mean < 0 else Evidence.BETTER
+        return ComparisonEvidence.WORSE if difference.mean < 0 else ComparisonEvidence.BETTER
     if not difference.worse:
-        return Evidence.NO_HARM
-    return Evidence.NOT_WORSE if difference.low >= -tolerance else Evidence.MIXED
+        return ComparisonEvidence.NO_HARM
+    return (
+        ComparisonEvidence.NOT_WORSE if difference.low >= -tolerance else ComparisonEvidence.MIXED
+    )
 
 
 def fewest_queries(level: float = LEVEL) -> int:

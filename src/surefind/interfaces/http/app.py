@@ -23,16 +23,16 @@ from surefind.interfaces.http.routes.pages import add_pages
 from surefind.interfaces.http.routes.probes import add_probes
 from surefind.interfaces.http.routes.reference import add_reference
 from surefind.interfaces.http.routes.retrieval import add_retrieval
-from surefind.services.serving.concurrency_limiter import Turnstile
-from surefind.services.serving.rate_limiter import Rates
+from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
+from surefind.services.serving.rate_limiter import RateLimiter
 
 
 def _layers(
-    application: Application, metrics: Metrics, turnstile: Turnstile, *, public: bool
+    application: Application, metrics: Metrics, limiter: ConcurrencyLimiter, *, public: bool
 ) -> list[Middleware]:
     """From the outside in. Whatever an inner one answers, the outer ones have seen."""
     settings = application.settings
-    rates = Rates(settings.rate_limit_per_minute)
+    rates = RateLimiter(settings.rate_limit_per_minute)
     return [
         Middleware(SecurityHeaders),
         Middleware(Requests, observe=metrics.observe, log_queries=settings.log_queries),
@@ -40,7 +40,7 @@ def _layers(
         Middleware(Cors, settings=settings),
         Middleware(Access, keyring=application.keyring, rates=rates),
         Middleware(BodyLimit, timeout_s=settings.body_timeout_s),
-        Middleware(Deadline, turnstile=turnstile, timeout_s=settings.request_timeout_s),
+        Middleware(Deadline, limiter=limiter, timeout_s=settings.request_timeout_s),
     ]
 
 
@@ -48,7 +48,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     """`public`: other machines can reach it."""
     settings = application.settings
     metrics = Metrics()
-    turnstile = Turnstile(settings.max_concurrency, settings.max_queue)
+    limiter = ConcurrencyLimiter(settings.max_concurrency, settings.max_queue)
     app = FastAPI(
         title="surefind",
         version=version("surefind"),
@@ -56,7 +56,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a redirect would repeat whatever Host the client names
-        middleware=_layers(application, metrics, turnstile, public=public),
+        middleware=_layers(application, metrics, limiter, public=public),
     )
     app.router.route_class = CheckedRoute
     application.observers.append(note_search)
@@ -67,7 +67,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     add_retrieval(app, application)
     add_catalog(app, application)
     add_collections(app, application)
-    add_probes(app, application, metrics, turnstile)
+    add_probes(app, application, metrics, limiter)
     add_pages(app, application)
     wanted = application.settings.docs
     if wanted or (wanted is None and not public):

@@ -32,7 +32,7 @@ def retrieve_content_chunks(query_embedding: Embedding, limit: int = 5) -> list[
     return _standing.get().retrieve_content_chunks(query_embedding, limit)
 
 
-class _Standing:
+class _DefaultClients:
     """Installations that are open, by what names them.
 
     A forked child has none of its parent's threads, so it opens its own. It keeps the parent's,
@@ -65,4 +65,4 @@ class _Standing:
                 self._closing[process].close()
 
 
-_standing = _Standing()
+_standing = _DefaultClients()

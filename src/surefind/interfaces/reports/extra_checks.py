@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from surefind.evaluation.measures.index_recall import IndexRecall
-from surefind.evaluation.measures.latency import Load
+from surefind.evaluation.measures.latency import LoadResult
 from surefind.evaluation.measures.thresholds import Separation
 from surefind.evaluation.report.report import Report
 from surefind.evaluation.report.wording import in_short
@@ -57,7 +57,7 @@ def _index_recall(told: IndexRecall) -> Iterator[str]:
             yield f"    {query.recall:.2f} {query.test_id}: {in_short(query.query_text)}"
 
 
-def _load(told: Load) -> Iterator[str]:
+def _load(told: LoadResult) -> Iterator[str]:
     offered = (
         "as fast as they are answered"
         if told.offered_per_s is None

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from surefind.evaluation.golden.lint import Finding, errors_of
+from surefind.evaluation.golden.lint import LintFinding, errors_of
 
 SCHEMA = "surefind.lint/1"
 
 
-def lint_json(file: str, tests: int, findings: Sequence[Finding]) -> dict[str, Any]:
+def lint_json(file: str, tests: int, findings: Sequence[LintFinding]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "file": file,
@@ -28,7 +28,7 @@ def lint_json(file: str, tests: int, findings: Sequence[Finding]) -> dict[str, A
     }
 
 
-def lint_text(file: str, tests: int, findings: Sequence[Finding]) -> str:
+def lint_text(file: str, tests: int, findings: Sequence[LintFinding]) -> str:
     """A line each, in the form that editors find their way by."""
     lines = []
     for one in findings:

@@ -18,7 +18,7 @@ from surefind.model import (
     Role,
     numbered_point,
 )
-from surefind.ports import ForeignCollection, Wanted
+from surefind.ports import ForeignCollection, PointFields
 from surefind.services.connected.filters import holds
 from surefind.services.connected.sampling import every_point
 
@@ -47,7 +47,7 @@ class ConnectedCatalog:
         """Payloads are part of the index: apart from it, nothing can be unavailable."""
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        held = await self._foreign.points(point_ids, Wanted())
+        held = await self._foreign.points(point_ids, PointFields())
         return {one.id: record_of(one.id, one.payload, self._connection) for one in held}
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
@@ -59,7 +59,7 @@ class ConnectedCatalog:
         for key in self._connection.mapping.of(Role.ID):
             where = self._any_of(key, chunk_ids)
             if where:
-                async for page in every_point(self._foreign, Wanted(), [where]):
+                async for page in every_point(self._foreign, PointFields(), [where]):
                     for one in page:
                         record = record_of(one.id, one.payload, self._connection)
                         found.setdefault(record.chunk.id, record)
@@ -117,7 +117,7 @@ class ConnectedCatalog:
         return Document(source_path, first.url, first.slug, first.title, text, digest)
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
-        async for page in every_point(self._foreign, Wanted()):
+        async for page in every_point(self._foreign, PointFields()):
             for one in page:
                 yield record_of(one.id, one.payload, self._connection)
 
@@ -137,7 +137,7 @@ class ConnectedCatalog:
         if not asked:
             return []
         records = []
-        async for page in every_point(self._foreign, Wanted(), [tuple(asked)]):
+        async for page in every_point(self._foreign, PointFields(), [tuple(asked)]):
             records += [
                 record_of(one.id, one.payload, self._connection)
                 for one in page

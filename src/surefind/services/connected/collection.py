@@ -26,15 +26,15 @@ from surefind.model import (
     point_label,
 )
 from surefind.ports import (
-    DenseProbe,
+    DenseQuery,
     Embedder,
     ForeignCollection,
     Matrix,
-    TermProbe,
-    Wanted,
+    PointFields,
+    SparseQuery,
 )
 from surefind.services.connected.filters import alternatives, house_fields
-from surefind.services.connected.model_identity import Verdict, identify
+from surefind.services.connected.model_identity import ModelVerdict, identify
 from surefind.services.connected.sampling import sample
 
 _log = logging.getLogger(__name__)
@@ -120,10 +120,10 @@ class ConnectedCollection:
         connection = self.connection
         mapping = connection.mapping
         if self._made_by is None:
-            wanted = Wanted(vector=connection.space.name)
+            wanted = PointFields(vector=connection.space.name)
             points = await sample(self.foreign, facts, wanted, _LOOKED_AT)
         else:
-            points, _ = await self.foreign.page(None, _LOOKED_AT, Wanted())
+            points, _ = await self.foreign.page(None, _LOOKED_AT, PointFields())
         has_text = any(text_in(point.payload, mapping) for point in points)
         if points and mapping.has(Role.TEXT) and not has_text:
             keys = " or ".join(mapping.of(Role.TEXT))
@@ -139,9 +139,9 @@ class ConnectedCollection:
             return self._made_by
         embedder = await self._embedder()
         identity = await identify(points, mapping, connection.space, embedder, facts)
-        if identity.verdict is Verdict.OTHER:
+        if identity.verdict is ModelVerdict.OTHER:
             raise InputError(f"collection {connection.name!r}: {identity.reason}")
-        if identity.verdict is not Verdict.SAME:
+        if identity.verdict is not ModelVerdict.SAME:
             _log.warning("%s: %s", connection.name, identity.reason)
         self._made_by = identity.embedder
         return self._made_by
@@ -168,33 +168,33 @@ class ConnectedIndex:
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
         return [UUID(int=number) for number in numbers]
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        return await asyncio.gather(*map(self._probed, probes))
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
+        return await asyncio.gather(*map(self._probed, queries))
 
-    async def _probed(self, probe: DenseProbe | TermProbe) -> Ranking:
-        if not probe.limit or (isinstance(probe, TermProbe) and not probe.terms.ids):
+    async def _probed(self, query: DenseQuery | SparseQuery) -> Ranking:
+        if not query.limit or (isinstance(query, SparseQuery) and not query.terms.ids):
             return Ranking([], [])
-        where = alternatives(probe.where, self._connection)
-        if isinstance(probe, TermProbe):
-            found = await self._foreign.nearest(probe, self._connection.lexical, where)
+        where = alternatives(query.where, self._connection)
+        if isinstance(query, SparseQuery):
+            found = await self._foreign.nearest(query, self._connection.lexical, where)
             return _ordered(found)
         space = self._connection.space
-        found = await self._foreign.nearest(probe, space.name, where)
+        found = await self._foreign.nearest(query, space.name, where)
         if self._connection.gives_cosines:
             return _ordered([(point, _cosine(score, space.distance)) for point, score in found])
         ranking = _ordered([(point, _rising(score, space.distance)) for point, score in found])
-        return await self._with_cosines(ranking, probe)
+        return await self._with_cosines(ranking, query)
 
-    async def _with_cosines(self, ranking: Ranking, probe: DenseProbe) -> Ranking:
+    async def _with_cosines(self, ranking: Ranking, query: DenseQuery) -> Ranking:
         """The order is the engine's; what is shown as a similarity is the true cosine."""
         points = await self.point_ids(ranking.points)
         rows = await self._units(points)
-        cosines = [float(rows[point] @ probe.vector) if point in rows else 0.0 for point in points]
+        cosines = [float(rows[point] @ query.vector) if point in rows else 0.0 for point in points]
         return ranking._replace(cosines=cosines)
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         """A point that is gone by now is shown as what is left of it: that it was found."""
-        held = await self._foreign.points(point_ids, Wanted())
+        held = await self._foreign.points(point_ids, PointFields())
         records = {one.id: record_of(one.id, one.payload, self._connection) for one in held}
         for point in point_ids:
             if point not in records:
@@ -214,7 +214,7 @@ class ConnectedIndex:
 
     async def _units(self, point_ids: Sequence[UUID]) -> dict[UUID, Matrix]:
         held = await self._foreign.points(
-            point_ids, Wanted(payload=False, vector=self._connection.space.name)
+            point_ids, PointFields(payload=False, vector=self._connection.space.name)
         )
         rows: dict[UUID, Matrix] = {}
         for one in held:

@@ -15,16 +15,16 @@ from surefind.model import (
     Connection,
     Distance,
     Field,
-    Kind,
+    FieldKind,
     PayloadMapping,
     Role,
     VectorSpace,
 )
-from surefind.ports import ChunkTable, Embedder, ForeignCollection, ForeignPoint, Wanted
-from surefind.services.connected.model_identity import Identity, Verdict, identify
+from surefind.ports import ChunkTable, Embedder, ForeignCollection, ForeignPoint, PointFields
+from surefind.services.connected.model_identity import Identity, ModelVerdict, identify
 from surefind.services.connected.sampling import SAMPLE, sample
-from surefind.services.connected.vector_origin import Progress
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.connected.vector_origin import CountProgress
+from surefind.services.encoding.bm25 import Bm25Encoder
 
 MAX_FIELDS = 64
 _UNIT = 1e-3
@@ -34,7 +34,7 @@ _LONGEST_FIELD = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectWish:
+class ConnectOptions:
     """What somebody asks for. `keys` are roles whose keys are given.
 
     `documents_table` is a table to join; empty for none, and None to look for one.
@@ -101,41 +101,41 @@ class Proposal:
     @property
     def usable(self) -> bool:
         """Not with another model: every answer would be wrong, and look right."""
-        return self.identity.verdict is not Verdict.OTHER
+        return self.identity.verdict is not ModelVerdict.OTHER
 
     @property
     def mixed(self) -> bool:
         """Some vectors are of another model: part of the answers would be wrong."""
-        return self.identity.verdict is Verdict.MIXED
+        return self.identity.verdict is ModelVerdict.MIXED
 
 
 async def propose(
     collection: ForeignCollection,
     embedder: Embedder,
-    terms: TermReader,
-    wish: ConnectWish,
+    terms: Bm25Encoder,
+    options: ConnectOptions,
     candidate: CandidateTable | None = None,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> Proposal:
     """`progress` hears of the texts that are embedded again."""
     facts = await collection.facts()
-    space = _space(facts, wish.vector, embedder.fingerprint.dimensions)
-    points = await sample(collection, facts, Wanted(vector=space.name), SAMPLE)
+    space = _space(facts, options.vector, embedder.fingerprint.dimensions)
+    points = await sample(collection, facts, PointFields(vector=space.name), SAMPLE)
     payloads = [point.payload for point in points]
-    _check_given(wish.keys, payloads)
-    inference = infer(payloads, wish.keys)
+    _check_given(options.keys, payloads)
+    inference = infer(payloads, options.keys)
     identity = await identify(points, inference.mapping, space, embedder, facts, progress)
     lexical = await _lexical(collection, facts, points, inference.mapping, terms)
-    accepted = identity.verdict in {Verdict.SAME, Verdict.DOUBTFUL, Verdict.MIXED}
+    accepted = identity.verdict in {ModelVerdict.SAME, ModelVerdict.DOUBTFUL, ModelVerdict.MIXED}
     connection = Connection(
-        name=wish.name,
-        collection=wish.collection,
+        name=options.name,
+        collection=options.collection,
         mapping=inference.mapping,
         space=space,
         unit=_all_unit(points),
         lexical=lexical,
         fields=fields_of_sample(payloads, inference.mapping),
-        url=wish.url,
+        url=options.url,
         embedder=identity.embedder if accepted else None,
     )
     join, not_joined = None, ""
@@ -279,21 +279,21 @@ async def _lexical(
     facts: CollectionFacts,
     points: Sequence[ForeignPoint],
     mapping: PayloadMapping,
-    terms: TermReader,
+    terms: Bm25Encoder,
 ) -> str:
     """The sparse vector whose terms are those that we read in the same texts; mostly none."""
     ids = [point.id for point in points[:_TERMS_COMPARED]]
     for space in facts.sparse:
         if not (space.idf and mapping.has(Role.TEXT) and ids):
             continue
-        held = await collection.points(ids, Wanted(terms=space.name))
+        held = await collection.points(ids, PointFields(terms=space.name))
         shares = [_explained(point, mapping, terms) for point in held if point.terms]
         if shares and float(np.median(shares)) >= _TERMS_ALIKE:
             return space.name
     return ""
 
 
-def _explained(point: ForeignPoint, mapping: PayloadMapping, terms: TermReader) -> float:
+def _explained(point: ForeignPoint, mapping: PayloadMapping, terms: Bm25Encoder) -> float:
     """The share of our words of the text that the stored terms have too."""
     ours = set(terms.words(text_in(point.payload, mapping)))
     stored = set(point.terms.ids) if point.terms else set()
@@ -322,22 +322,22 @@ def fields_of_sample(
     return tuple(sorted((one for _, one in found[:MAX_FIELDS]), key=lambda one: one.name))
 
 
-def _kinds(profile: Profile) -> tuple[Kind, ...]:
+def _kinds(profile: Profile) -> tuple[FieldKind, ...]:
     held = [
         item
         for value in profile.values.values()
         for item in (value if isinstance(value, tuple) else (value,))
     ]
-    kinds: set[Kind] = set()
+    kinds: set[FieldKind] = set()
     for item in held:
         if isinstance(item, bool):
-            kinds.add(Kind.FLAG)
+            kinds.add(FieldKind.FLAG)
         elif isinstance(item, int | float):
-            kinds.add(Kind.NUMBER)
+            kinds.add(FieldKind.NUMBER)
         else:
-            kinds.add(Kind.TEXT)
-    if kinds == {Kind.TEXT} and profile.moments > 0.9:
-        kinds.add(Kind.DATE)
+            kinds.add(FieldKind.TEXT)
+    if kinds == {FieldKind.TEXT} and profile.moments > 0.9:
+        kinds.add(FieldKind.DATE)
     return tuple(sorted(kinds))
 
 
@@ -393,7 +393,7 @@ def _doubts(inference: Inference, identity: Identity, points: Sequence[ForeignPo
             )
         elif len(choice.keys) > 1:
             doubts.append(f"{choice.role}: different points have it in {', '.join(choice.keys)}")
-    if identity.verdict in {Verdict.DOUBTFUL, Verdict.MIXED, Verdict.UNTESTED}:
+    if identity.verdict in {ModelVerdict.DOUBTFUL, ModelVerdict.MIXED, ModelVerdict.UNTESTED}:
         doubts.append(identity.reason)
     without = sum(point.vector is None for point in points)
     if without:

@@ -11,7 +11,7 @@ from surefind.model import (
     Condition,
     Connection,
     Field,
-    Kind,
+    FieldKind,
     PositionKind,
     Role,
     Under,
@@ -36,7 +36,7 @@ def house_fields(connection: Connection) -> tuple[Field, ...]:
     for name, role in ROLES.items():
         held = {kind for key in connection.mapping.of(role) for kind in kinds.get(key, ())}
         if role in {Role.URL, Role.SOURCE_PATH}:
-            held.add(Kind.PATH)  # so that what can't be done with it is said in its own words
+            held.add(FieldKind.PATH)  # so that what can't be done with it is said in its own words
         if held:
             found.append(Field(name, tuple(sorted(held))))
     return tuple(found)
@@ -100,8 +100,8 @@ def holds(key: str, value: str, connection: Connection) -> tuple[AnyOf, ...] | N
     if kinds is None:
         return None
     found: list[AnyOf] = []
-    if Kind.TEXT in kinds:
+    if FieldKind.TEXT in kinds:
         found.append(AnyOf(key, (value,)))
-    if Kind.NUMBER in kinds and value.isascii() and value.isdecimal():
+    if FieldKind.NUMBER in kinds and value.isascii() and value.isdecimal():
         found.append(AnyOf(key, (int(value),)))
     return tuple(found) or None

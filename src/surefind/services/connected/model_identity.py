@@ -14,9 +14,9 @@ from surefind.model import (
 )
 from surefind.ports import Embedder, ForeignPoint
 from surefind.services.connected.vector_origin import (
+    CountProgress,
     OriginCounts,
     Pair,
-    Progress,
     compare,
     is_comparable,
     sample_size,
@@ -39,7 +39,7 @@ _MODELS_BY_SIZE = {
 }
 
 
-class Verdict(StrEnum):
+class ModelVerdict(StrEnum):
     SAME = "same"
     DOUBTFUL = "doubtful"
     MIXED = "mixed"
@@ -51,7 +51,7 @@ class Verdict(StrEnum):
 class Identity:
     """What the comparison says; `counts` is None where nothing could be compared."""
 
-    verdict: Verdict
+    verdict: ModelVerdict
     embedder: EmbedderFingerprint
     reason: str
     counts: OriginCounts | None = None
@@ -63,16 +63,16 @@ async def identify(
     space: VectorSpace,
     embedder: Embedder,
     facts: CollectionFacts,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> Identity:
     """The points must have been fetched with the space's vectors."""
     made_by = embedder.fingerprint
     if made_by.dimensions != space.dimensions:
-        return Identity(Verdict.OTHER, made_by, _wrong_size(space, made_by))
+        return Identity(ModelVerdict.OTHER, made_by, _wrong_size(space, made_by))
     pairs = _pairs(points, mapping)
     if not pairs:
         reason = "no stored text has a vector beside it, so nobody can tell which model made them"
-        return Identity(Verdict.UNTESTED, made_by, reason)
+        return Identity(ModelVerdict.UNTESTED, made_by, reason)
     complete = len(pairs) == facts.points
     counts = await compare(pairs, embedder, complete=complete, progress=progress)
     verdict = verdict_on(counts)
@@ -92,34 +92,34 @@ def _pairs(points: Sequence[ForeignPoint], mapping: PayloadMapping) -> list[Pair
     return [pairs[len(pairs) * number // COMPARED] for number in range(COMPARED)]
 
 
-def verdict_on(counts: OriginCounts) -> Verdict:
+def verdict_on(counts: OriginCounts) -> ModelVerdict:
     # In a narrow collection, chance makes some strangers look loose; it makes none look the same.
     most = _MOST_STRANGERS if counts.same else _MOST_WITHOUT_SAME
     if counts.share > most:
-        return Verdict.OTHER
+        return ModelVerdict.OTHER
     if counts.strangers and counts.conclusive:
-        return Verdict.MIXED
+        return ModelVerdict.MIXED
     if counts.same >= SAME_SHARE * counts.compared:
-        return Verdict.SAME
-    return Verdict.DOUBTFUL
+        return ModelVerdict.SAME
+    return ModelVerdict.DOUBTFUL
 
 
-def _reason(verdict: Verdict, counts: OriginCounts, made_by: EmbedderFingerprint) -> str:
+def _reason(verdict: ModelVerdict, counts: OriginCounts, made_by: EmbedderFingerprint) -> str:
     model = f"{made_by.provider}/{made_by.model}"
     spread = f"cosine {counts.lowest:.3f} to {counts.highest:.3f}, median {counts.median:.3f}"
-    if verdict is Verdict.OTHER:
+    if verdict is ModelVerdict.OTHER:
         return (
             f"{counts.strangers} of {counts.compared} vectors were not made from their text by "
             f"{model} ({spread}): another model of the same size made them, or they belong to "
             "other texts; set embedder and embed_model to the model that made them"
         )
-    if verdict is Verdict.MIXED:
+    if verdict is ModelVerdict.MIXED:
         return (
             f"{counts.strangers} {strangers_in_words(counts)} were not made from their text by "
             f"{model} ({spread}): another model made them, or they belong to other texts. "
             "Searches miss these passages or return them for the wrong questions; embed them again"
         )
-    if verdict is Verdict.SAME:
+    if verdict is ModelVerdict.SAME:
         few = f"; {counts.loose} of them only roughly" if counts.loose else ""
         return (
             f"{counts.compared} stored texts, embedded again with {model}, match their vectors "

@@ -6,7 +6,6 @@ from typing import Generic, TypeVar
 
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import (
-    Begun,
     Catalog,
     CatalogStore,
     CatalogWriter,
@@ -15,8 +14,9 @@ from surefind.ports import (
     PublishedCatalogs,
     ReadBytes,
     StoreFacts,
+    UnfinishedIndex,
     VectorIndex,
-    Verified,
+    VerifiedFiles,
     WholeCatalog,
 )
 
@@ -43,7 +43,7 @@ class RoutedIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self._own.require_room(points, dimensions)
 
-    async def begun(self, ref: GenerationRef) -> Begun | None:
+    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
         return await self._of(ref.collection).begun(ref)
 
     async def create(
@@ -51,14 +51,14 @@ class RoutedIndexStore:
         ref: GenerationRef,
         dimensions: int,
         copy_of: GenerationRef | None,
-        begun: Begun | None = None,
+        begun: UnfinishedIndex | None = None,
     ) -> IndexWriter:
         return await self._of(ref.collection).create(ref, dimensions, copy_of, begun)
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
         return await self._of(ref.collection).open(ref)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return await self._of(ref.collection).verify(ref, read)
 
     async def drop(self, ref: GenerationRef) -> None:
@@ -95,7 +95,7 @@ class RoutedPublishedCatalogs(Generic[Catalogs]):
     async def open(self, ref: GenerationRef) -> Catalog:
         return await self._of(ref.collection).open(ref)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return await self._of(ref.collection).verify(ref, read)
 
 

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from surefind.model import CollectionFacts, numbered_point, point_number
-from surefind.ports import Alternatives, ForeignCollection, ForeignPoint, Wanted
+from surefind.ports import Alternatives, ForeignCollection, ForeignPoint, PointFields
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ _PAGE = 256
 
 
 async def sample(
-    collection: ForeignCollection, facts: CollectionFacts, wanted: Wanted, points: int = SAMPLE
+    collection: ForeignCollection, facts: CollectionFacts, wanted: PointFields, points: int = SAMPLE
 ) -> list[ForeignPoint]:
     """From several places in the order of ids: what was written first may have another shape."""
     part = max(1, points // _PARTS)
@@ -44,7 +44,7 @@ def _starts(first: list[ForeignPoint], points: int) -> Iterator[UUID]:
 
 
 async def every_point(
-    collection: ForeignCollection, wanted: Wanted, where: Alternatives = (), size: int = _PAGE
+    collection: ForeignCollection, wanted: PointFields, where: Alternatives = (), size: int = _PAGE
 ) -> AsyncIterator[list[ForeignPoint]]:
     """All points, page by page. A store that repeats a page is not followed for ever."""
     after: UUID | None = None

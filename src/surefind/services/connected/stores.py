@@ -8,12 +8,12 @@ from contextlib import AbstractAsyncContextManager
 from surefind.errors import UnknownGeneration
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import (
-    Begun,
     CatalogWriter,
     IndexWriter,
     ReadBytes,
     StoreFacts,
-    Verified,
+    UnfinishedIndex,
+    VerifiedFiles,
     WholeCatalog,
 )
 from surefind.services.connected.catalog import ConnectedCatalog
@@ -35,7 +35,7 @@ class ConnectedIndexes:
     async def require_room(self, points: int, dimensions: int) -> None:
         raise self._collection.refuse("ingest")
 
-    async def begun(self, ref: GenerationRef) -> Begun | None:
+    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
         return None
 
     async def create(
@@ -43,14 +43,14 @@ class ConnectedIndexes:
         ref: GenerationRef,
         dimensions: int,
         copy_of: GenerationRef | None,
-        begun: Begun | None = None,
+        begun: UnfinishedIndex | None = None,
     ) -> IndexWriter:
         raise self._collection.refuse("ingest")
 
     async def open(self, ref: GenerationRef) -> ConnectedIndex:
         return ConnectedIndex(self._collection, (await self._collection.facts()).points)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return None
 
     async def drop(self, ref: GenerationRef) -> None:
@@ -110,7 +110,7 @@ class ConnectedCatalogs:
         collection = self._collection
         return ConnectedCatalog(collection.connection, collection.foreign, collection.facts)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return None
 
     async def seal(self, manifest: Manifest) -> None:

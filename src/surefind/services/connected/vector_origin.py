@@ -48,7 +48,7 @@ class Origin(StrEnum):
     STRANGER = "stranger"
 
 
-Progress = Callable[[int, int], None]
+CountProgress = Callable[[int, int], None]
 """How many texts are embedded, and how many there are."""
 
 
@@ -62,7 +62,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
+class ForeignVector:
     label: str
     cosine: float
 
@@ -84,7 +84,7 @@ class OriginCounts:
     median: float
     highest: float
     lowest_loose: float
-    examples: tuple[Stranger, ...] = ()
+    examples: tuple[ForeignVector, ...] = ()
     complete: bool = False
     conclusive: bool = True
     """False where so few strangers among many loose vectors may be loose ones as well."""
@@ -184,7 +184,7 @@ class OriginTally:
         self._judge = judge
         self._cosines: list[Vector] = []
         self._counts = dict.fromkeys(Origin, 0)
-        self._examples: list[Stranger] = []
+        self._examples: list[ForeignVector] = []
         self._lowest_loose = 1.0
 
     def add(self, pairs: Sequence[Pair], ours: Matrix) -> None:
@@ -193,7 +193,7 @@ class OriginTally:
         for pair, (cosine, origin) in zip(pairs, judged, strict=True):
             self._counts[origin] += 1
             if origin is Origin.STRANGER:
-                self._examples.append(Stranger(pair.label, cosine))
+                self._examples.append(ForeignVector(pair.label, cosine))
             elif origin is Origin.LOOSE:
                 self._lowest_loose = min(self._lowest_loose, cosine)
         self._examples = sorted(self._examples, key=lambda one: (one.cosine, one.label))
@@ -221,7 +221,7 @@ async def compare(
     embedder: Embedder,
     *,
     complete: bool = False,
-    progress: Progress | None = None,
+    progress: CountProgress | None = None,
 ) -> OriginCounts:
     """Embeds the texts of a sample in random order, at least one, and judges their vectors."""
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from surefind.model import Terms
+from surefind.model import SparseVector
 from surefind.ports import Analyzer
 from surefind.text.words import WORD, parts, spans
 
@@ -22,7 +22,7 @@ _GRID = 1.1
 _WORDS_KEPT = 200_000
 
 
-class TermReader:
+class Bm25Encoder:
     """Reads texts for their terms. It remembers words, since a collection has few of them."""
 
     def __init__(self, analyzer: Analyzer) -> None:
@@ -39,7 +39,7 @@ class TermReader:
         run, whole = self._read(passage)
         return len(run) + len(whole)
 
-    def passage(self, passage: str, mean_terms: float) -> Terms:
+    def passage(self, passage: str, mean_terms: float) -> SparseVector:
         """What a passage is stored with: counts that saturate, and weigh less in a long passage."""
         run, whole = self._read(passage)
         length = len(run) + len(whole)
@@ -51,7 +51,7 @@ class TermReader:
             (term, count * (SATURATION + 1) / (count + norm)) for term, count in counts.items()
         )
 
-    def query(self, query: str) -> Terms:
+    def query(self, query: str) -> SparseVector:
         """What a question asks for: a word that it repeats weighs more."""
         run, whole = self._read(query)
         weights: dict[int, float] = dict(Counter((*run, *whole)))
@@ -120,6 +120,6 @@ def _pairs(run: list[int]) -> Iterator[int]:
             yield zlib.crc32((one << 32 | other).to_bytes(8, "little"))
 
 
-def _terms(weights: Iterable[tuple[int, float]]) -> Terms:
+def _terms(weights: Iterable[tuple[int, float]]) -> SparseVector:
     ordered = sorted(weights)
-    return Terms(tuple(term for term, _ in ordered), tuple(weight for _, weight in ordered))
+    return SparseVector(tuple(term for term, _ in ordered), tuple(weight for _, weight in ordered))

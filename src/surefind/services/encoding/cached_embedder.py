@@ -20,7 +20,7 @@ PASSAGE = "passage"
 QUERIES_KEPT = 1024
 
 
-class _Asked:
+class _PendingQuestion:
     """A question under way, and those who wait for it.
 
     Each has a future of its own, so that who gives up spoils it for nobody. A shield would do the
@@ -64,7 +64,7 @@ class CachedEmbedder:
         self._cache = cache
         self._writing = asyncio.Lock()
         self._queries: OrderedDict[str, Vector] = OrderedDict()
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, _PendingQuestion] = {}
         self.query_hits = 0
         self.query_misses = 0
         self.embedded = 0
@@ -143,13 +143,13 @@ class CachedEmbedder:
         asked = self._asked.get(query)
         if asked is None:
             self.query_misses += 1
-            asked = self._asked[query] = _Asked()
+            asked = self._asked[query] = _PendingQuestion()
             asked.answering = asyncio.ensure_future(self._embed_query(query, asked))
         else:
             self.query_hits += 1
         return await asked.answer()
 
-    async def _embed_query(self, query: str, asked: _Asked) -> None:
+    async def _embed_query(self, query: str, asked: _PendingQuestion) -> None:
         try:
             vector = await self._embedder.embed_query(query)
         except asyncio.CancelledError:

@@ -13,8 +13,7 @@ from uuid import UUID
 from surefind.errors import EmbeddingError, RerankingError, StoreError, SurefindError
 from surefind.model import ChunkRecord, EmbedderFingerprint, GenerationRef, Ranking
 from surefind.ports import (
-    Begun,
-    DenseProbe,
+    DenseQuery,
     EmbeddedQuery,
     Embedder,
     IndexStore,
@@ -22,11 +21,12 @@ from surefind.ports import (
     Matrix,
     ReadBytes,
     Reranker,
+    SparseQuery,
     StoreFacts,
-    TermProbe,
+    UnfinishedIndex,
     Vector,
     VectorIndex,
-    Verified,
+    VerifiedFiles,
 )
 
 FAILURES = 5
@@ -41,7 +41,7 @@ class Circuit(StrEnum):
     HALF_OPEN = "half_open"
 
 
-class Breaker:
+class CircuitBreaker:
     def __init__(
         self,
         what: str,
@@ -116,7 +116,7 @@ class _Watch:
 
     __slots__ = ("_breaker", "_kind", "_probing")
 
-    def __init__(self, breaker: Breaker, kind: type[SurefindError]) -> None:
+    def __init__(self, breaker: CircuitBreaker, kind: type[SurefindError]) -> None:
         self._breaker = breaker
         self._kind = kind
         self._probing = False
@@ -131,7 +131,7 @@ class _Watch:
 class BreakingEmbedder:
     """An embedder behind a breaker."""
 
-    def __init__(self, embedder: Embedder, breaker: Breaker) -> None:
+    def __init__(self, embedder: Embedder, breaker: CircuitBreaker) -> None:
         self._embedder = embedder
         self._breaker = breaker
 
@@ -170,7 +170,7 @@ class BreakingEmbedder:
 class BreakingReranker:
     """A reranker behind a breaker."""
 
-    def __init__(self, reranker: Reranker, breaker: Breaker) -> None:
+    def __init__(self, reranker: Reranker, breaker: CircuitBreaker) -> None:
         self._reranker = reranker
         self._breaker = breaker
 
@@ -189,7 +189,7 @@ class BreakingReranker:
 class BreakingIndex:
     """An index that is open for reading, behind a breaker."""
 
-    def __init__(self, index: VectorIndex, breaker: Breaker) -> None:
+    def __init__(self, index: VectorIndex, breaker: CircuitBreaker) -> None:
         self._index = index
         self._breaker = breaker
 
@@ -199,9 +199,9 @@ class BreakingIndex:
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
         return await self._index.point_ids(numbers)
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
+    async def search(self, leg_queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
         with self._breaker.watching(StoreError):
-            return await self._index.probe(probes)
+            return await self._index.search(leg_queries)
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         with self._breaker.watching(StoreError):
@@ -226,10 +226,12 @@ class BreakingIndex:
 class BreakingIndexStore:
     """Each generation has a breaker of its own: a broken one does not keep the next one away."""
 
-    def __init__(self, store: IndexStore, breaker: Callable[[GenerationRef], Breaker]) -> None:
+    def __init__(
+        self, store: IndexStore, breaker: Callable[[GenerationRef], CircuitBreaker]
+    ) -> None:
         self._store = store
         self._breaker = breaker
-        self._latest: tuple[GenerationRef, Breaker] | None = None
+        self._latest: tuple[GenerationRef, CircuitBreaker] | None = None
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
         if self._latest is None or self._latest[0] != ref:
@@ -238,7 +240,7 @@ class BreakingIndexStore:
         with breaker.watching(StoreError):
             return BreakingIndex(await self._store.open(ref), breaker)
 
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> Verified | None:
+    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return await self._store.verify(ref, read)
 
     async def facts(self) -> StoreFacts:
@@ -250,7 +252,7 @@ class BreakingIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self._store.require_room(points, dimensions)
 
-    async def begun(self, ref: GenerationRef) -> Begun | None:
+    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
         return await self._store.begun(ref)
 
     async def create(
@@ -258,7 +260,7 @@ class BreakingIndexStore:
         ref: GenerationRef,
         dimensions: int,
         copy_of: GenerationRef | None,
-        begun: Begun | None = None,
+        begun: UnfinishedIndex | None = None,
     ) -> IndexWriter:
         return await self._store.create(ref, dimensions, copy_of, begun)
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from statistics import fmean, pvariance
 
 from surefind.model import Calibration, Confidence, Evidence, Threshold
-from surefind.ports import Catalog, DenseProbe, Embedder, VectorIndex
+from surefind.ports import Catalog, DenseQuery, Embedder, VectorIndex
 
 SAMPLE = 64
 _STRONG, _FAIR = 0.8, 0.5
@@ -112,8 +112,8 @@ async def calibrate(index: VectorIndex, catalog: Catalog, embedder: Embedder) ->
 async def _best(questions: Sequence[str], index: VectorIndex, embedder: Embedder) -> list[float]:
     # At the same time: a service that is asked so answers all of them in one call.
     vectors = await asyncio.gather(*(embedder.embed_query(question) for question in questions))
-    probes = [DenseProbe(vector, 1) for vector in vectors]
-    return [ranking.scores[0] for ranking in await index.probe(probes) if ranking.scores]
+    queries = [DenseQuery(vector, 1) for vector in vectors]
+    return [ranking.scores[0] for ranking in await index.search(queries) if ranking.scores]
 
 
 async def _sentences(catalog: Catalog) -> list[str]:

@@ -16,7 +16,7 @@ AHEAD = 512
 """So many questions: an embedder remembers twice as many, and who stops has paid for no more."""
 
 
-class Foresight:
+class PrefetchingEmbedder:
     """An embedder for a search that will be asked these questions, roughly in this order.
 
     The first group goes alone, and the others once it has come: what is refused is not asked for in

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from surefind.errors import InputError, StoreError, UnknownCollection, UnknownGeneration
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
-from surefind.services.generations.history import Difference, difference
+from surefind.services.generations.history import GenerationDiff, difference
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class GenerationChanges:
     """Which pages a generation has that another has not; `compared_with` is None for the first."""
 
     generation: GenerationRef
     compared_with: int | None
-    pages: Difference
+    pages: GenerationDiff
 
 
 async def current_number(collection: str, catalogs: PublishedCatalogs) -> int:
@@ -83,7 +83,7 @@ class Generations:
                 await drop(ref, self._index, self._catalogs)
         return tuple(sorted(ref.number for ref in surplus))
 
-    async def changes(self, number: int) -> Changes:
+    async def changes(self, number: int) -> GenerationChanges:
         """Against the one that readers saw before it; the oldest one kept added all it has."""
         ref = GenerationRef(self._collection, number)
         earlier = await self._before(ref)
@@ -91,10 +91,10 @@ class Generations:
         try:
             if earlier is None:
                 added = [document.source_path for document in await after.documents()]
-                return Changes(ref, None, Difference(added=added))
+                return GenerationChanges(ref, None, GenerationDiff(added=added))
             before = await self._catalogs.open(earlier)
             try:
-                return Changes(ref, earlier.number, await difference(before, after))
+                return GenerationChanges(ref, earlier.number, await difference(before, after))
             finally:
                 await before.close()
         finally:

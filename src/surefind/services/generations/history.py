@@ -10,7 +10,7 @@ _PART = 500
 
 
 @dataclass(slots=True)
-class Difference:
+class GenerationDiff:
     """Source paths, in their order. A page that only moved to another address has changed too."""
 
     added: list[str] = field(default_factory=list)
@@ -19,9 +19,9 @@ class Difference:
     unchanged: int = 0
 
 
-async def difference(before: Catalog, after: Catalog) -> Difference:
+async def difference(before: Catalog, after: Catalog) -> GenerationDiff:
     """Both are walked side by side: neither has to be held in memory."""
-    found = Difference()
+    found = GenerationDiff()
     old, new = _documents(before), _documents(after)
     left, right = await anext(old, None), await anext(new, None)
     while left is not None or right is not None:

@@ -12,7 +12,7 @@ from surefind.model import (
     ChunkRecord,
     Cost,
     GenerationRef,
-    Terms,
+    SparseVector,
     point_id,
 )
 from surefind.ports import (
@@ -24,7 +24,7 @@ from surefind.ports import (
     VectorIndex,
     WholeCatalog,
 )
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.encoding.confidence import calibrate, still_fits
 
@@ -42,7 +42,7 @@ class Progress:
     total: int | None = None
 
 
-Report = Callable[[Progress], None]
+ReportProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class IngestTools:
     """What an ingest works with."""
 
     embedder: CachedEmbedder
-    terms: TermReader
+    terms: Bm25Encoder
     index: IndexStore
     catalogs: CatalogStore
     chunker: ChunkerSettings
@@ -73,7 +73,7 @@ async def fill(
     total: int,
     mean_terms: float,
     tools: IngestTools,
-    report: Report,
+    report: ReportProgress,
 ) -> None:
     """Embed and write every batch; what is in the cache is not embedded again."""
     done = 0
@@ -88,7 +88,9 @@ async def fill(
         report(Progress("embedding", done, total))
 
 
-def _terms(batch: Sequence[ChunkRecord], mean_terms: float, terms: TermReader) -> list[Terms]:
+def _terms(
+    batch: Sequence[ChunkRecord], mean_terms: float, terms: Bm25Encoder
+) -> list[SparseVector]:
     """Words are counted by us, in time that a loop would feel."""
     return [terms.passage(record.chunk.passage, mean_terms) for record in batch]
 

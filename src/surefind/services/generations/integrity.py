@@ -22,10 +22,10 @@ from surefind.ports import (
     ReadBytes,
     Vector,
     VectorIndex,
-    Verified,
+    VerifiedFiles,
     WholeCatalog,
 )
-from surefind.services.generations.index_building import Progress, Report, both_stores
+from surefind.services.generations.index_building import Progress, ReportProgress, both_stores
 from surefind.services.generations.transfer import kept_in, pages_of
 
 _MEGABYTE = 2**20
@@ -43,7 +43,7 @@ class IndexDamaged(StoreChanged):
 class ReadingReport:
     """Turns bytes read into progress, in steps: what is quick is not reported."""
 
-    def __init__(self, ref: GenerationRef, report: Report) -> None:
+    def __init__(self, ref: GenerationRef, report: ReportProgress) -> None:
         self._stage = f"reading {ref}, MB"
         self._report = report
         self._bytes = self._reported = 0
@@ -57,7 +57,7 @@ class ReadingReport:
 
 async def verify(
     ref: GenerationRef, index: IndexStore, catalogs: CatalogStore, read: ReadBytes
-) -> Verified | None:
+) -> VerifiedFiles | None:
     """Read every byte of both. StoreChanged where one is not as it was written.
 
     None where one of the stores can't tell, and so nothing is known of it.
@@ -87,7 +87,7 @@ async def read_through(
     manifest: Manifest,
     index: IndexStore,
     catalogs: CatalogStore,
-    report: Report,
+    report: ReportProgress,
     embedded_before: EmbeddedBefore,
 ) -> int:
     """Read each page, passage and vector once; how many passages there are.

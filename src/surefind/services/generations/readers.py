@@ -10,7 +10,7 @@ from uuid import UUID
 from surefind.errors import StoreChanged, StoreError, UnknownGeneration
 from surefind.model import ChunkRecord, GenerationRef, Manifest, point_id
 from surefind.ports import Catalog, IndexStore, PublishedCatalogs, VectorIndex
-from surefind.services.encoding.circuit_breaker import Breaker
+from surefind.services.encoding.circuit_breaker import CircuitBreaker
 from surefind.services.generations.background_verification import (
     GenerationVerification,
     GenerationVerifier,
@@ -32,7 +32,7 @@ class OpenGeneration:
         self.index = index
         self.catalog = catalog
         self._known: dict[int, ChunkRecord] = {}
-        self._catalog_breaker = Breaker("the catalog")
+        self._catalog_breaker = CircuitBreaker("the catalog")
         self._catalog_fails = False
         self._readers = 0
         self._retired = False

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from surefind.errors import StoreChanged, StoreFull, StoreRefused
 from surefind.model import EmbedderFingerprint, GenerationRef, LexicalSettings
-from surefind.ports import Begun, Catalog, CatalogStore, IndexStore
+from surefind.ports import Catalog, CatalogStore, IndexStore, UnfinishedIndex
 from surefind.services.generations.generations import drop
 from surefind.services.generations.index_building import all_chunks
 
@@ -22,14 +22,14 @@ _COMPARED_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
+class PartialBuild:
     """A generation that was never finished, with points in the index."""
 
     ref: GenerationRef
-    begun: Begun
+    begun: UnfinishedIndex
 
 
-def making_of(
+def build_digest_of(
     embedder: EmbedderFingerprint, lexical: LexicalSettings, version: str, content: str = ""
 ) -> str:
     """Of all that makes vector, terms and payload of a chunk; `content` is what they come from.
@@ -41,14 +41,14 @@ def making_of(
 
 async def left_behind(
     collection: str, index: IndexStore, catalogs: CatalogStore, now: datetime | None = None
-) -> Half | None:
+) -> PartialBuild | None:
     """What dead runs have left is removed, but for what the next one may go on with."""
     try:
         current = await catalogs.current(collection)
     except StoreChanged:  # nobody knows what readers see, so nothing is dropped
         return None
     newest = max((ref.number for ref in await catalogs.complete(collection)), default=0)
-    half: Half | None = None
+    half: PartialBuild | None = None
     for ref in await catalogs.unfinished(collection):
         if ref.number == current:  # what readers see is never dropped, whatever it lacks
             continue
@@ -57,7 +57,7 @@ async def left_behind(
         if begun is None or (now or datetime.now(UTC)) - begun.at > _OLDEST:
             await drop(ref, index, catalogs)
         else:
-            half = Half(ref, begun)
+            half = PartialBuild(ref, begun)
     return half
 
 

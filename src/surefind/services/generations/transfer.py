@@ -13,7 +13,6 @@ import numpy as np
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import ChunkRecord, GenerationRef, LexicalSettings, Manifest
 from surefind.ports import (
-    Begun,
     CatalogStore,
     CatalogWriter,
     IndexEntry,
@@ -21,13 +20,19 @@ from surefind.ports import (
     IndexWriter,
     Matrix,
     MovedPage,
+    UnfinishedIndex,
     VectorIndex,
     WholeCatalog,
 )
-from surefind.services.encoding.bm25 import TermReader, mean_on_grid
+from surefind.services.encoding.bm25 import Bm25Encoder, mean_on_grid
 from surefind.services.generations.generations import drop
-from surefind.services.generations.index_building import Progress, Report, check_whole
-from surefind.services.generations.resume import Half, left_behind, making_of, require_room
+from surefind.services.generations.index_building import Progress, ReportProgress, check_whole
+from surefind.services.generations.resume import (
+    PartialBuild,
+    build_digest_of,
+    left_behind,
+    require_room,
+)
 
 Pages = Callable[[], AsyncIterator[MovedPage]]
 """They may be asked for more than once."""
@@ -67,12 +72,12 @@ def kept_in(index: VectorIndex) -> Vectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Destination:
+class TransferTarget:
     """The stores that a generation moves into, and the rules by which words are counted there."""
 
     index: IndexStore
     catalogs: CatalogStore
-    terms: TermReader
+    terms: Bm25Encoder
     version: str
 
     async def receive(
@@ -80,14 +85,14 @@ class Destination:
         collection: str,
         manifest: Manifest,
         pages: Pages,
-        report: Report,
+        report: ReportProgress,
     ) -> Manifest:
         """Publish what comes as the collection's next generation: all of it, or nothing."""
         async with self.catalogs.writing("ingest"):
             half = await left_behind(collection, self.index, self.catalogs)
             dimensions = manifest.embedder.dimensions
             await require_room(collection, self.index, self.catalogs, manifest.chunks, dimensions)
-            arrival = _Arrival(self, collection, manifest, half)
+            arrival = _Transfer(self, collection, manifest, half)
             try:
                 sealed = await arrival.build(pages, report)
                 await self.catalogs.point_to(sealed.ref)
@@ -101,11 +106,11 @@ class Destination:
             return sealed
 
 
-class _Arrival:
+class _Transfer:
     """One generation on its way into its new stores."""
 
     def __init__(
-        self, stores: Destination, collection: str, manifest: Manifest, half: Half | None
+        self, stores: TransferTarget, collection: str, manifest: Manifest, half: PartialBuild | None
     ) -> None:
         self._half = half
         self._waits = half is not None
@@ -117,7 +122,7 @@ class _Arrival:
         self._catalog: CatalogWriter | None = None
         self._index: IndexWriter | None = None
 
-    async def build(self, pages: Pages, report: Report) -> Manifest:
+    async def build(self, pages: Pages, report: ReportProgress) -> Manifest:
         stores = self._stores
         follows = await stores.catalogs.current(self._collection)
         mean_terms = await self._mean_terms(pages)
@@ -164,14 +169,14 @@ class _Arrival:
         self._catalog = catalog = await catalogs.create(ref, None)
         return ref, catalog
 
-    def _begun(self, lexical: LexicalSettings) -> Begun:
+    def _begun(self, lexical: LexicalSettings) -> UnfinishedIndex:
         """A generation comes as it is: what was left of another one is not gone on with."""
         manifest = self._manifest
         content = f"{manifest.source_digest} {manifest.created_at.isoformat()}"
-        making = making_of(manifest.embedder, lexical, self._stores.version, content)
-        if self._half is not None and self._half.begun.making == making:
+        build_digest = build_digest_of(manifest.embedder, lexical, self._stores.version, content)
+        if self._half is not None and self._half.begun.build_digest == build_digest:
             return self._half.begun
-        return Begun(making, datetime.now(UTC))
+        return UnfinishedIndex(build_digest, datetime.now(UTC))
 
     async def _mean_terms(self, pages: Pages) -> float:
         """It has to be known before the first weight is written."""
@@ -189,7 +194,7 @@ class _Arrival:
         index: IndexWriter,
         pages: AsyncIterator[MovedPage],
         mean_terms: float,
-        report: Report,
+        report: ReportProgress,
     ) -> None:
         terms, manifest = self._stores.terms, self._manifest
         documents = chunks = 0

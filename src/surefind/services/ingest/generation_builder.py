@@ -17,14 +17,14 @@ from surefind.model import (
     Manifest,
     point_id,
 )
-from surefind.ports import Begun, Catalog, CatalogWriter, IndexWriter, ReadBytes
+from surefind.ports import Catalog, CatalogWriter, IndexWriter, ReadBytes, UnfinishedIndex
 from surefind.services.encoding.bm25 import mean_on_grid
 from surefind.services.encoding.confidence import still_fits
 from surefind.services.generations.generations import drop
 from surefind.services.generations.index_building import (
     IngestTools,
     Progress,
-    Report,
+    ReportProgress,
     all_chunks,
     calibrated,
     check_whole,
@@ -33,15 +33,21 @@ from surefind.services.generations.index_building import (
     unpaid_tokens,
 )
 from surefind.services.generations.integrity import ReadingReport, checked_pages
-from surefind.services.generations.resume import LARGE, PATCHED, Half, making_of, unfitting
-from surefind.services.ingest.planning import Changes, check_budget, check_same_making
+from surefind.services.generations.resume import (
+    LARGE,
+    PATCHED,
+    PartialBuild,
+    build_digest_of,
+    unfitting,
+)
+from surefind.services.ingest.planning import PlannedChanges, check_budget, check_same_making
 from surefind.services.search.filters import fields_of
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class CurrentGeneration:
     """What the next generation is made from: mostly what readers see now.
 
     Everything is empty where there is nothing yet. Where readers see one that is damaged, it is the
@@ -79,24 +85,26 @@ class Base:
             await self.catalog.close()
 
 
-async def open_base(collection: str, tools: IngestTools, report: Report, *, rebuild: bool) -> Base:
+async def open_base(
+    collection: str, tools: IngestTools, report: ReportProgress, *, rebuild: bool
+) -> CurrentGeneration:
     """Every byte of it is read, so that no damage is copied on."""
     ref, is_current = await _newest(collection, tools)
     if ref is None:
-        return Base()
+        return CurrentGeneration()
     try:
         base = await _open(ref, tools, report, is_current=is_current)
         return replace(base, rebuild=rebuild)
     except (StoreChanged, UnknownGeneration) as error:
         _log.warning("generation %d is built again: %s", ref.number, error)
         if rebuild:
-            return Base(lost_documents=await _pages_in(ref, tools))
+            return CurrentGeneration(lost_documents=await _pages_in(ref, tools))
         return await _open_earlier(ref, tools, report)
     except StoreError as error:
         if not rebuild:
             raise StoreError(f"{error}; or --rebuild makes it again from the source") from error
         _log.warning("nothing of generation %d can be kept: %s", ref.number, error)
-        return Base()
+        return CurrentGeneration()
 
 
 async def _newest(collection: str, tools: IngestTools) -> tuple[GenerationRef | None, bool]:
@@ -111,8 +119,8 @@ async def _newest(collection: str, tools: IngestTools) -> tuple[GenerationRef | 
 
 
 async def _open(
-    ref: GenerationRef, tools: IngestTools, report: Report, *, is_current: bool
-) -> Base:
+    ref: GenerationRef, tools: IngestTools, report: ReportProgress, *, is_current: bool
+) -> CurrentGeneration:
     read = ReadingReport(ref, report)
     await tools.catalogs.verify(ref, read)
     manifest = await tools.catalogs.manifest(ref)
@@ -124,10 +132,12 @@ async def _open(
     except BaseException:
         await catalog.close()
         raise
-    return Base(manifest, catalog, documents, usable, is_current)
+    return CurrentGeneration(manifest, catalog, documents, usable, is_current)
 
 
-async def _open_earlier(damaged: GenerationRef, tools: IngestTools, report: Report) -> Base:
+async def _open_earlier(
+    damaged: GenerationRef, tools: IngestTools, report: ReportProgress
+) -> CurrentGeneration:
     """The newest other generation of the same making that is whole, or nothing."""
     complete = await tools.catalogs.complete(damaged.collection)
     for ref in reversed([ref for ref in complete if ref != damaged]):
@@ -139,7 +149,7 @@ async def _open_earlier(damaged: GenerationRef, tools: IngestTools, report: Repo
         if base.manifest is not None and _is_of_same_making(base.manifest, tools):
             return base
         await base.close()
-    return Base(lost_documents=await _pages_in(damaged, tools))
+    return CurrentGeneration(lost_documents=await _pages_in(damaged, tools))
 
 
 async def _pages_in(damaged: GenerationRef, tools: IngestTools) -> int:
@@ -179,11 +189,15 @@ async def _is_index_usable(manifest: Manifest, tools: IngestTools, read: ReadByt
     return points == manifest.chunks
 
 
-class Draft:
+class GenerationBuilder:
     """Nothing exists of it before the first change, so a run without one writes nothing."""
 
     def __init__(
-        self, collection: str, base: Base, tools: IngestTools, half: Half | None = None
+        self,
+        collection: str,
+        base: CurrentGeneration,
+        tools: IngestTools,
+        half: PartialBuild | None = None,
     ) -> None:
         self._collection = collection
         self._base = base
@@ -205,7 +219,7 @@ class Draft:
         await catalog.remove(source_path)
 
     async def build(
-        self, changes: Changes, making: "Making", report: Report
+        self, changes: PlannedChanges, params: "BuildParams", report: ReportProgress
     ) -> tuple[Manifest, int]:
         """Embed, index, verify; (manifest, points). It is whole then, and not sealed yet."""
         tools = self._tools
@@ -214,17 +228,17 @@ class Draft:
         mean_terms = mean_on_grid(await catalog.total_terms(), chunks)
         fingerprint = tools.embedder.fingerprint
         await tools.index.require_room(chunks, fingerprint.dimensions)
-        base = None if making.rebuild else self._index_to_copy(mean_terms, changes.replaced)
+        base = None if params.rebuild else self._index_to_copy(mean_terms, changes.replaced)
         batches, total = self._to_fill(catalog, base, changes, chunks)
         if tools.price_per_million_tokens:
             changes.unpaid_tokens = await unpaid_tokens(batches, tools)
-            check_budget(tools.cost(changes.unpaid_tokens), making.max_cost)
+            check_budget(tools.cost(changes.unpaid_tokens), params.max_cost)
             batches, total = self._to_fill(catalog, base, changes, chunks)
         lexical = LexicalSettings(tools.terms.name, mean_terms)
         # What was copied is no better than where it comes from, which --rebuild does not trust.
         content = f"copy of {base.number}" if base else "anew"
         begun, unfit = await self._taken_up(
-            making_of(fingerprint, lexical, tools.version, content), making
+            build_digest_of(fingerprint, lexical, tools.version, content), params
         )
         await tools.catalogs.require_writing()  # before each step that deletes, as in `fill`
         self._index = await tools.index.create(
@@ -255,13 +269,13 @@ class Draft:
         manifest = Manifest(
             collection=ref.collection,
             number=ref.number,
-            created_at=making.now,
+            created_at=params.now,
             surefind_version=tools.version,
             embedder=fingerprint,
             chunker=tools.chunker,
             lexical=lexical,
-            sources=making.sources,
-            sites=making.sites,
+            sources=params.sources,
+            sites=params.sites,
             source_digest=_digest(documents),
             documents=len(documents),
             chunks=written,
@@ -335,20 +349,20 @@ class Draft:
             self._catalog = await tools.catalogs.create(self._ref, base.ref if base else None)
         return self._ref, self._catalog
 
-    async def _taken_up(self, digest: str, making: "Making") -> tuple[Begun, int]:
+    async def _taken_up(self, digest: str, params: "BuildParams") -> tuple[UnfinishedIndex, int]:
         """What is gone on with, and how many points of it are replaced; or else it is begun now."""
         index, half = self._tools.index, self._half
         ref, catalog = await self._begun()
-        if half is not None and half.begun.making == digest:
+        if half is not None and half.begun.build_digest == digest:
             unfit = await unfitting(ref, catalog, index)
             if unfit is not None and await index.begun(ref) == half.begun:
                 return half.begun, unfit
         if half is not None:
-            await catalog.redate(making.began, making.now)
-        return Begun(digest, making.now), 0
+            await catalog.redate(params.began, params.now)
+        return UnfinishedIndex(digest, params.now), 0
 
     def _to_fill(
-        self, catalog: Catalog, base: Manifest | None, changes: Changes, chunks: int
+        self, catalog: Catalog, base: Manifest | None, changes: PlannedChanges, chunks: int
     ) -> tuple[AsyncIterator[Sequence[ChunkRecord]], int]:
         """What has to go into the index, in batches, and how much that is."""
         at_once = self._tools.chunks_at_once
@@ -371,7 +385,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class BuildParams:
     """What a run goes by: it is written into the manifest, all but what it may cost.
 
     `began` is when the first run began that this one may go on with; mostly it is now.

@@ -17,18 +17,23 @@ from surefind.errors import InputError, StoreError, StoreRefused
 from surefind.model import GateResult, GenerationRef, IngestReport, Manifest
 from surefind.ports import Source
 from surefind.services.generations.generations import drop, held_back, surplus_of
-from surefind.services.generations.index_building import IngestTools, Report
-from surefind.services.generations.resume import Half, left_behind
-from surefind.services.ingest.generation_builder import Base, Draft, Making, open_base
+from surefind.services.generations.index_building import IngestTools, ReportProgress
+from surefind.services.generations.resume import PartialBuild, left_behind
+from surefind.services.ingest.generation_builder import (
+    BuildParams,
+    CurrentGeneration,
+    GenerationBuilder,
+    open_base,
+)
 from surefind.services.ingest.link_check import LinkCheck
 from surefind.services.ingest.planning import (
-    Changes,
+    PlannedChanges,
     check_budget,
     check_not_fewer,
     check_same_making,
     check_shrinking,
 )
-from surefind.services.ingest.source_scan import Rehearsal, Survey, Target
+from surefind.services.ingest.source_scan import ChangeTarget, DryRunTarget, SourceScan
 from surefind.services.validation.gate import Gate, judge
 
 _log = logging.getLogger(__name__)
@@ -55,7 +60,10 @@ class Ingestor:
         self._tools = tools
 
     async def run(
-        self, sources: Sequence[Source], options: IngestOptions, report: Report = lambda _: None
+        self,
+        sources: Sequence[Source],
+        options: IngestOptions,
+        report: ReportProgress = lambda _: None,
     ) -> IngestReport:
         """Whatever it raises, readers see what they saw before."""
         self._check(sources, options)
@@ -63,24 +71,29 @@ class Ingestor:
         async with tools.catalogs.writing("ingest"):
             half = await left_behind(options.collection, tools.index, tools.catalogs)
             base = await open_base(options.collection, tools, report, rebuild=options.rebuild)
-            draft = Draft(options.collection, base, tools, half)
+            builder = GenerationBuilder(options.collection, base, tools, half)
             try:
-                return await _Run(tools, options, sources, report, half).publish(base, draft)
+                return await _IngestRun(tools, options, sources, report, half).publish(
+                    base, builder
+                )
             except StoreRefused:
-                draft.give_up()
+                builder.give_up()
                 raise
             finally:
                 await base.close()
-                await draft.clean_up()
+                await builder.clean_up()
 
-    async def rehearse(
-        self, sources: Sequence[Source], options: IngestOptions, report: Report = lambda _: None
+    async def dry_run(
+        self,
+        sources: Sequence[Source],
+        options: IngestOptions,
+        report: ReportProgress = lambda _: None,
     ) -> IngestReport:
         """What `run` would do, guards included. It writes nothing and embeds nothing."""
         self._check(sources, options)
         base = await open_base(options.collection, self._tools, report, rebuild=options.rebuild)
         try:
-            return await _Run(self._tools, options, sources, report).rehearse(base)
+            return await _IngestRun(self._tools, options, sources, report).dry_run(base)
         finally:
             await base.close()
 
@@ -95,7 +108,7 @@ class Ingestor:
             )
 
 
-class _Run:
+class _IngestRun:
     """One ingest, from the sources to the report."""
 
     def __init__(
@@ -103,8 +116,8 @@ class _Run:
         tools: IngestTools,
         options: IngestOptions,
         sources: Sequence[Source],
-        report: Report,
-        half: Half | None = None,
+        report: ReportProgress,
+        half: PartialBuild | None = None,
     ) -> None:
         self._tools = tools
         self._options = options
@@ -114,7 +127,7 @@ class _Run:
         self._embedded_before = tools.embedder.embedded
         self._reused_before = tools.embedder.reused
         now = datetime.now(UTC)
-        self._making = Making(
+        self._params = BuildParams(
             now=now,
             began=half.begun.at if half else now,
             sources=tuple(source.name for source in sources),
@@ -123,51 +136,51 @@ class _Run:
             max_cost=options.max_cost,
         )
 
-    async def publish(self, base: Base, draft: Draft) -> IngestReport:
-        changes = await self._survey(base, draft)
+    async def publish(self, base: CurrentGeneration, builder: GenerationBuilder) -> IngestReport:
+        changes = await self._scan(base, builder)
         if base.manifest is not None and base.is_whole and not changes.any:
-            await draft.discard_half()
+            await builder.discard_half()
             told = self._report(base.manifest, changes, base.manifest.chunks, published=False)
             return replace(told, gate=None)
-        manifest, points = await draft.build(changes, self._making, self._report_progress)
+        manifest, points = await builder.build(changes, self._params, self._report_progress)
         gate = await self._judged(manifest, base)
         manifest = replace(manifest, gate=gate)
         if gate is not None and gate.held:
             pruned = await self._drop(await held_back(manifest, self._tools.catalogs))
-            await draft.hold_back(manifest)
+            await builder.hold_back(manifest)
             told = self._report(manifest, changes, points, published=False, pruned=pruned)
             return replace(told, generation=manifest.follows or 0)
-        await draft.publish(manifest)
+        await builder.publish(manifest)
         pruned = await self._prune(manifest)
         return self._report(manifest, changes, points, published=True, pruned=pruned)
 
-    async def _judged(self, manifest: Manifest, base: Base) -> GateResult | None:
+    async def _judged(self, manifest: Manifest, base: CurrentGeneration) -> GateResult | None:
         gate = self._options.gate
         if gate is None:
             return None
         return await judge(gate, manifest, base.manifest, self._tools, self._report_progress)
 
-    async def rehearse(self, base: Base) -> IngestReport:
-        changes = await self._survey(base, Rehearsal())
+    async def dry_run(self, base: CurrentGeneration) -> IngestReport:
+        changes = await self._scan(base, DryRunTarget())
         check_budget(self._tools.cost(changes.unpaid_tokens), self._options.max_cost)
-        gate = self._options.gate.rehearsed() if self._options.gate and changes.any else None
+        gate = self._options.gate.dry_run_result() if self._options.gate and changes.any else None
         return replace(self._report(base.manifest, changes, 0, published=False), gate=gate)
 
-    async def _survey(self, base: Base, target: Target) -> Changes:
+    async def _scan(self, base: CurrentGeneration, target: ChangeTarget) -> PlannedChanges:
         options, tools = self._options, self._tools
         before = base.manifest
         if before is not None and not options.rebuild:
             check_same_making(before, tools.embedder.fingerprint, tools.chunker, tools.terms.name)
-        again = options.rebuild or (before is not None and before.sites != self._making.sites)
+        again = options.rebuild or (before is not None and before.sites != self._params.sites)
         links = LinkCheck() if options.check_links else None
-        survey = Survey(base, target, tools, self._making.began, again=again, links=links)
-        await survey.read(self._sources, self._report_progress)
+        scan = SourceScan(base, target, tools, self._params.began, again=again, links=links)
+        await scan.read(self._sources, self._report_progress)
         if not options.allow_shrink:
-            gone = (*survey.missing, *survey.changes.removed, *survey.changes.emptied)
+            gone = (*scan.missing, *scan.changes.removed, *scan.changes.emptied)
             check_shrinking(base.documents.keys(), gone)
-            check_not_fewer(base.lost_documents, len(survey.changes.added))
-        await survey.remove_missing()
-        return survey.changes
+            check_not_fewer(base.lost_documents, len(scan.changes.added))
+        await scan.remove_missing()
+        return scan.changes
 
     async def _prune(self, manifest: Manifest) -> tuple[int, ...]:
         """All is published by now: what can't be removed today is left to the next run."""
@@ -186,7 +199,7 @@ class _Run:
     def _report(
         self,
         manifest: Manifest | None,
-        changes: Changes,
+        changes: PlannedChanges,
         points: int,
         *,
         published: bool,

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from surefind.errors import InputError
-from surefind.model import BrokenLink, Chunk, ChunkerSettings, Document, Left, SourcePage
+from surefind.model import BrokenLink, Chunk, ChunkerSettings, Document, SkippedPage, SourcePage
 from surefind.ports import Catalog, Embedder, Source
-from surefind.services.ingest.link_check import Home, LinkCheck
+from surefind.services.ingest.link_check import LinkCheck, SourceRoot
 from surefind.text.chunking import chunk_document
-from surefind.text.documents import Read, read_document
+from surefind.text.documents import ReadPage, read_document
 from surefind.text.links import references
 from surefind.text.markdown.blocks import outline
 
@@ -42,7 +42,7 @@ async def inspect(
         reason = getattr(page, "reason", "it has not changed")
         raise InputError(f"{page.source_path}: {reason}")
     read = read_document(page, source.site)
-    if isinstance(read, Left):
+    if isinstance(read, SkippedPage):
         return Inspection(page.source_path, None, (), (), read.reason)
     chunks = chunk_document(read.document, read.structure, chunker, embedder.count_tokens)
     broken = None if linked is None else await _broken_links(page, source, read, linked)
@@ -52,12 +52,12 @@ async def inspect(
 
 
 async def _broken_links(
-    page: SourcePage, source: Source, read: Read, catalog: Catalog
+    page: SourcePage, source: Source, read: ReadPage, catalog: Catalog
 ) -> tuple[BrokenLink, ...]:
     check = LinkCheck()
     for record in await catalog.documents():
         check.know(record.source_path, record.url)
-    check.add(page, Home.of(page, source), read)
+    check.add(page, SourceRoot.of(page, source), read)
     for source_path in sorted(check.unknown(page.source_path)):
         check.learn(source_path, await _anchors(source_path, catalog))
     return tuple(check.broken_of(page.source_path))

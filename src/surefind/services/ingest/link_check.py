@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from surefind.model import BrokenLink, SourcePage
 from surefind.ports import Site, Source
-from surefind.text.documents import Read
+from surefind.text.documents import ReadPage
 from surefind.text.links import references, suffix_of
 from surefind.text.sites.site import address_key
 from surefind.text.urls import READER_URL
@@ -25,7 +25,7 @@ _SITE_ROOT = "@site/"
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class SourceRoot:
     """Where pages come from: `prefix` is the path of the source's root below its site's."""
 
     name: str
@@ -33,7 +33,7 @@ class Home:
     prefix: str
 
     @classmethod
-    def of(cls, page: SourcePage, source: Source) -> "Home":
+    def of(cls, page: SourcePage, source: Source) -> "SourceRoot":
         below = page.source_path[len(source.name) + 1 :]
         prefix = page.site_path.removesuffix(below) if below else ""
         return cls(source.name, source.site, prefix)
@@ -45,14 +45,14 @@ class Home:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _LinkedPage:
     """Names are kept as lines of one text: a large tree has millions of them.
 
     `anchors` is None where they are not known.
     """
 
     url: str
-    home: Home | None = None
+    home: SourceRoot | None = None
     links: str = ""
     anchors: str | None = None
 
@@ -70,20 +70,20 @@ class LinkCheck:
     """Pages are added one by one; their links are judged when all are there."""
 
     def __init__(self) -> None:
-        self._pages: dict[str, _Page] = {}
+        self._pages: dict[str, _LinkedPage] = {}
         self._left: set[str] = set()
         self._by_address: dict[str, str] = {}
         self._folders: set[str] = set()
-        self._homes: dict[Home, Home] = {}
+        self._homes: dict[SourceRoot, SourceRoot] = {}
 
-    def add(self, page: SourcePage, home: Home, read: Read) -> None:
+    def add(self, page: SourcePage, home: SourceRoot, read: ReadPage) -> None:
         suffix = page.suffix or suffix_of(page.site_path)
         found = references(page.content, suffix, read.structure)
         partial = posixpath.basename(page.source_path).startswith("_")
         judged = found.whole and not partial and suffix != ".txt"
         self._know(
             page.source_path,
-            _Page(
+            _LinkedPage(
                 url=read.document.url,
                 home=self._homes.setdefault(home, home),
                 links="\n".join(link for link in found.links if "\n" not in link),
@@ -93,7 +93,7 @@ class LinkCheck:
 
     def know(self, source_path: str, url: str) -> None:
         """A page is there, though nothing more is known of it."""
-        self._know(source_path, _Page(url))
+        self._know(source_path, _LinkedPage(url))
 
     def leave(self, source_path: str) -> None:
         """A page that is no part of the collection, but may be linked to."""
@@ -119,7 +119,7 @@ class LinkCheck:
     def learn(self, source_path: str, anchors: Collection[str]) -> None:
         """The anchors of a page that was only known to be there."""
         page = self._pages[source_path]
-        self._pages[source_path] = _Page(page.url, page.home, page.links, _lines(anchors))
+        self._pages[source_path] = _LinkedPage(page.url, page.home, page.links, _lines(anchors))
 
     def _targets(self, source_path: str) -> list[tuple[str, _Target]]:
         links = self._pages[source_path].links.split("\n")
@@ -172,7 +172,7 @@ class LinkCheck:
             return ""
         return f"{target.source_path} has no heading #{target.anchor}"
 
-    def _know(self, source_path: str, page: _Page) -> None:
+    def _know(self, source_path: str, page: _LinkedPage) -> None:
         self._pages[source_path] = page
         key = address_key(page.url)
         self._by_address[key] = source_path
@@ -182,7 +182,7 @@ class LinkCheck:
             self._folders.add(key)
 
 
-def _files(source_path: str, home: Home, target: str) -> list[str]:
+def _files(source_path: str, home: SourceRoot, target: str) -> list[str]:
     """The source paths that a link to a file may mean; none where all lie outside the source."""
     path = unquote(target)
     if path.startswith(_HTTP):

@@ -18,7 +18,7 @@ _NAMED = 5
 
 
 @dataclass(slots=True)
-class Changes:
+class PlannedChanges:
     """Filled page by page while the sources are read."""
 
     added: list[str] = field(default_factory=list)

@@ -14,29 +14,29 @@ from surefind.model import (
     ChunkRecord,
     Document,
     DocumentRecord,
-    Left,
     PageFailure,
     PageUnchanged,
+    SkippedPage,
     SourcePage,
 )
 from surefind.ports import Source
 from surefind.services.generations.index_building import (
     IngestTools,
     Progress,
-    Report,
+    ReportProgress,
     unpaid_tokens_of,
 )
-from surefind.services.ingest.generation_builder import Base
-from surefind.services.ingest.link_check import Home, LinkCheck
-from surefind.services.ingest.planning import Changes
+from surefind.services.ingest.generation_builder import CurrentGeneration
+from surefind.services.ingest.link_check import LinkCheck, SourceRoot
+from surefind.services.ingest.planning import PlannedChanges
 from surefind.text.chunking import chunk_document
-from surefind.text.documents import Read, content_hash, read_document
+from surefind.text.documents import ReadPage, content_hash, read_document
 from surefind.text.sites.site import clashes
 
 _log = logging.getLogger(__name__)
 
 
-class Target(Protocol):
+class ChangeTarget(Protocol):
     """Where what was read goes: the draft of a generation, or, in a rehearsal, nowhere."""
 
     async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None: ...
@@ -44,7 +44,7 @@ class Target(Protocol):
     async def remove(self, source_path: str) -> None: ...
 
 
-class Rehearsal:
+class DryRunTarget:
     """A target that keeps nothing."""
 
     async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
@@ -55,14 +55,14 @@ class Rehearsal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class _ChunkedPage:
     """A page that was read, and its chunks, each with the number of its terms."""
 
-    read: Read
+    read: ReadPage
     chunks: tuple[tuple[Chunk, int], ...]
 
 
-class Survey:
+class SourceScan:
     """`again` reads pages anew that have not changed: their addresses or chunks may have.
 
     `links` is told of every page, where links are to be checked.
@@ -70,15 +70,15 @@ class Survey:
 
     def __init__(
         self,
-        base: Base,
-        target: Target,
+        base: CurrentGeneration,
+        target: ChangeTarget,
         tools: IngestTools,
         now: datetime,
         *,
         again: bool,
         links: LinkCheck | None = None,
     ) -> None:
-        self.changes = Changes()
+        self.changes = PlannedChanges()
         self._base = base
         self._target = target
         self._tools = tools
@@ -89,7 +89,7 @@ class Survey:
         self._urls: dict[str, str] = {}
         self._pending = frozenset(base.manifest.pending if base.manifest else ())
 
-    async def read(self, sources: Sequence[Source], report: Report) -> None:
+    async def read(self, sources: Sequence[Source], report: ReportProgress) -> None:
         documents = {} if self._again else self._base.documents
         # Whose links are checked has to be sent whole; it is still known to have been there.
         known = {
@@ -149,8 +149,8 @@ class Survey:
         """What was read once can be read again; should it not be, its links stay unjudged."""
         with suppress(Exception):
             read = read_document(page, source.site)
-            if not isinstance(read, Left):
-                links.add(page, Home.of(page, source), read)
+            if not isinstance(read, SkippedPage):
+                links.add(page, SourceRoot.of(page, source), read)
 
     async def _parse(self, page: SourcePage, old: DocumentRecord | None, source: Source) -> None:
         """One bad page never stops a run, not even one that finds a fault in surefind itself."""
@@ -167,7 +167,7 @@ class Survey:
             reason = f"surefind can't read it ({type(error).__name__}: {error}); please report it"
             self._fail(PageFailure(page.source_path, reason))
             return
-        if isinstance(cut, Left):
+        if isinstance(cut, SkippedPage):
             changes.left_out.append(PageFailure(page.source_path, cut.reason))
             if self._links is not None:
                 self._links.leave(page.source_path)
@@ -184,19 +184,19 @@ class Survey:
             if old is not None and old.chunks:
                 changes.emptied.append(page.source_path)
 
-    def _cut(self, page: SourcePage, source: Source) -> "_Cut | Left":
+    def _cut(self, page: SourcePage, source: Source) -> "_ChunkedPage | SkippedPage":
         """All that takes time and asks nobody, so that it can be done in a thread."""
         tools = self._tools
         read = read_document(page, source.site)
-        if isinstance(read, Left):
+        if isinstance(read, SkippedPage):
             return read
         if self._links is not None:
-            self._links.add(page, Home.of(page, source), read)
+            self._links.add(page, SourceRoot.of(page, source), read)
         chunks = chunk_document(
             read.document, read.structure, tools.chunker, tools.embedder.count_tokens
         )
         terms = (tools.terms.length(chunk.passage) for chunk in chunks)
-        return _Cut(read, tuple(zip(chunks, terms, strict=True)))
+        return _ChunkedPage(read, tuple(zip(chunks, terms, strict=True)))
 
     def _fail(self, failure: PageFailure) -> None:
         """The chunks it had stay. A folder that can't be read stands for all pages below it."""

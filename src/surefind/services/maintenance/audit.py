@@ -15,7 +15,7 @@ from surefind.model import (
     Role,
     point_label,
 )
-from surefind.ports import Embedder, ForeignCollection, VectorIndex, Wanted
+from surefind.ports import Embedder, ForeignCollection, PointFields, VectorIndex
 from surefind.services.connected.model_identity import SAME_SHARE, percent, strangers_in_words
 from surefind.services.connected.sampling import RandomSample, every_point
 from surefind.services.connected.vector_origin import (
@@ -27,9 +27,9 @@ from surefind.services.connected.vector_origin import (
     is_comparable,
     sample_size,
 )
-from surefind.services.generations.index_building import Progress, Report
+from surefind.services.generations.index_building import Progress, ReportProgress
 from surefind.services.generations.readers import OpenGeneration
-from surefind.services.maintenance.audit_checks import Checks, Row
+from surefind.services.maintenance.audit_checks import AuditedPoint, Checks
 
 BATCH = 256
 MODEL = "model"
@@ -39,7 +39,7 @@ _MOST_CERTAIN = 0.9999
 _LEAST_SHARE = 0.0001
 
 
-class Gravity(StrEnum):
+class AuditSeverity(StrEnum):
     """A problem makes answers wrong or missing; a warning may; a note is only told."""
 
     PROBLEM = "problem"
@@ -48,11 +48,11 @@ class Gravity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """`count` of the points, or of the documents, are meant; `examples` are some of them."""
 
     check: str
-    gravity: Gravity
+    severity: AuditSeverity
     count: int
     message: str
     examples: tuple[str, ...] = ()
@@ -63,14 +63,14 @@ class AuditReport:
     collection: str
     points: int
     read: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     seconds: float
     vectors: OriginCounts | None = None
     """None where no text was embedded again; a finding says why, if it was not left out."""
 
     @property
     def sound(self) -> bool:
-        return not any(finding.gravity is Gravity.PROBLEM for finding in self.findings)
+        return not any(finding.severity is AuditSeverity.PROBLEM for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ async def audit(
     foreign: ForeignCollection | None,
     embedder: Callable[[], Awaitable[Embedder]],
     options: AuditOptions,
-    report: Report,
+    report: ReportProgress,
 ) -> AuditReport:
     """`foreign` is the store of a connected collection, None for one of our own."""
     began = time.perf_counter()
@@ -117,10 +117,10 @@ async def audit(
     connection = manifest.connected
     counted = connection is None or connection.mapping.position_kind is PositionKind.ORDINAL
     checks = Checks(manifest.embedder.dimensions, positions=counted)
-    told: list[Finding] = []
+    told: list[AuditFinding] = []
     comparison = _Comparison()
 
-    def rows() -> AsyncIterator[list[Row]]:
+    def rows() -> AsyncIterator[list[AuditedPoint]]:
         if connection is not None and foreign is not None:
             return _foreign_rows(foreign, connection)
         return _own_rows(generation, comparison)
@@ -136,20 +136,20 @@ async def audit(
     if connection is None:
         told += comparison.findings(await generation.index.count())
     elif not read:
-        told.append(Finding("points", Gravity.PROBLEM, 0, "the collection is empty"))
+        told.append(AuditFinding("points", AuditSeverity.PROBLEM, 0, "the collection is empty"))
     near = await _near_copies(checks, generation.index)
     told += _findings(checks, connection, near)
     counts = None
     if options.checks_vectors and sample.offered:
         pages = _pages(rows()) if options.all_vectors else None
         checked = await _checked_vectors(manifest.embedder, sample, pages, embedder, report)
-        if isinstance(checked, Finding):
+        if isinstance(checked, AuditFinding):
             told.append(checked)
         else:
             counts = checked
             told += _origin_findings(counts, manifest.embedder, options)
-    order = list(Gravity)
-    told.sort(key=lambda finding: order.index(finding.gravity))
+    order = list(AuditSeverity)
+    told.sort(key=lambda finding: order.index(finding.severity))
     return AuditReport(
         manifest.collection, manifest.chunks, read, tuple(told), time.perf_counter() - began, counts
     )
@@ -158,13 +158,13 @@ async def audit(
 # --- who made the vectors ---------------------------------------------------------------------
 
 
-def _pairs(batch: Sequence[Row]) -> Iterator[tuple[Row, Pair]]:
+def _pairs(batch: Sequence[AuditedPoint]) -> Iterator[tuple[AuditedPoint, Pair]]:
     for row in batch:
         if row.vector is not None and is_comparable(row.embedded, row.vector):
             yield row, Pair(row.label, row.embedded, row.vector)
 
 
-async def _pages(rows: AsyncIterator[list[Row]]) -> AsyncIterator[list[Pair]]:
+async def _pages(rows: AsyncIterator[list[AuditedPoint]]) -> AsyncIterator[list[Pair]]:
     async for batch in rows:
         yield [pair for _, pair in _pairs(batch)]
 
@@ -174,15 +174,15 @@ async def _checked_vectors(
     sample: RandomSample[Pair],
     pages: AsyncIterator[list[Pair]] | None,
     embedder: Callable[[], Awaitable[Embedder]],
-    report: Report,
-) -> OriginCounts | Finding:
+    report: ReportProgress,
+) -> OriginCounts | AuditFinding:
     """A finding says why nothing could be counted."""
     again = "the vectors were not embedded again"
     try:
         model = await embedder()
         if model.fingerprint != made_by:
             message = f"{again}: {made_by} made them, and {model.fingerprint} is configured"
-            return Finding(MODEL, Gravity.WARNING, 0, message)
+            return AuditFinding(MODEL, AuditSeverity.WARNING, 0, message)
         pairs = sample.values()
         if pages is not None:
             return await compare_all(
@@ -199,12 +199,12 @@ async def _checked_vectors(
         )
     except (EmbeddingError, InputError) as error:
         message = f"{again}: {error}; --certainty 0 skips this check"
-        return Finding(MODEL, Gravity.WARNING, 0, message)
+        return AuditFinding(MODEL, AuditSeverity.WARNING, 0, message)
 
 
 def _origin_findings(
     counts: OriginCounts, made_by: EmbedderFingerprint, options: AuditOptions
-) -> list[Finding]:
+) -> list[AuditFinding]:
     found = []
     model = f"{made_by.provider}/{made_by.model}"
     examples = tuple(f"{one.label}: cosine {one.cosine:.3f}" for one in counts.examples)
@@ -214,8 +214,8 @@ def _origin_findings(
             "model made them, or they belong to other texts. Searches miss these passages or "
             "return them for the wrong questions; embed them again"
         )
-        gravity = Gravity.PROBLEM if counts.conclusive else Gravity.WARNING
-        found.append(Finding(MODEL, gravity, counts.strangers, message, examples))
+        severity = AuditSeverity.PROBLEM if counts.conclusive else AuditSeverity.WARNING
+        found.append(AuditFinding(MODEL, severity, counts.strangers, message, examples))
     if counts.loose:
         message = (
             f"of {counts.compared} vectors fit their text best, but not closely (lowest cosine "
@@ -224,7 +224,9 @@ def _origin_findings(
         )
         many = counts.loose > (1 - SAME_SHARE) * counts.compared
         found.append(
-            Finding(MODEL, Gravity.WARNING if many else Gravity.NOTE, counts.loose, message)
+            AuditFinding(
+                MODEL, AuditSeverity.WARNING if many else AuditSeverity.NOTE, counts.loose, message
+            )
         )
     if not counts.strangers:
         message = f"vectors were embedded again by {model}, and each fits its own text"
@@ -233,7 +235,7 @@ def _origin_findings(
                 f": with {options.certainty * 100:g} % certainty, fewer than "
                 f"{percent(options.share)} of all vectors are of another origin"
             )
-        found.append(Finding(MODEL, Gravity.NOTE, counts.compared, message))
+        found.append(AuditFinding(MODEL, AuditSeverity.NOTE, counts.compared, message))
     return found
 
 
@@ -242,12 +244,12 @@ def _origin_findings(
 
 async def _foreign_rows(
     foreign: ForeignCollection, connection: Connection
-) -> AsyncIterator[list[Row]]:
+) -> AsyncIterator[list[AuditedPoint]]:
     mapping = connection.mapping
-    wanted = Wanted(vector=connection.space.name)
+    wanted = PointFields(vector=connection.space.name)
     async for page in every_point(foreign, wanted, size=BATCH):
         yield [
-            Row(
+            AuditedPoint(
                 point=one.id,
                 label=point_label(one.id),
                 text=text,
@@ -287,7 +289,7 @@ class _Comparison:
             self.different_count += 1
             self.different = [*self.different, record.chunk.id][:5]
 
-    def findings(self, in_index: int) -> list[Finding]:
+    def findings(self, in_index: int) -> list[AuditFinding]:
         again = "`surefind ingest --rebuild` builds both anew"
         found = []
         if self.absent_count:
@@ -309,7 +311,7 @@ def _shown(record: ChunkRecord) -> tuple[object, ...]:
 
 async def _own_rows(
     generation: OpenGeneration, comparison: _Comparison
-) -> AsyncIterator[list[Row]]:
+) -> AsyncIterator[list[AuditedPoint]]:
     batch: list[ChunkRecord] = []
     async for record in generation.require_catalog().chunks():
         batch.append(record)
@@ -322,14 +324,14 @@ async def _own_rows(
 
 async def _compared(
     batch: Sequence[ChunkRecord], index: VectorIndex, comparison: _Comparison
-) -> list[Row]:
+) -> list[AuditedPoint]:
     stored = await index.payloads([record.point_id for record in batch])
     for record in batch:
         comparison.compare(record, stored.get(record.point_id))
     there = [record.point_id for record in batch if record.point_id in stored]
     vectors = dict(zip(there, await index.vectors(there), strict=True)) if there else {}
     return [
-        Row(
+        AuditedPoint(
             point=record.point_id,
             label=record.chunk.id,
             text=record.chunk.text,
@@ -358,15 +360,17 @@ async def _near_copies(checks: Checks, index: VectorIndex) -> list[tuple[str, st
 # --- what is told -----------------------------------------------------------------------------
 
 
-def _problem(check: str, count: int, message: str, examples: Sequence[str] = ()) -> Finding:
-    return Finding(check, Gravity.PROBLEM, count, message, tuple(examples))
+def _problem(check: str, count: int, message: str, examples: Sequence[str] = ()) -> AuditFinding:
+    return AuditFinding(check, AuditSeverity.PROBLEM, count, message, tuple(examples))
 
 
 def _findings(
     checks: Checks, connection: Connection | None, near: Sequence[tuple[str, str]]
-) -> list[Finding]:
+) -> list[AuditFinding]:
     found = [
-        Finding(tally.check, Gravity(tally.gravity), tally.count, tally.message, tally.examples)
+        AuditFinding(
+            tally.check, AuditSeverity(tally.severity), tally.count, tally.message, tally.examples
+        )
         for tally in checks.tallies(mapped=connection is None or connection.mapping.has(Role.TEXT))
     ]
     if near:
@@ -378,9 +382,9 @@ def _findings(
         found.append(_problem("same_vector", len(near), message, examples))
     if connection is not None and not connection.mapping.has(Role.TEXT):
         message = "no key was mapped to text: nothing could be said of the texts"
-        found.append(Finding("roles", Gravity.WARNING, 0, message))
+        found.append(AuditFinding("roles", AuditSeverity.WARNING, 0, message))
     unmapped = [role for role in Role if connection and not connection.mapping.has(role)]
     if unmapped:
         message = f"no key was mapped to {', '.join(unmapped)}"
-        found.append(Finding("roles", Gravity.NOTE, 0, message))
+        found.append(AuditFinding("roles", AuditSeverity.NOTE, 0, message))
     return found

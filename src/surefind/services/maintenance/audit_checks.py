@@ -26,7 +26,7 @@ _UNIT = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AuditedPoint:
     """One point, in the words of the checks. `missing` are roles that others have; `embedded` is
     what its vector should have been made from.
     """
@@ -48,7 +48,7 @@ class Tally:
     """How many were met, and the first of them."""
 
     check: str
-    gravity: str
+    severity: str
     message: str
     count: int = 0
     examples: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Tally:
             self.examples = (*self.examples, label)
 
 
-class Sampled(Generic[V]):
+class SampledTable(Generic[V]):
     """A table that never holds more than so many keys: when it is full, half of all keys, by their
     hash, are not looked at any more. What is counted in it is worth `scale` times as much.
     """
@@ -122,9 +122,9 @@ class Checks:
 
     def __post_init__(self) -> None:
         self._tallies: dict[str, Tally] = {}
-        self._texts: Sampled[_Same] = Sampled(self.table)
-        self._documents: Sampled[_Document] = Sampled(self.table)
-        self._signatures: Sampled[tuple[int, UUID, str]] = Sampled(self.table)
+        self._texts: SampledTable[_Same] = SampledTable(self.table)
+        self._documents: SampledTable[_Document] = SampledTable(self.table)
+        self._signatures: SampledTable[tuple[int, UUID, str]] = SampledTable(self.table)
         self._digests = DigestCheck()
         self._missing: Counter[str] = Counter()
         self._rows = 0
@@ -133,7 +133,7 @@ class Checks:
         self._planes: Matrix = planes.astype(np.float32)
         self._powers = (1 << np.arange(_BITS, dtype=np.uint64)).astype(np.uint64)
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[AuditedPoint]) -> None:
         self._rows += len(rows)
         for row in rows:
             self._missing.update(row.missing)
@@ -145,7 +145,7 @@ class Checks:
 
     # --- texts ----------------------------------------------------------------------------------
 
-    def _text(self, row: Row) -> None:
+    def _text(self, row: AuditedPoint) -> None:
         length = len(row.text.strip())
         if not length:
             self._meet("text", "problem", "points have no text", row)
@@ -169,14 +169,14 @@ class Checks:
         else:
             held.elsewhere += 1
 
-    def _url(self, row: Row) -> None:
+    def _url(self, row: AuditedPoint) -> None:
         if row.url:
             fault = _fault_of(row.url)
             if fault:
-                gravity = "warning" if fault.startswith("addresses of") else "problem"
-                self._meet("url", gravity, fault, row, row.url[:80])
+                severity = "warning" if fault.startswith("addresses of") else "problem"
+                self._meet("url", severity, fault, row, row.url[:80])
 
-    def _place(self, row: Row) -> None:
+    def _place(self, row: AuditedPoint) -> None:
         if not self.positions or row.position is None or not row.document:
             return
         key = _hashed(row.document)
@@ -188,8 +188,8 @@ class Checks:
 
     # --- vectors --------------------------------------------------------------------------------
 
-    def _vectors(self, rows: Sequence[Row]) -> None:
-        usable: list[Row] = []
+    def _vectors(self, rows: Sequence[AuditedPoint]) -> None:
+        usable: list[AuditedPoint] = []
         for row in rows:
             vector = row.vector
             if vector is None:
@@ -205,7 +205,7 @@ class Checks:
         if usable:
             self._alike(usable)
 
-    def _alike(self, rows: Sequence[Row]) -> None:
+    def _alike(self, rows: Sequence[AuditedPoint]) -> None:
         matrix = np.stack([row.vector for row in rows if row.vector is not None])
         lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
         unit = int((np.abs(lengths - 1.0) <= _UNIT).sum())
@@ -216,7 +216,7 @@ class Checks:
         for row, signature in zip(rows, (signs * self._powers).sum(axis=1), strict=True):
             self._suspect(row, int(signature))
 
-    def _suspect(self, row: Row, signature: int) -> None:
+    def _suspect(self, row: AuditedPoint, signature: int) -> None:
         if not self._signatures.takes(signature):
             return
         text = _hashed(row.text)
@@ -275,18 +275,18 @@ class Checks:
                 twice.meet(held.label)
         return [self._scaled(tally, self._documents) for tally in (gaps, twice) if tally.count]
 
-    def _scaled(self, tally: Tally, table: Sampled[V]) -> Tally:
+    def _scaled(self, tally: Tally, table: SampledTable[V]) -> Tally:
         if table.scale > 1:
             tally.count *= table.scale
             tally.message += f" (estimated from 1 in {table.scale})"
         return tally
 
     def _meet(
-        self, check: str, gravity: str, message: str, row: Row, example: str | None = None
+        self, check: str, severity: str, message: str, row: AuditedPoint, example: str | None = None
     ) -> None:
         tally = self._tallies.get(message)
         if tally is None:
-            tally = self._tallies[message] = Tally(check, gravity, message)
+            tally = self._tallies[message] = Tally(check, severity, message)
         tally.meet(example or row.label)
 
 

@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from surefind.errors import InputError, StoreError, SurefindError, UnknownCollection
 from surefind.mapping.records import record_of, text_in
 from surefind.model import CollectionFacts, Role
-from surefind.ports import ChunkTable, Embedder, ForeignPoint, Wanted
+from surefind.ports import ChunkTable, Embedder, ForeignPoint, PointFields
 from surefind.services.connected.collection import ConnectedCollection
 from surefind.services.connected.connect import join_of
-from surefind.services.connected.model_identity import Verdict, identify
+from surefind.services.connected.model_identity import ModelVerdict, identify
 from surefind.services.connected.sampling import SAMPLE, sample
-from surefind.services.maintenance.doctor import Finding, Gravity
+from surefind.services.maintenance.doctor import CheckFinding, CheckSeverity
 
 
-class ConnectedExamination:
+class ConnectedDoctor:
     """`table` opens the `documents` table whose rows are joined to its chunks, if there is one."""
 
     def __init__(
@@ -27,12 +27,12 @@ class ConnectedExamination:
         self._embedder = embedder
         self._table = table
 
-    async def __call__(self) -> list[Finding]:
+    async def __call__(self) -> list[CheckFinding]:
         try:
             facts = await self._collection.fresh_facts()
             if changed := self._changed(facts):
                 return [self._problem(changed)]
-            wanted = Wanted(vector=self._connection.space.name)
+            wanted = PointFields(vector=self._connection.space.name)
             points = await sample(self._collection.foreign, facts, wanted, SAMPLE)
         except UnknownCollection as error:
             return [self._problem(str(error))]
@@ -50,7 +50,7 @@ class ConnectedExamination:
             return str(error)
         return ""
 
-    def _texts(self, facts: CollectionFacts, points: Sequence[ForeignPoint]) -> Finding:
+    def _texts(self, facts: CollectionFacts, points: Sequence[ForeignPoint]) -> CheckFinding:
         mapping = self._connection.mapping
         if not points:
             return self._warning("it has no points: no search finds anything")
@@ -70,7 +70,9 @@ class ConnectedExamination:
             f"{example}; `surefind audit` lists them, {again}"
         )
 
-    async def _vectors(self, facts: CollectionFacts, points: Sequence[ForeignPoint]) -> Finding:
+    async def _vectors(
+        self, facts: CollectionFacts, points: Sequence[ForeignPoint]
+    ) -> CheckFinding:
         connection = self._connection
         try:
             embedder = await self._embedder()
@@ -78,9 +80,9 @@ class ConnectedExamination:
                 found = await identify(
                     points, connection.mapping, connection.space, embedder, facts
                 )
-                if found.verdict is Verdict.OTHER:
+                if found.verdict is ModelVerdict.OTHER:
                     return self._problem(found.reason)
-                sure = found.verdict is Verdict.SAME
+                sure = found.verdict is ModelVerdict.SAME
                 return self._fine(found.reason) if sure else self._warning(found.reason)
         except SurefindError as error:
             return self._problem(f"nobody can tell whether its vectors fit: {error}", away=True)
@@ -97,7 +99,7 @@ class ConnectedExamination:
 
     async def _rows(
         self, open_table: Callable[[], ChunkTable], points: Sequence[ForeignPoint]
-    ) -> Finding:
+    ) -> CheckFinding:
         records = [record_of(one.id, one.payload, self._connection) for one in points]
         names = [record.chunk.id for record in records]
         try:
@@ -119,11 +121,11 @@ class ConnectedExamination:
             )
         return self._warning(f"{join}: their payloads stand in until the rows are added")
 
-    def _fine(self, message: str) -> Finding:
-        return Finding(self._connection.name, Gravity.FINE, message)
+    def _fine(self, message: str) -> CheckFinding:
+        return CheckFinding(self._connection.name, CheckSeverity.FINE, message)
 
-    def _warning(self, message: str) -> Finding:
-        return Finding(self._connection.name, Gravity.WARNING, message)
+    def _warning(self, message: str) -> CheckFinding:
+        return CheckFinding(self._connection.name, CheckSeverity.WARNING, message)
 
-    def _problem(self, message: str, *, away: bool = False) -> Finding:
-        return Finding(self._connection.name, Gravity.PROBLEM, message, away=away)
+    def _problem(self, message: str, *, away: bool = False) -> CheckFinding:
+        return CheckFinding(self._connection.name, CheckSeverity.PROBLEM, message, away=away)

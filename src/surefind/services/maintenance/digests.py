@@ -18,15 +18,15 @@ _TEXTS: dict[str, Callable[[str], str]] = {
     "the text stripped and in lower case": lambda text: text.strip().lower(),
 }
 _PREFIX = re.compile(r"^(?:sha\d+|md5)[:-]", re.IGNORECASE)
-Making = tuple[str, str]
+DigestRecipe = tuple[str, str]
 
 
-class Told(Protocol):
+class DigestTally(Protocol):
     count: int
     examples: tuple[str, ...]
 
 
-T = TypeVar("T", bound=Told)
+T = TypeVar("T", bound=DigestTally)
 
 
 class DigestCheck:
@@ -34,7 +34,7 @@ class DigestCheck:
 
     def __init__(self) -> None:
         self._waiting: list[tuple[str, str, str]] = []
-        self._making: Making | None = None
+        self._params: DigestRecipe | None = None
         self._unknown = False
         self._checked = 0
         self._wrong = 0
@@ -43,7 +43,7 @@ class DigestCheck:
     def add(self, label: str, text: str, digest: str) -> None:
         if not digest or not text or self._unknown:
             return
-        if self._making is None:
+        if self._params is None:
             self._waiting.append((label, text, digest))
             if len(self._waiting) >= _LEARNED_FROM:
                 self._learn()
@@ -51,14 +51,14 @@ class DigestCheck:
         self._check(label, text, digest)
 
     def tallies(self, tally: Callable[[str, str, str, int, tuple[str, ...]], T]) -> list[T]:
-        if self._making is None and self._waiting:
+        if self._params is None and self._waiting:
             self._learn()
         if self._unknown:
             message = "hashes can't be checked: no known algorithm makes them from the text"
             return [tally("hash", "note", message, 0, ())]
-        if self._making is None:
+        if self._params is None:
             return []
-        made = f"{self._making[0]} of {self._making[1]}"
+        made = f"{self._params[0]} of {self._params[1]}"
         if not self._wrong:
             message = f"all {self._checked} hashes are right ({made})"
             return [tally("hash", "note", message, 0, ())]
@@ -66,7 +66,7 @@ class DigestCheck:
         return [tally("hash", "problem", message, self._wrong, tuple(self._examples))]
 
     def _learn(self) -> None:
-        matching: Counter[Making] = Counter()
+        matching: Counter[DigestRecipe] = Counter()
         for _, text, digest in self._waiting:
             for algorithm in _ALGORITHMS:
                 for name, of in _TEXTS.items():
@@ -78,7 +78,7 @@ class DigestCheck:
             return
         # Of those that fit equally well, the plainest: they are counted in that order.
         most = best[0][1]
-        self._making = next(
+        self._params = next(
             (algorithm, name)
             for algorithm in _ALGORITHMS
             for name in _TEXTS
@@ -89,9 +89,9 @@ class DigestCheck:
             self._check(*held)
 
     def _check(self, label: str, text: str, digest: str) -> None:
-        assert self._making is not None
+        assert self._params is not None
         self._checked += 1
-        algorithm, name = self._making
+        algorithm, name = self._params
         if not _is_digest(digest, algorithm, _TEXTS[name](text)):
             self._wrong += 1
             if len(self._examples) < _EXAMPLES:

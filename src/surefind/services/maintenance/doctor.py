@@ -19,12 +19,12 @@ from surefind.ports import (
     Matrix,
     StoreFacts,
     Vector,
-    Verified,
+    VerifiedFiles,
 )
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.generations import drop
-from surefind.services.generations.index_building import Progress, Report
+from surefind.services.generations.index_building import Progress, ReportProgress
 from surefind.services.generations.integrity import (
     IndexDamaged,
     ReadingReport,
@@ -32,12 +32,12 @@ from surefind.services.generations.integrity import (
     read_through,
     verify,
 )
-from surefind.services.generations.transfer import Destination, pages_of
+from surefind.services.generations.transfer import TransferTarget, pages_of
 
 _CLOCKS_APART_S = 60.0
 
 
-class Gravity(StrEnum):
+class CheckSeverity(StrEnum):
     FINE = "fine"
     WARNING = "warning"
     PROBLEM = "problem"
@@ -74,18 +74,18 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """`away` says that a store or a service did not answer, or won't."""
 
     subject: str
-    gravity: Gravity
+    severity: CheckSeverity
     message: str
     repair: Repair | None = None
     away: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class GenerationSides:
     """One generation on both sides: what the catalog knows of it, and whether the index has it."""
 
     ref: GenerationRef
@@ -96,8 +96,8 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    findings: tuple[Finding, ...]
-    sides: tuple[Side, ...]
+    findings: tuple[CheckFinding, ...]
+    sides: tuple[GenerationSides, ...]
 
     @property
     def repairs(self) -> list[Repair]:
@@ -106,7 +106,7 @@ class Examination:
 
     @property
     def sound(self) -> bool:
-        return not any(finding.gravity is Gravity.PROBLEM for finding in self.findings)
+        return not any(finding.severity is CheckSeverity.PROBLEM for finding in self.findings)
 
     @property
     def away(self) -> bool:
@@ -133,9 +133,9 @@ class Doctor:
         index: IndexStore,
         catalogs: CatalogStore,
         embedder: Callable[[], Awaitable[CachedEmbedder]],
-        terms: TermReader,
+        terms: Bm25Encoder,
         version: str,
-        others: Sequence[Callable[[], Awaitable[list[Finding]]]] = (),
+        others: Sequence[Callable[[], Awaitable[list[CheckFinding]]]] = (),
         cache: Callable[[], EmbeddingCache | None] = lambda: None,
     ) -> None:
         """The stores are surefind's own; `others` examine collections that something else fills.
@@ -150,7 +150,9 @@ class Doctor:
         self._version = version
         self._cache = cache
 
-    async def examine(self, report: Report = lambda _: None, *, quick: bool = False) -> Examination:
+    async def examine(
+        self, report: ReportProgress = lambda _: None, *, quick: bool = False
+    ) -> Examination:
         """Everything is read once; with `quick`, index and catalog are only counted."""
         findings = [
             *await _of_store("catalog", self._catalogs.facts),
@@ -159,21 +161,25 @@ class Doctor:
         ]
         if not quick:
             findings += await self._of_cache(report)
-        sides: list[Side] = []
+        sides: list[GenerationSides] = []
         if not any(finding.away and finding.subject != "embedder" for finding in findings):
             try:
                 for name, lost, of_it in await self._collections():
                     sides += of_it
                     findings += await self._of_collection(name, lost, of_it, report, quick=quick)
             except StoreError as error:
-                findings.append(Finding("collections", Gravity.PROBLEM, str(error), away=True))
+                findings.append(
+                    CheckFinding("collections", CheckSeverity.PROBLEM, str(error), away=True)
+                )
         if self._others and not sides:  # no ingest is needed to read connected collections
-            findings = [finding for finding in findings if finding.gravity is not Gravity.WARNING]
+            findings = [
+                finding for finding in findings if finding.severity is not CheckSeverity.WARNING
+            ]
         for examine in self._others:
             findings += await examine()
         return Examination(tuple(findings), tuple(sides))
 
-    async def repair(self, repair: Repair, report: Report) -> None:
+    async def repair(self, repair: Repair, report: ReportProgress) -> None:
         """An index that is missing comes as a new generation, and the old one goes."""
         if repair.ref is None:
             await self._clean()
@@ -192,16 +198,16 @@ class Doctor:
 
     # --- looking ------------------------------------------------------------------------------
 
-    async def _of_embedder(self) -> Finding:
+    async def _of_embedder(self) -> CheckFinding:
         try:
             embedder = await self._embedder()
             vector = await embedder.embed_query("Is anybody there?")
         except SurefindError as error:
-            return Finding("embedder", Gravity.PROBLEM, str(error), away=True)
+            return CheckFinding("embedder", CheckSeverity.PROBLEM, str(error), away=True)
         message = f"{embedder.fingerprint} answers with {len(vector)} numbers"
-        return Finding("embedder", Gravity.FINE, message)
+        return CheckFinding("embedder", CheckSeverity.FINE, message)
 
-    async def _of_cache(self, report: Report) -> list[Finding]:
+    async def _of_cache(self, report: ReportProgress) -> list[CheckFinding]:
         clean = Repair(Remedy.CLEAN, None)
         try:
             cache = self._cache()
@@ -214,17 +220,17 @@ class Doctor:
                 await cache.close()
         except StoreError as error:
             message = f"{error}; what can't be read is embedded again"
-            return [Finding("cache", Gravity.WARNING, message, clean)]
+            return [CheckFinding("cache", CheckSeverity.WARNING, message, clean)]
         if not found.damaged:
             message = f"all {found.entries} embedded passages were read"
-            return [Finding("cache", Gravity.FINE, message)]
+            return [CheckFinding("cache", CheckSeverity.FINE, message)]
         message = (
             f"{found.damaged} of {found.entries} embedded passages are damaged; they are ignored, "
             "and embedded again when they are needed"
         )
-        return [Finding("cache", Gravity.WARNING, message, clean)]
+        return [CheckFinding("cache", CheckSeverity.WARNING, message, clean)]
 
-    async def _collections(self) -> list[tuple[str, StoreChanged | None, list[Side]]]:
+    async def _collections(self) -> list[tuple[str, StoreChanged | None, list[GenerationSides]]]:
         """Each with its generations, and the error where its pointer can't be read."""
         held = set(await self._index.held())
         names = {*await self._catalogs.collections(), *(ref.collection for ref in held)}
@@ -239,7 +245,7 @@ class Doctor:
             known.update(dict.fromkeys(await self._catalogs.complete(name), "complete"))
             here = {ref for ref in held if ref.collection == name}
             sides = [
-                Side(ref, known.get(ref, "unknown"), ref in here, ref.number == current)
+                GenerationSides(ref, known.get(ref, "unknown"), ref in here, ref.number == current)
                 for ref in sorted({*known, *here}, key=lambda ref: ref.number)
             ]
             found.append((name, lost, sides))
@@ -249,11 +255,11 @@ class Doctor:
         self,
         name: str,
         lost: StoreChanged | None,
-        sides: Sequence[Side],
-        report: Report,
+        sides: Sequence[GenerationSides],
+        report: ReportProgress,
         *,
         quick: bool,
-    ) -> list[Finding]:
+    ) -> list[CheckFinding]:
         verdicts = {
             side.ref: _Verdict(side.ref) if quick else await self._read(side.ref, report)
             for side in sides
@@ -274,7 +280,7 @@ class Doctor:
 
     async def _of_pointer(
         self, name: str, lost: StoreChanged | None, whole: Sequence[GenerationRef]
-    ) -> Finding:
+    ) -> CheckFinding:
         newest = None
         for ref in whole:
             gate = (await self._catalogs.manifest(ref)).gate
@@ -282,11 +288,13 @@ class Doctor:
                 newest = ref
         publish = Repair(Remedy.PUBLISH, newest) if newest else None
         if lost is not None:
-            return Finding(name, Gravity.PROBLEM, str(lost), publish)
+            return CheckFinding(name, CheckSeverity.PROBLEM, str(lost), publish)
         message = "nothing is published; `surefind generations rollback --to N` does it"
-        return Finding(name, Gravity.PROBLEM if newest else Gravity.WARNING, message, publish)
+        return CheckFinding(
+            name, CheckSeverity.PROBLEM if newest else CheckSeverity.WARNING, message, publish
+        )
 
-    async def _read(self, ref: GenerationRef, report: Report) -> _Verdict:
+    async def _read(self, ref: GenerationRef, report: ReportProgress) -> _Verdict:
         """By checksums; where there are none, all contents are read and compared."""
         read = ReadingReport(ref, report)
         try:
@@ -305,7 +313,7 @@ class Doctor:
             return _Verdict(ref, error=error, index_only=isinstance(error, IndexDamaged))
         return _Verdict(ref, f"the texts and vectors of {chunks} passages read and compared")
 
-    async def _read_through(self, ref: GenerationRef, report: Report) -> int:
+    async def _read_through(self, ref: GenerationRef, report: ReportProgress) -> int:
         manifest = await self._catalogs.manifest(ref)
         cache = self._cache()
 
@@ -326,8 +334,8 @@ class Doctor:
                 await cache.close()
 
     async def _of_current(
-        self, side: Side, verdict: _Verdict | None, whole: Sequence[GenerationRef]
-    ) -> list[Finding]:
+        self, side: GenerationSides, verdict: _Verdict | None, whole: Sequence[GenerationRef]
+    ) -> list[CheckFinding]:
         name = side.ref.collection
         if side.cataloged == "unfinished":
             return []  # reported as a side
@@ -336,13 +344,13 @@ class Doctor:
         try:
             manifest = await self._catalogs.manifest(side.ref)
         except (StoreError, UnknownGeneration) as error:
-            return [Finding(name, Gravity.PROBLEM, str(error))]
+            return [CheckFinding(name, CheckSeverity.PROBLEM, str(error))]
         findings = await self._of_making(manifest)
         if verdict is not None:
             findings.insert(0, await self._of_counts(manifest, verdict.read))
         return findings
 
-    async def _of_counts(self, manifest: Manifest, read: str) -> Finding:
+    async def _of_counts(self, manifest: Manifest, read: str) -> CheckFinding:
         name, rebuild = manifest.collection, Repair(Remedy.REBUILD, manifest.ref)
         try:
             catalog = await self._catalogs.open(manifest.ref)
@@ -352,7 +360,7 @@ class Doctor:
                 await catalog.close()
         except StoreError as error:
             away = not isinstance(error, StoreChanged)
-            return Finding(name, Gravity.PROBLEM, str(error), away=away)
+            return CheckFinding(name, CheckSeverity.PROBLEM, str(error), away=away)
         try:
             index = await self._index.open(manifest.ref)
             try:
@@ -360,20 +368,20 @@ class Doctor:
             finally:
                 await index.close()
         except StoreError as error:
-            return Finding(name, Gravity.PROBLEM, str(error), rebuild)
+            return CheckFinding(name, CheckSeverity.PROBLEM, str(error), rebuild)
         if indexed != manifest.chunks:
             message = (
                 f"the index holds {indexed} points for the {manifest.chunks} chunks of generation "
                 f"{manifest.number}"
             )
-            return Finding(name, Gravity.PROBLEM, message, rebuild)
+            return CheckFinding(name, CheckSeverity.PROBLEM, message, rebuild)
         message = (
             f"generation {manifest.number} is whole: {manifest.documents} pages, "
             f"{manifest.chunks} chunks in index and catalog"
         )
-        return Finding(name, Gravity.FINE, f"{message}; {read}" if read else message)
+        return CheckFinding(name, CheckSeverity.FINE, f"{message}; {read}" if read else message)
 
-    async def _of_making(self, manifest: Manifest) -> list[Finding]:
+    async def _of_making(self, manifest: Manifest) -> list[CheckFinding]:
         findings = []
         try:
             configured = (await self._embedder()).fingerprint
@@ -384,14 +392,14 @@ class Doctor:
                 f"it was made with {manifest.embedder}, the configured embedder is {configured}: "
                 "configure the one that made it, or ingest again with --rebuild"
             )
-            findings.append(Finding(manifest.collection, Gravity.PROBLEM, message))
+            findings.append(CheckFinding(manifest.collection, CheckSeverity.PROBLEM, message))
         if manifest.lexical.analyzer != self._terms.name:
             message = (
                 f"its words were read by the rules {manifest.lexical.analyzer}, those of this "
                 f"surefind are {self._terms.name}: only dense searches work until it is ingested "
                 "again with --rebuild"
             )
-            findings.append(Finding(manifest.collection, Gravity.WARNING, message))
+            findings.append(CheckFinding(manifest.collection, CheckSeverity.WARNING, message))
         return findings
 
     # --- repairing ----------------------------------------------------------------------------
@@ -410,7 +418,7 @@ class Doctor:
             await self._catalogs.point_to(ref)
             await self._index.published(ref)
 
-    async def _rebuild(self, ref: GenerationRef, report: Report) -> None:
+    async def _rebuild(self, ref: GenerationRef, report: ReportProgress) -> None:
         """As a new generation: readers go on with what there is until it is whole."""
         manifest, embedder = await self._catalogs.manifest(ref), await self._embedder()
         if embedder.fingerprint != manifest.embedder:
@@ -418,7 +426,7 @@ class Doctor:
                 f"the index of {ref} was made with {manifest.embedder}, the configured embedder is "
                 f"{embedder.fingerprint}; configure the one that made it, and run it again"
             )
-        stores = Destination(self._index, self._catalogs, self._terms, self._version)
+        stores = TransferTarget(self._index, self._catalogs, self._terms, self._version)
         catalog = await self._catalogs.open(ref)
 
         async def vectors(records: Sequence[ChunkRecord]) -> Matrix:
@@ -432,41 +440,43 @@ class Doctor:
             await catalog.close()
 
 
-async def _of_store(subject: str, facts: Callable[[], Awaitable[StoreFacts]]) -> list[Finding]:
+async def _of_store(subject: str, facts: Callable[[], Awaitable[StoreFacts]]) -> list[CheckFinding]:
     try:
         told = await facts()
     except SurefindError as error:
-        return [Finding(subject, Gravity.PROBLEM, str(error), away=True)]
-    findings = [Finding(subject, Gravity.FINE, f"{told.name}: {told.version}")]
-    findings += [Finding(subject, Gravity.WARNING, warning) for warning in told.warnings]
+        return [CheckFinding(subject, CheckSeverity.PROBLEM, str(error), away=True)]
+    findings = [CheckFinding(subject, CheckSeverity.FINE, f"{told.name}: {told.version}")]
+    findings += [CheckFinding(subject, CheckSeverity.WARNING, warning) for warning in told.warnings]
     if told.clock_ahead_s is not None and abs(told.clock_ahead_s) > _CLOCKS_APART_S:
         direction = "ahead of" if told.clock_ahead_s > 0 else "behind"
         message = (
             f"its clock is {abs(told.clock_ahead_s):.0f} s {direction} this machine's: set both by "
             "a time server, or the times of generations and runs mislead"
         )
-        findings.append(Finding(subject, Gravity.WARNING, message))
+        findings.append(CheckFinding(subject, CheckSeverity.WARNING, message))
     return findings
 
 
-def _told(read: Verified) -> str:
+def _told(read: VerifiedFiles) -> str:
     return f"{read.files} files with {read.bytes / 2**20:.1f} MB read, all as they were written"
 
 
-def _of_damage(verdict: _Verdict, whole: Sequence[GenerationRef]) -> Finding:
+def _of_damage(verdict: _Verdict, whole: Sequence[GenerationRef]) -> CheckFinding:
     """Of the generation that readers see: what helps depends on which side is damaged."""
     name, number = verdict.ref.collection, verdict.ref.number
     if not verdict.damaged:
-        return Finding(name, Gravity.PROBLEM, str(verdict.error), away=True)
+        return CheckFinding(name, CheckSeverity.PROBLEM, str(verdict.error), away=True)
     if verdict.index_only:
         rebuild = Repair(Remedy.REBUILD, verdict.ref)
-        return Finding(name, Gravity.PROBLEM, f"generation {number}: {verdict.error}", rebuild)
+        return CheckFinding(
+            name, CheckSeverity.PROBLEM, f"generation {number}: {verdict.error}", rebuild
+        )
     earlier = [ref.number for ref in whole if ref.number < number]
     back = f"; generation {earlier[-1]} is whole" if earlier else ""
-    return Finding(name, Gravity.PROBLEM, f"generation {number}: {verdict.error}{back}")
+    return CheckFinding(name, CheckSeverity.PROBLEM, f"generation {number}: {verdict.error}{back}")
 
 
-def _of_earlier(verdicts: Sequence[_Verdict]) -> list[Finding]:
+def _of_earlier(verdicts: Sequence[_Verdict]) -> list[CheckFinding]:
     """Of the generations that readers don't see."""
     findings = []
     for verdict in verdicts:
@@ -474,15 +484,15 @@ def _of_earlier(verdicts: Sequence[_Verdict]) -> list[Finding]:
         if verdict.error is None:
             if verdict.read:
                 message = f"generation {number}, which readers don't see: {verdict.read}"
-                findings.append(Finding(name, Gravity.FINE, message))
+                findings.append(CheckFinding(name, CheckSeverity.FINE, message))
             continue
         message = f"generation {number}, which readers don't see: {verdict.error}"
         repair = Repair(Remedy.DROP, verdict.ref) if verdict.damaged else None
-        findings.append(Finding(name, Gravity.WARNING, message, repair))
+        findings.append(CheckFinding(name, CheckSeverity.WARNING, message, repair))
     return findings
 
 
-def _of_side(side: Side) -> Finding | None:
+def _of_side(side: GenerationSides) -> CheckFinding | None:
     """What the two sides do not agree on."""
     name, number = side.ref.collection, side.ref.number
     if side.cataloged == "unfinished" and side.current:
@@ -490,17 +500,17 @@ def _of_side(side: Side) -> Finding | None:
             f"the manifest of generation {number}, which readers see, is missing: run `surefind "
             "ingest` with the same sources, or `surefind generations rollback --to N`"
         )
-        return Finding(name, Gravity.PROBLEM, message)
+        return CheckFinding(name, CheckSeverity.PROBLEM, message)
     if side.cataloged == "unfinished":
         message = f"generation {number} was never finished: a run died, or is under way"
-        return Finding(name, Gravity.WARNING, message, Repair(Remedy.DROP, side.ref))
+        return CheckFinding(name, CheckSeverity.WARNING, message, Repair(Remedy.DROP, side.ref))
     if side.cataloged == "unknown":
         message = f"the index has a generation {number} that the catalog does not know"
-        return Finding(name, Gravity.WARNING, message, Repair(Remedy.DROP, side.ref))
+        return CheckFinding(name, CheckSeverity.WARNING, message, Repair(Remedy.DROP, side.ref))
     if not side.indexed and side.current:
         message = f"the index of generation {number}, which readers see, is missing"
-        return Finding(name, Gravity.PROBLEM, message, Repair(Remedy.REBUILD, side.ref))
+        return CheckFinding(name, CheckSeverity.PROBLEM, message, Repair(Remedy.REBUILD, side.ref))
     if not side.indexed:
         message = f"the index of generation {number} is missing: nobody can go back to it"
-        return Finding(name, Gravity.WARNING, message, Repair(Remedy.DROP, side.ref))
+        return CheckFinding(name, CheckSeverity.WARNING, message, Repair(Remedy.DROP, side.ref))
     return None

@@ -11,14 +11,14 @@ ANSWERS_KEPT = 1024
 MEMORY = 32_000_000
 _RECORD = 2_000  # bytes: what a record of a passage takes beside its text
 
-Key = tuple[Query, str]
+AnswerKey = tuple[Query, str]
 
 
 @dataclass(slots=True)
-class _Kept:
+class _GenerationAnswers:
     """Those of one generation, in the order in which they were last asked for."""
 
-    answers: OrderedDict[Key, tuple[SearchResult, int]] = field(default_factory=OrderedDict)
+    answers: OrderedDict[AnswerKey, tuple[SearchResult, int]] = field(default_factory=OrderedDict)
     size: int = 0
 
     def forget_oldest(self) -> None:
@@ -26,7 +26,7 @@ class _Kept:
         self.size -= size
 
 
-class Answers:
+class AnswerCache:
     """The last answers of every generation that is open; they go when it is closed.
 
     None is kept that could be another one the next time: what a degraded store gave, and what
@@ -37,7 +37,7 @@ class Answers:
     def __init__(self, most: int = ANSWERS_KEPT, memory: int = MEMORY) -> None:
         self._most = most
         self._memory = memory
-        self._kept: WeakKeyDictionary[OpenGeneration, _Kept] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[OpenGeneration, _GenerationAnswers] = WeakKeyDictionary()
 
     def known(self, query: Query, generation: OpenGeneration) -> SearchResult | None:
         kept = self._kept.get(generation)
@@ -54,7 +54,7 @@ class Answers:
         """`query` is the question as it was asked, which the result's own may not be."""
         if generation.manifest.connected is not None or result.status is Status.PARTIAL:
             return
-        kept = self._kept.setdefault(generation, _Kept())
+        kept = self._kept.setdefault(generation, _GenerationAnswers())
         key = _key(query)
         if key in kept.answers:  # it was asked twice at once
             return
@@ -65,7 +65,7 @@ class Answers:
             kept.forget_oldest()
 
 
-def _key(query: Query) -> Key:
+def _key(query: Query) -> AnswerKey:
     """Conditions as they are written: to a filter, 1 and true and 1.0 are not the same."""
     return query, repr(query.where) if query.where else ""
 

@@ -31,7 +31,7 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class FilterOptions:
     generation: GenerationRef
     facets: tuple[Facet, ...]
 
@@ -41,17 +41,17 @@ class Facets:
 
     def __init__(self, reader: CollectionReader) -> None:
         self._reader = reader
-        self._known: Offer | None = None
+        self._known: FilterOptions | None = None
         self._counting = asyncio.Lock()
 
-    async def read(self) -> Offer:
+    async def read(self) -> FilterOptions:
         async with self._reader.lease() as generation, self._counting:
             if self._known is None or self._known.generation != generation.manifest.ref:
                 self._known = await _offer(generation)
             return self._known
 
 
-async def _offer(generation: OpenGeneration) -> Offer:
+async def _offer(generation: OpenGeneration) -> FilterOptions:
     catalog = generation.require_catalog()
     added = generation.manifest.fields
     names = {*_SHARED, *(field.name for field in added)}
@@ -63,7 +63,7 @@ async def _offer(generation: OpenGeneration) -> Offer:
     front = [
         Facet(field, from_front_matter=True, values=counted.get(field.name)) for field in added
     ]
-    return Offer(generation.manifest.ref, (*own, *front))
+    return FilterOptions(generation.manifest.ref, (*own, *front))
 
 
 async def _count(catalog: Catalog, names: Collection[str]) -> dict[str, Values]:

@@ -17,7 +17,7 @@ from surefind.model import (
     ChunkRecord,
     Condition,
     Field,
-    Kind,
+    FieldKind,
     Scalar,
     Under,
 )
@@ -212,10 +212,10 @@ def _typed(field: Field, value: Scalar) -> list[Scalar]:
     return found
 
 
-def _as_kind(kind: Kind, value: Scalar) -> list[Scalar]:
-    if kind in (Kind.TEXT, Kind.PATH, Kind.DATE):
+def _as_kind(kind: FieldKind, value: Scalar) -> list[Scalar]:
+    if kind in (FieldKind.TEXT, FieldKind.PATH, FieldKind.DATE):
         return [value] if isinstance(value, str) else []
-    if kind is Kind.FLAG:
+    if kind is FieldKind.FLAG:
         flag = _FLAGS.get(value.lower()) if isinstance(value, str) else value
         return [flag] if isinstance(flag, bool) else []
     if isinstance(value, str):
@@ -227,8 +227,8 @@ def _as_kind(kind: Kind, value: Scalar) -> list[Scalar]:
 
 
 def _checked_path(field: Field, condition: Under) -> Under:
-    if Kind.PATH not in field.kinds:
-        paths = ", ".join(known.name for known in FIELDS if Kind.PATH in known.kinds)
+    if FieldKind.PATH not in field.kinds:
+        paths = ", ".join(known.name for known in FIELDS if FieldKind.PATH in known.kinds)
         raise InputError(f"where: {field.name} is no path; there are {paths}")
     beginnings = steps(condition.path)
     if not beginnings:
@@ -240,7 +240,7 @@ def _checked_range(field: Field, condition: Between) -> Between:
     dated = {isinstance(bound, datetime) for bound in condition.bounds}
     if len(dated) > 1:
         raise InputError(f"where: {field.name}: one bound is a number, another a date")
-    wanted = Kind.DATE if dated == {True} else Kind.NUMBER
+    wanted = FieldKind.DATE if dated == {True} else FieldKind.NUMBER
     if wanted not in field.kinds:
         kinds = " or ".join(field.kinds)
         raise InputError(
@@ -255,7 +255,7 @@ def _checked_range(field: Field, condition: Between) -> Between:
 
 def fields_of(attributes: Iterable[Mapping[str, Attribute]]) -> tuple[Field, ...]:
     """The fields that front matter adds, over all pages."""
-    kinds: dict[str, set[Kind]] = {}
+    kinds: dict[str, set[FieldKind]] = {}
     for page in attributes:
         for name, value in page.items():
             for scalar in value if isinstance(value, tuple) else (value,):
@@ -263,12 +263,12 @@ def fields_of(attributes: Iterable[Mapping[str, Attribute]]) -> tuple[Field, ...
     return tuple(Field(name, tuple(sorted(kinds[name]))) for name in sorted(kinds))
 
 
-def _kinds(value: Scalar) -> set[Kind]:
+def _kinds(value: Scalar) -> set[FieldKind]:
     if isinstance(value, bool):
-        return {Kind.FLAG}
+        return {FieldKind.FLAG}
     if isinstance(value, int | float):
-        return {Kind.NUMBER}
-    return {Kind.TEXT, Kind.DATE} if _DATE.fullmatch(value) else {Kind.TEXT}
+        return {FieldKind.NUMBER}
+    return {FieldKind.TEXT, FieldKind.DATE} if _DATE.fullmatch(value) else {FieldKind.TEXT}
 
 
 # --- applying ---------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ Scale = tuple[float, float]
 """Where a leg's share begins to grow, and how far it is from there to the full share."""
 
 
-class Found(NamedTuple):
+class LegResults(NamedTuple):
     """What the legs found in one collection; `other_…` are scores of what only one leg found.
 
     `exhausted` says that a deeper look would find nothing more.
@@ -75,14 +75,14 @@ class Leg:
                 self._ranks.update(zip(keys, range(1, len(keys) + 1), strict=True))
         return self._ranks
 
-    def worth(self, score: float, collection: int = 0) -> float:
+    def contribution(self, score: float, collection: int = 0) -> float:
         """A raw score's part of the fused one. Below the scale's low end there is nothing."""
         low, width = self.scales[collection]
         return self.weight * _clamped((score - low) / width)
 
     def of(self, row: int, key: int) -> LegScore:
         score = self.scores[row]
-        share = self.worth(score, key >> _POINT_BITS)
+        share = self.contribution(score, key >> _POINT_BITS)
         cosine = self.cosines.get(key) if self.cosines else None
         return LegScore(score, self.ranks.get(key), share, cosine)
 
@@ -160,7 +160,7 @@ class Pool:
         score = 0.0
         for leg, raw in ((self.dense, dense), (self.lexical, lexical)):
             if leg is not None and raw is not None:
-                score += leg.worth(raw)
+                score += leg.contribution(raw)
         return score
 
 
@@ -236,7 +236,7 @@ def must_ask_deeper(scores: Sequence[float], depth: int) -> int:
     return wanted if len(scores) < wanted else 0
 
 
-def dense_pool(found: Sequence[Found]) -> Pool:
+def dense_pool(found: Sequence[LegResults]) -> Pool:
     """Dense alone: the order is the cosine's, and so is the score.
 
     Where an engine ranks by something else, the order is its own, and the best is the measure.
@@ -248,20 +248,20 @@ def dense_pool(found: Sequence[Found]) -> Pool:
     rows = _best_first(leg.scores, keys)
     if leg.cosines:
         leg.scales = [_up_to(leg.scores[rows[0]])] * len(found)
-        scores = [leg.worth(leg.scores[row]) for row in rows]
+        scores = [leg.contribution(leg.scores[row]) for row in rows]
     else:
         scores = [_clamped(leg.scores[row]) for row in rows]
     return Pool(rows, scores, keys, _names(found), leg, None, _exhausted(found))
 
 
-def lexical_pool(found: Sequence[Found]) -> Pool:
+def lexical_pool(found: Sequence[LegResults]) -> Pool:
     """Lexical alone: BM25 has no upper end, so the best of the answer is the measure."""
     leg, keys, shares = Leg(), [], []
     for number, one in enumerate(found):
         keys += _add(leg, number, one.lexical)
         own = one.lexical.scores if one.lexical else []
         leg.scales.append((0.0, max(own, default=1.0)))
-        shares += [leg.worth(score, number) for score in own]
+        shares += [leg.contribution(score, number) for score in own]
     rows = _best_first(shares, keys)
     scores = [shares[row] for row in rows]
     return Pool(rows, scores, keys, _names(found), None, leg, _exhausted(found))
@@ -274,7 +274,7 @@ def _add(leg: Leg, number: int, ranking: Ranking | None) -> list[int]:
     return keys
 
 
-def _add_cosines(leg: Leg, number: int, found: Found) -> None:
+def _add_cosines(leg: Leg, number: int, found: LegResults) -> None:
     for ranking in (found.dense, found.other_dense):
         if ranking is not None and ranking.cosines is not None:
             leg.cosines.update(zip(_keys(number, ranking), ranking.cosines, strict=True))
@@ -294,7 +294,7 @@ class _Span(NamedTuple):
     lexical: Sequence[float]
 
 
-def fuse(found: Sequence[Found]) -> Pool:
+def fuse(found: Sequence[LegResults]) -> Pool:
     """Cosines compare across collections. BM25 does not: it depends on how rare a word is in each.
 
     So the dense leg has one scale for all, and the lexical leg one for each collection.
@@ -315,8 +315,8 @@ def fuse(found: Sequence[Found]) -> Pool:
         fused += _shares(dense, lexical, number, span.rows)
     for row in late:
         number = keys[row] >> _POINT_BITS
-        fused[row] = dense.worth(dense.scores[row], number)
-        fused[row] += lexical.worth(lexical.scores[row], number)
+        fused[row] = dense.contribution(dense.scores[row], number)
+        fused[row] += lexical.contribution(lexical.scores[row], number)
     rows = _best_first(fused, keys)
     scores = [fused[row] for row in rows]
     if late:  # what was appended never outranks what came first, nor does its score
@@ -325,7 +325,7 @@ def fuse(found: Sequence[Found]) -> Pool:
     return Pool(rows, scores, keys, _names(found), dense, lexical, _exhausted(found))
 
 
-def _add_union(keys: list[int], dense: Leg, lexical: Leg, number: int, found: Found) -> _Span:
+def _add_union(keys: list[int], dense: Leg, lexical: Leg, number: int, found: LegResults) -> _Span:
     """One collection's rows: what either leg found, each with its score in both."""
     by_dense = _scores_of(dense, number, found.dense, found.other_dense)
     by_lexical = _scores_of(lexical, number, found.lexical, found.other_lexical)
@@ -373,7 +373,7 @@ def _shares(dense: Leg, lexical: Leg, number: int, span: slice) -> list[float]:
     ]
 
 
-def _late(keys: Sequence[int], found: Sequence[Found]) -> dict[int, int]:
+def _late(keys: Sequence[int], found: Sequence[LegResults]) -> dict[int, int]:
     """The rows that only a deeper look brought in, and which; with one look there are none."""
     legs = [
         (number, ranking, _look_ends(ranking.scores))
@@ -431,11 +431,11 @@ def _keys(number: int, ranking: Ranking) -> list[int]:
     return [point + offset for point in ranking.points]
 
 
-def _names(found: Sequence[Found]) -> list[str]:
+def _names(found: Sequence[LegResults]) -> list[str]:
     return [one.collection for one in found]
 
 
-def _exhausted(found: Sequence[Found]) -> bool:
+def _exhausted(found: Sequence[LegResults]) -> bool:
     return all(one.exhausted for one in found)
 
 

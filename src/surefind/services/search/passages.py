@@ -9,7 +9,7 @@ from surefind.services.search.expansion import neighbours_of, section_of
 MAX_AROUND = 100
 
 
-class Passages:
+class PassageReader:
     def __init__(self, reader: CollectionReader) -> None:
         self._reader = reader
 

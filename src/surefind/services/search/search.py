@@ -26,11 +26,11 @@ from surefind.model import (
 )
 from surefind.model.strings import check_string
 from surefind.ports import Matrix, QueryEmbedder, Reranker, Vector
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import judge
 from surefind.services.generations.readers import OpenGeneration, Readers
-from surefind.services.search.answer_cache import Answers
-from surefind.services.search.candidates import Place, Question, find
+from surefind.services.search.answer_cache import AnswerCache
+from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
 from surefind.services.search.expansion import context_of, within_budget
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool, depth_for
@@ -111,10 +111,10 @@ class Searcher:
         self,
         readers: Readers,
         embedder: QueryEmbedder,
-        terms: TermReader,
+        terms: Bm25Encoder,
         reranker: Reranker | None = None,
         observe: Callable[[SearchResult], None] = lambda _result: None,
-        answers: Answers | None = None,
+        answers: AnswerCache | None = None,
     ) -> None:
         self._readers = readers
         self._answers = answers
@@ -131,7 +131,7 @@ class Searcher:
         async with self._readers.lease(query.collections) as generations:
             result = self._known(query, generations, clock)
             if result is None:
-                run = Run(query, generations, clock)
+                run = SearchRun(query, generations, clock)
                 result = await self._found(run)
                 if self._answers is not None and run.whole and not query.also_in:
                     self._answers.keep(query, generations[query.collection], result)
@@ -159,14 +159,16 @@ class Searcher:
         clock.mark("returned")
         return replace(known, timings=clock.timings(), remembered=True)
 
-    async def _found(self, run: "Run") -> SearchResult:
+    async def _found(self, run: "SearchRun") -> SearchResult:
         run.query = _possible(run.query, run)
         run.clock.mark("received")
         question = await self.question(run.query, run.generations)
         run.clock.mark("embedded")
         return await self._answer(question, run)
 
-    async def question(self, query: Query, generations: Mapping[str, OpenGeneration]) -> Question:
+    async def question(
+        self, query: Query, generations: Mapping[str, OpenGeneration]
+    ) -> EncodedQuery:
         """The question as the legs read it, after a look whether they were made for it."""
         for generation in generations.values():
             self._check_making(generation.manifest, query.mode)
@@ -175,9 +177,9 @@ class Searcher:
             vector = await self.embedder.embed_query(query.text)
         if query.mode is not Mode.DENSE:
             terms = self._terms.query(query.text)
-        return Question(vector, terms)
+        return EncodedQuery(vector, terms)
 
-    async def _answer(self, question: Question, run: "Run") -> SearchResult:
+    async def _answer(self, question: EncodedQuery, run: "SearchRun") -> SearchResult:
         query = run.query
         places = places_of(query, run.generations)
         chosen, pool = await self._chosen(question, places, run)
@@ -210,7 +212,7 @@ class Searcher:
         )
 
     async def _chosen(
-        self, question: Question, places: Sequence[Place], run: "Run"
+        self, question: EncodedQuery, places: Sequence[CollectionScope], run: "SearchRun"
     ) -> tuple[list[Chosen], Pool]:
         """Deeper and deeper, while grouping, folding or the threshold leaves too few."""
         query = run.query
@@ -239,7 +241,7 @@ class Searcher:
             for rank, (score, hit) in enumerate(ordered[: query.top_k], start=1)
         ]
 
-    async def _expanded(self, hits: Sequence[Hit], run: "Run") -> list[Hit]:
+    async def _expanded(self, hits: Sequence[Hit], run: "SearchRun") -> list[Hit]:
         if run.query.expand is Expand.NONE:
             return list(hits)
         expanded = []
@@ -293,7 +295,7 @@ def _next_step(manifest: Manifest) -> str:
     return f"look again with `surefind connect --collection {manifest.collection}`"
 
 
-def _possible(query: Query, run: "Run") -> Query:
+def _possible(query: Query, run: "SearchRun") -> Query:
     """As hybrid as the collections allow: one without a lexical leg is searched by meaning."""
     manifests = [generation.manifest for generation in run.generations.values()]
     own = [one.collection for one in manifests if one.connected and not one.connected.gives_cosines]
@@ -309,9 +311,9 @@ def _possible(query: Query, run: "Run") -> Query:
     return replace(query, mode=Mode.DENSE)
 
 
-def places_of(query: Query, generations: Mapping[str, OpenGeneration]) -> list[Place]:
+def places_of(query: Query, generations: Mapping[str, OpenGeneration]) -> list[CollectionScope]:
     return [
-        Place(name, generation.index, checked(query.where, generation.manifest.fields))
+        CollectionScope(name, generation.index, checked(query.where, generation.manifest.fields))
         for name, generation in generations.items()
     ]
 
@@ -335,7 +337,7 @@ class Clock:
 
 
 @dataclass(slots=True)
-class Run:
+class SearchRun:
     """One search under way: the generations it reads, and what it has met so far."""
 
     query: Query

@@ -12,7 +12,7 @@ from surefind.model import ChunkRecord, Collapse, GroupBy, Hit, Query
 from surefind.ports import Matrix
 from surefind.services.search.fusion import Candidate
 
-Fetch = Callable[[Sequence[Candidate]], Awaitable[Sequence[ChunkRecord]]]
+FetchRecords = Callable[[Sequence[Candidate]], Awaitable[Sequence[ChunkRecord]]]
 
 _DIVERSE = 50
 _NEAR = 0.8
@@ -31,7 +31,9 @@ class Chosen:
     also: list[ChunkRecord] = field(default_factory=list)
 
 
-async def choose(candidates: Iterable[Candidate], query: Query, fetch: Fetch) -> list[Chosen]:
+async def choose(
+    candidates: Iterable[Candidate], query: Query, fetch: FetchRecords
+) -> list[Chosen]:
     """At most `top_k`, in their order. Records are fetched as far as they are needed."""
     waiting = iter(candidates)
     if query.group_by is None and query.collapse is Collapse.OFF:

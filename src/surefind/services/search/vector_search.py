@@ -6,7 +6,7 @@ import numpy as np
 
 from surefind.errors import InputError
 from surefind.model import ChunkRecord, EmbedderFingerprint, Hit, LegScore
-from surefind.ports import DenseProbe, Vector
+from surefind.ports import DenseQuery, Vector
 from surefind.services.generations.readers import CollectionReader
 from surefind.services.search.fusion import depth_for
 from surefind.services.search.search import MAX_TOP_K
@@ -28,8 +28,8 @@ class VectorSearcher:
         if isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
             raise InputError(f"top_k: it is {top_k}, it must be from 1 to {MAX_TOP_K}")
         async with self._reader.lease() as generation:
-            probe = DenseProbe(_unit(vector, generation.manifest.embedder), depth_for(top_k))
-            [ranking] = await generation.index.probe([probe])
+            query = DenseQuery(_unit(vector, generation.manifest.embedder), depth_for(top_k))
+            [ranking] = await generation.index.search([query])
             points = ranking.points[:top_k]
             records, _ = await generation.numbered(points)
         cosines = ranking.scores if ranking.cosines is None else ranking.cosines

@@ -7,9 +7,9 @@ from enum import StrEnum
 from surefind.errors import InputError
 from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult
 from surefind.model.strings import check_string
-from surefind.ports import Catalog, DenseProbe, TermProbe, VectorIndex
+from surefind.ports import Catalog, DenseQuery, SparseQuery, VectorIndex
 from surefind.services.generations.readers import OpenGeneration, Readers, chunks_named
-from surefind.services.search.candidates import Place, Question, find, settled
+from surefind.services.search.candidates import CollectionScope, EncodedQuery, find, settled
 from surefind.services.search.filters import checked, describe, failing
 from surefind.services.search.fusion import Pool, depth_for
 from surefind.services.search.search import Searcher, check_query
@@ -48,7 +48,7 @@ class WhyNot:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _ScoredChunk:
     """One chunk of those that were meant: its true scores, and where they put it."""
 
     record: ChunkRecord
@@ -108,7 +108,7 @@ class Explainer:
         if not kept:
             return _filtered(wanted, chunks[0], where)
         question = await self._searcher.question(query, {query.collection: generation})
-        place = Place(query.collection, generation.index, where)
+        place = CollectionScope(query.collection, generation.index, where)
         pool = await find(question, [place], depth_for(query.top_k))
         standing = await _best(question, kept, pool, generation.index)
         return await _cause(wanted, query, question, standing, pool, place, result)
@@ -165,19 +165,19 @@ def _filtered(wanted: str, record: ChunkRecord, where: Sequence[Condition]) -> W
 
 
 async def _best(
-    question: Question, chunks: Sequence[ChunkRecord], pool: Pool, index: VectorIndex
-) -> _Standing:
+    question: EncodedQuery, chunks: Sequence[ChunkRecord], pool: Pool, index: VectorIndex
+) -> _ScoredChunk:
     numbers = [index.number(record.point_id) for record in chunks]
     points = frozenset(numbers)
     dense: dict[int, float] = {}
     cosines: dict[int, float] = {}
     lexical: dict[int, float] = {}
     if question.vector is not None:
-        [ranking] = await index.probe([DenseProbe(question.vector, len(points), points)])
+        [ranking] = await index.search([DenseQuery(question.vector, len(points), points)])
         dense = dict(zip(ranking.points, ranking.scores, strict=True))
         cosines = dict(zip(ranking.points, ranking.cosines or (), strict=False))
     if question.terms is not None:
-        [ranking] = await index.probe([TermProbe(question.terms, len(points), points)])
+        [ranking] = await index.search([SparseQuery(question.terms, len(points), points)])
         lexical = dict(zip(ranking.points, ranking.scores, strict=True))
     standings = [
         _standing(
@@ -195,22 +195,22 @@ async def _best(
 
 def _standing(
     record: ChunkRecord, point: int, dense: float | None, lexical: float | None, pool: Pool
-) -> _Standing:
+) -> _ScoredChunk:
     place = pool.place(point)
     if place is not None:
-        return _Standing(record, point, dense, lexical, pool.scores[place - 1], place)
+        return _ScoredChunk(record, point, dense, lexical, pool.scores[place - 1], place)
     score = pool.score_of(dense, lexical)
     ahead = sum(other > score for other in pool.scores)
-    return _Standing(record, point, dense, lexical, score, ahead + 1)
+    return _ScoredChunk(record, point, dense, lexical, score, ahead + 1)
 
 
 async def _cause(
     wanted: str,
     query: Query,
-    question: Question,
-    standing: _Standing,
+    question: EncodedQuery,
+    standing: _ScoredChunk,
     pool: Pool,
-    place: Place,
+    place: CollectionScope,
     result: SearchResult,
 ) -> WhyNot:
     answer = WhyNot(
@@ -243,11 +243,11 @@ async def _cause(
 
 
 async def _is_lost(
-    question: Question, standing: _Standing, pool: Pool, place: Place, depth: int
+    question: EncodedQuery, standing: _ScoredChunk, pool: Pool, place: CollectionScope, depth: int
 ) -> bool:
     """An exact search of the pool's depth has it, and the approximate one does not."""
     if question.vector is None or pool.place(standing.point) is not None:
         return False
-    probe = DenseProbe(question.vector, depth + 1, where=place.where, exact=True)
-    [exact] = await place.index.probe([probe])
-    return standing.point in (await settled(probe, exact, place.index, depth)).ranking.points
+    leg_query = DenseQuery(question.vector, depth + 1, where=place.where, exact=True)
+    [exact] = await place.index.search([leg_query])
+    return standing.point in (await settled(leg_query, exact, place.index, depth)).ranking.points

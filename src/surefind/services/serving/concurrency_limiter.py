@@ -12,7 +12,7 @@ _LONGEST_RETRY_S = 60
 _NEWEST = 0.05  # what one search weighs in the mean of how long they take
 
 
-class Turnstile:
+class ConcurrencyLimiter:
     """First come, first served. A queue without an end would only make everybody wait.
 
     A search that is answered from memory or by the lexical leg alone never gives the event loop

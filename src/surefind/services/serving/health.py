@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from surefind.errors import SurefindError, UnknownCollection
-from surefind.services.encoding.circuit_breaker import Breaker
+from surefind.services.encoding.circuit_breaker import CircuitBreaker
 from surefind.services.generations.readers import CollectionReader
 
 PATIENCE_S = 4.0
@@ -28,7 +28,7 @@ class HealthCheck:
     """Says in the log when a part goes down or comes back, not at every call."""
 
     def __init__(
-        self, reader: CollectionReader, embedding: Breaker, patience_s: float = PATIENCE_S
+        self, reader: CollectionReader, embedding: CircuitBreaker, patience_s: float = PATIENCE_S
     ) -> None:
         self._reader = reader
         self._embedding = embedding

@@ -15,7 +15,7 @@ class _Bucket:
     at: float
 
 
-class Rates:
+class RateLimiter:
     """A minute's allowance may be used at once; then it comes back evenly."""
 
     def __init__(

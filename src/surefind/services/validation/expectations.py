@@ -9,11 +9,11 @@ from surefind.errors import SurefindError
 from surefind.model import Hit, Query, SearchResult
 from surefind.services.generations.readers import CollectionReader, chunks_named
 
-Search = Callable[[Query], Awaitable[SearchResult]]
+SearchCall = Callable[[Query], Awaitable[SearchResult]]
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class QueryExpectation:
     """What is below the query's threshold, or beyond its top_k, does not count as found."""
 
     query: Query
@@ -21,10 +21,10 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExpectationOutcome:
     """`unknown` are those of the missing that the collection does not hold at all."""
 
-    expectation: Expectation
+    expectation: QueryExpectation
     executed_at: datetime
     found: tuple[Hit, ...] = ()
     missing: tuple[str, ...] = ()
@@ -42,13 +42,15 @@ class Outcome:
 
 
 async def check_expectations(
-    expectations: Sequence[Expectation], search: Search, reader: CollectionReader
-) -> list[Outcome]:
+    expectations: Sequence[QueryExpectation], search: SearchCall, reader: CollectionReader
+) -> list[ExpectationOutcome]:
     """One outcome each, in order. A question that fails stops none of the others."""
     return [await _check(expectation, search, reader) for expectation in expectations]
 
 
-async def _check(expectation: Expectation, search: Search, reader: CollectionReader) -> Outcome:
+async def _check(
+    expectation: QueryExpectation, search: SearchCall, reader: CollectionReader
+) -> ExpectationOutcome:
     await asyncio.sleep(0)  # others get their turn, also where a search never waits
     executed_at = datetime.now(UTC)
     expected = frozenset(expectation.chunk_ids)
@@ -59,8 +61,10 @@ async def _check(expectation: Expectation, search: Search, reader: CollectionRea
         missing = tuple(chunk_id for chunk_id in expectation.chunk_ids if chunk_id not in met)
         unknown = await _unknown(missing, reader)
     except SurefindError as error:
-        return Outcome(expectation, executed_at, missing=expectation.chunk_ids, error=error)
-    return Outcome(expectation, executed_at, found, missing, unknown)
+        return ExpectationOutcome(
+            expectation, executed_at, missing=expectation.chunk_ids, error=error
+        )
+    return ExpectationOutcome(expectation, executed_at, found, missing, unknown)
 
 
 async def _unknown(chunk_ids: tuple[str, ...], reader: CollectionReader) -> tuple[str, ...]:

@@ -9,25 +9,25 @@ from collections.abc import Sequence
 from surefind.errors import EmbeddingError, InputError, StoreError
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.measures.index_recall import IndexRecall
-from surefind.evaluation.measures.latency import Load
+from surefind.evaluation.measures.latency import LoadResult
 from surefind.model import Query
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.search import Searcher
-from surefind.services.validation.golden_test_run import Tester
+from surefind.services.validation.golden_test_run import TestRunner
 from surefind.services.validation.index_recall import RecallMeter
 from surefind.services.validation.load_test import LoadOptions, LoadStopped, put_load
 
 
-class Fitness:
+class ExtraChecks:
     def __init__(
         self,
         searcher: Searcher,
         under_load: Searcher,
         generation: OpenGeneration,
-        tester: Tester,
+        tester: TestRunner,
     ) -> None:
         self.index_recall: IndexRecall | None = None
-        self.load: Load | None = None
+        self.load: LoadResult | None = None
         self.interrupted = ""
         self.store_away = False
         self._searcher = searcher

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from surefind.errors import InputError, NotComparable, StoreError
 from surefind.evaluation.golden.expectations import squeezed
 from surefind.evaluation.golden.golden_set import GoldenSet
-from surefind.evaluation.golden.resolution import Lost
+from surefind.evaluation.golden.resolution import LostAnswers
 from surefind.evaluation.report.comparison import compare_reports
 from surefind.evaluation.report.report import Outcome, Report, TestChange
 from surefind.evaluation.report.summary import with_comparison
@@ -20,7 +20,7 @@ from surefind.evaluation.statistics.significance import Verdict
 from surefind.model import ChunkRecord, FailedTest, GateResult, GenerationRef, Manifest
 from surefind.ports import Catalog
 from surefind.services.generations.index_building import IngestTools, Progress
-from surefind.services.generations.index_building import Report as Tell
+from surefind.services.generations.index_building import ReportProgress as Tell
 from surefind.services.generations.readers import Readers
 from surefind.services.search.search import Searcher
 from surefind.services.validation.validate import (
@@ -46,7 +46,7 @@ class Gate:
             raise InputError(f"the gate {self.golden.name} has no tests, so it can't decide")
         check_runnable(self.golden)
 
-    def rehearsed(self) -> GateResult:
+    def dry_run_result(self) -> GateResult:
         return GateResult(0, self.golden.name, len(self.golden.tests))
 
 
@@ -91,7 +91,7 @@ async def judge(
 
 async def _lost_answers(
     golden: GoldenSet, manifest: Manifest, before: Manifest, tools: IngestTools
-) -> Lost:
+) -> LostAnswers:
     """What the tests expect, the generation before had, and nothing in this one is.
 
     A passage whose words are still there, on a page that was renamed or under another heading, is
@@ -134,7 +134,7 @@ async def _opened(ref: GenerationRef, tools: IngestTools) -> AsyncIterator[Catal
 
 
 async def _validated(
-    gate: Gate, manifest: Manifest, tools: IngestTools, tell: Tell, lost: Lost | None = None
+    gate: Gate, manifest: Manifest, tools: IngestTools, tell: Tell, lost: LostAnswers | None = None
 ) -> Report:
     readers = Readers(tools.index, tools.catalogs, pinned=manifest)
     validator = Validator(readers, Searcher(readers, tools.embedder, tools.terms), tools.version)

@@ -15,7 +15,7 @@ from surefind.evaluation.golden.expectations import (
     squeezed,
 )
 from surefind.evaluation.golden.golden_set import GoldenSet
-from surefind.evaluation.golden.lint import Finding, Known, lint
+from surefind.evaluation.golden.lint import KnownFacts, LintFinding, lint
 from surefind.evaluation.golden.near_misses import NearMisses
 from surefind.evaluation.golden.resolution import Resolver
 from surefind.model import ChunkRecord, GenerationRef, Query
@@ -102,7 +102,7 @@ def check_filters(source: str, golden: GoldenSet) -> None:
 
 async def lint_set(
     golden: GoldenSet, generation: OpenGeneration, catalogs: CatalogStore
-) -> list[Finding]:
+) -> list[LintFinding]:
     catalog = generation.require_catalog()
     meaning = await resolve(golden, generation)
     gone = [one for one, chunks in meaning.items() if not chunks]
@@ -126,7 +126,7 @@ async def lint_set(
             texts[record.chunk.id] = record.chunk.content_hash
         if gone:
             misses.show(record)
-    known = Known(
+    known = KnownFacts(
         meaning=meaning,
         top_k=golden.top_k or DEFAULT_TOP_K,
         older=await _older(lost, generation.manifest.ref, catalogs) if lost else {},

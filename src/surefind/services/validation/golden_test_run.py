@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 
 from surefind.errors import EmbeddingError, StoreError, SurefindError
 from surefind.evaluation.golden.golden_set import GoldenTest, TestKind
-from surefind.evaluation.golden.resolution import Resolved
+from surefind.evaluation.golden.resolution import ResolvedGoldenSet
 from surefind.evaluation.measures.ranking import Measure
-from surefind.evaluation.report.judging import Judged, judge
+from surefind.evaluation.report.judging import JudgedTest, judge
 from surefind.evaluation.report.report import (
-    Found,
+    ExpectationResult,
+    FoundHit,
     Integrity,
     Outcome,
-    Sought,
     Subject,
     TestOutcome,
 )
 from surefind.model import ChunkRecord, Evidence, Hit, Query, SearchResult, Status
 from surefind.ports import Catalog
-from surefind.services.encoding.prefetch import Foresight
+from surefind.services.encoding.prefetch import PrefetchingEmbedder
 from surefind.services.search.filters import read_expressions
 from surefind.services.search.search import Searcher
 from surefind.services.search.selection import near_copy
@@ -33,7 +33,7 @@ _OUTSHONE = {Cause.OUTRANKED, Cause.LOST, Cause.BELOW_THRESHOLD}
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredTest:
     """A test's outcome, which generation gave it, and whether a store or service was away."""
 
     outcome: TestOutcome
@@ -41,16 +41,16 @@ class Answered:
     is_away: bool = False
 
 
-class Tester:
+class TestRunner:
     """Runs tests against one generation, and counts what their hits are like."""
 
     def __init__(
         self,
         searcher: Searcher,
-        foresight: Foresight,
+        prefetching: PrefetchingEmbedder,
         explainer: Explainer,
         subject: Subject,
-        resolved: Resolved,
+        resolved: ResolvedGoldenSet,
         measures: Sequence[Measure],
         catalog: Catalog | None = None,
     ) -> None:
@@ -58,7 +58,7 @@ class Tester:
         self.subject = subject
         self._catalog = catalog
         self._searcher = searcher
-        self._foresight = foresight
+        self._prefetching = prefetching
         self._explainer = explainer
         self._meaning, self._lost = resolved.meaning, resolved.lost
         self._measures = measures
@@ -68,10 +68,10 @@ class Tester:
     def integrity(self) -> Integrity:
         return self._hits.integrity
 
-    async def run(self, test: GoldenTest) -> Answered:
+    async def run(self, test: GoldenTest) -> AnsweredTest:
         if test.is_empty:
             message = "it expects nothing; name expected_results, or say expect: none"
-            return Answered(self.unasked(test, Outcome.INVALID, "empty_expectation", message))
+            return AnsweredTest(self.unasked(test, Outcome.INVALID, "empty_expectation", message))
         executed_at = datetime.now(UTC)
         try:
             query = self.query_of(test)
@@ -80,7 +80,7 @@ class Tester:
         except SurefindError as error:
             failed = self.unasked(test, Outcome.ERROR, "error", str(error))
             is_away = isinstance(error, StoreError | EmbeddingError)
-            return Answered(replace(failed, executed_at=executed_at), is_away=is_away)
+            return AnsweredTest(replace(failed, executed_at=executed_at), is_away=is_away)
         self._hits.count(result, uncatalogued)
         judged = self._judge(test, result.hits)
         told = TestOutcome(
@@ -96,19 +96,19 @@ class Tester:
             found=_found(result.hits, judged),
             known_wrong=judged.known_wrong,
             measures=judged.measures,
-            latency_ms=self._foresight.latency_ms(result),
+            latency_ms=self._prefetching.latency_ms(result),
             best_similarity=result.best_similarity,
             executed_at=executed_at,
             where=test.where,
             digest=test.digest,
         )
         if uncatalogued:
-            return Answered(_without_row(told, uncatalogued), result.generation)
+            return AnsweredTest(_without_row(told, uncatalogued), result.generation)
         if test.kind is TestKind.NEGATIVE:
-            return Answered(_refused(test, told, result), result.generation)
+            return AnsweredTest(_refused(test, told, result), result.generation)
         if test.kind is TestKind.POSITIVE:
             told = await self._decided(test, told, result)
-        return Answered(told, result.generation)
+        return AnsweredTest(told, result.generation)
 
     async def _uncatalogued(self, result: SearchResult) -> tuple[Hit, ...]:
         """Hits that only the index has: it stood in for the catalog, and nobody would notice."""
@@ -142,7 +142,7 @@ class Tester:
             digest=test.digest,
         )
 
-    def _judge(self, test: GoldenTest, hits: Sequence[Hit]) -> Judged:
+    def _judge(self, test: GoldenTest, hits: Sequence[Hit]) -> JudgedTest:
         chunk_ids = [hit.record.chunk.id for hit in hits]
         twins = [[twin.chunk.id for twin in _twins(hit)] for hit in hits]
         return judge(test, self._meaning, chunk_ids, self._measures, twins, self._lost)
@@ -181,10 +181,10 @@ class Tester:
         )
 
     async def _explained(
-        self, test: GoldenTest, sought: Sequence[Sought], result: SearchResult
-    ) -> tuple[Sought, ...]:
+        self, test: GoldenTest, sought: Sequence[ExpectationResult], result: SearchResult
+    ) -> tuple[ExpectationResult, ...]:
         """Why the first few of those that are missing are."""
-        explained: list[Sought] = []
+        explained: list[ExpectationResult] = []
         left = _EXPLAINED
         for one, expectation in zip(sought, test.expected, strict=True):
             if one.rank is None and not one.stale and not one.lost and left:
@@ -194,7 +194,9 @@ class Tester:
                 explained.append(one)
         return tuple(explained)
 
-    async def _why(self, sought: Sought, chunk_ids: frozenset[str], result: SearchResult) -> Sought:
+    async def _why(
+        self, sought: ExpectationResult, chunk_ids: frozenset[str], result: SearchResult
+    ) -> ExpectationResult:
         try:
             answer = await self._explainer.why_none_of(result, sought.expectation, chunk_ids)
         except SurefindError as error:
@@ -265,9 +267,9 @@ def _refused(test: GoldenTest, told: TestOutcome, result: SearchResult) -> TestO
     return replace(told, outcome=Outcome.FAILED, cause="answered", message=message)
 
 
-def _found(hits: Sequence[Hit], judged: Judged) -> tuple[Found, ...]:
+def _found(hits: Sequence[Hit], judged: JudgedTest) -> tuple[FoundHit, ...]:
     return tuple(
-        Found(
+        FoundHit(
             rank=hit.rank,
             chunk_id=hit.record.chunk.id,
             labels=labels,

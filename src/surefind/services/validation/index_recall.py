@@ -20,7 +20,7 @@ from surefind.evaluation.measures.index_recall import (
     recall_under,
 )
 from surefind.model import AnyOf, Attribute, ChunkRecord, Condition, Mode, Query, Under
-from surefind.ports import Catalog, DenseProbe, Vector
+from surefind.ports import Catalog, DenseQuery, Vector
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.filters import checked, describe, read_expressions
 from surefind.services.search.fusion import depth_for
@@ -35,7 +35,7 @@ _OWN = "the tests' own filters"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RecallQuery:
     test: GoldenTest
     vector: Vector
     where: tuple[Condition, ...]
@@ -64,7 +64,7 @@ class RecallMeter:
             under.append(await self._under(describe(condition), share, filtered))
         return replace(told, under=tuple(one for one in under if one.queries))
 
-    async def _asked(self, test: GoldenTest) -> _Asked | None:
+    async def _asked(self, test: GoldenTest) -> _RecallQuery | None:
         """None for a question that could not be asked: the tests themselves tell of it."""
         manifest = self._generation.manifest
         query = Query(test.query_text, mode=Mode.DENSE, collection=manifest.collection)
@@ -73,15 +73,17 @@ class RecallMeter:
             question = await self._searcher.question(query, {query.collection: self._generation})
         except InputError:
             return None
-        return None if question.vector is None else _Asked(test, question.vector, where)
+        return None if question.vector is None else _RecallQuery(test, question.vector, where)
 
     async def _under(
-        self, condition: str, share: float | None, asked: Sequence[_Asked]
+        self, condition: str, share: float | None, asked: Sequence[_RecallQuery]
     ) -> RecallUnder:
         recalls = []
         for one in asked:
-            probe = DenseProbe(one.vector, self._depth, where=one.where)
-            found, exact = await self._generation.index.probe([probe, probe._replace(exact=True)])
+            leg_query = DenseQuery(one.vector, self._depth, where=one.where)
+            found, exact = await self._generation.index.search(
+                [leg_query, leg_query._replace(exact=True)]
+            )
             recall = recall_at(self._k, exact, found)
             if recall is not None:
                 recalls.append(QueryRecall(one.test.test_id, one.test.query_text, recall))

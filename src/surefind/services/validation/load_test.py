@@ -8,14 +8,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from surefind.errors import InputError, SurefindError
-from surefind.evaluation.measures.latency import STOPPED, UNANSWERED, Load, Sent, load_of
+from surefind.evaluation.measures.latency import (
+    STOPPED,
+    UNANSWERED,
+    LoadResult,
+    SentRequest,
+    load_of,
+)
 from surefind.model import Query, SearchResult
 
 MAX_DURATION_S = 3600.0
 MAX_REQUESTS = 1_000_000
 _LEAST_GRACE_S = 10.0
 
-Search = Callable[[Query], Awaitable[SearchResult]]
+SearchCall = Callable[[Query], Awaitable[SearchResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +60,16 @@ class LoadOptions:
         return math.ceil(self.duration_s * (self.rate_per_s or 0))
 
 
-async def put_load(search: Search, queries: Sequence[Query], options: LoadOptions) -> Load:
+async def put_load(
+    search: SearchCall, queries: Sequence[Query], options: LoadOptions
+) -> LoadResult:
     """The queries in turn, over and over. A failure is counted and stops nothing.
 
     LoadStopped, with what was measured until then, where it is cancelled.
     """
     if not queries:
         raise InputError("duration: there is no question to put a load on with")
-    run = _Run(search, queries, options)
+    run = _LoadRun(search, queries, options)
     try:
         sent = await run.at_a_rate() if options.rate_per_s else await run.one_after_the_other()
     except asyncio.CancelledError as error:
@@ -74,19 +82,19 @@ async def put_load(search: Search, queries: Sequence[Query], options: LoadOption
 class LoadStopped(asyncio.CancelledError):
     """Whoever stops a load may see what it measured."""
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: LoadResult) -> None:
         super().__init__()
         self.load = load
 
 
-class _Run:
-    def __init__(self, search: Search, queries: Sequence[Query], options: LoadOptions) -> None:
+class _LoadRun:
+    def __init__(self, search: SearchCall, queries: Sequence[Query], options: LoadOptions) -> None:
         self._search = search
         self._queries = queries
         self._options = options
         self._began = time.perf_counter()
         self._next = 0
-        self._sent: list[Sent] = []
+        self._sent: list[SentRequest] = []
         self._cut_off = UNANSWERED
         self.stopped_s = 0.0
 
@@ -94,25 +102,25 @@ class _Run:
     def _now_s(self) -> float:
         return time.perf_counter() - self._began
 
-    async def at_a_rate(self) -> list[Sent]:
+    async def at_a_rate(self) -> list[SentRequest]:
         """Request n is due at n / rate, whoever is still waited for."""
         options = self._options
         await self._with_workers(self._scheduled)
         given_up_s = self._now_s
         late = range(self._next, options.requests)
-        return [*self._sent, *(Sent(self._due(one), given_up_s, UNANSWERED) for one in late)]
+        return [*self._sent, *(SentRequest(self._due(one), given_up_s, UNANSWERED) for one in late)]
 
-    async def one_after_the_other(self) -> list[Sent]:
+    async def one_after_the_other(self) -> list[SentRequest]:
         await self._with_workers(self._eager)
         return self._sent
 
-    def until_stopped(self) -> list[Sent]:
+    def until_stopped(self) -> list[SentRequest]:
         """What was due until then; with a rate also what nobody had come round to asking."""
         if not self._options.rate_per_s:
             return self._sent
         left = map(self._due, range(self._next, self._options.requests))
         late = itertools.takewhile(lambda due: due <= self.stopped_s, left)
-        return [*self._sent, *(Sent(due, self.stopped_s, STOPPED) for due in late)]
+        return [*self._sent, *(SentRequest(due, self.stopped_s, STOPPED) for due in late)]
 
     async def _with_workers(self, work: Callable[[], Awaitable[None]]) -> None:
         workers = [asyncio.ensure_future(work()) for _ in range(self._options.concurrency)]
@@ -158,7 +166,7 @@ class _Run:
         except SurefindError as failure:
             error = type(failure).__name__
         finally:
-            self._sent.append(Sent(due, self._now_s, error))
+            self._sent.append(SentRequest(due, self._now_s, error))
 
     def _due(self, number: int) -> float:
         return number / (self._options.rate_per_s or 1)

@@ -13,18 +13,24 @@ from datetime import UTC, datetime
 
 from surefind.errors import InputError
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
-from surefind.evaluation.golden.resolution import Lost, Meaning, Resolved, Resolver, quoted_on
-from surefind.evaluation.measures.ranking import Kind, Measure
+from surefind.evaluation.golden.resolution import (
+    LostAnswers,
+    ResolvedExpectations,
+    ResolvedGoldenSet,
+    Resolver,
+    quoted_on,
+)
+from surefind.evaluation.measures.ranking import Measure, MeasureKind
 from surefind.evaluation.report.report import Outcome, Report, Subject, TestOutcome
-from surefind.evaluation.report.summary import Run, summarise
+from surefind.evaluation.report.summary import RunFacts, summarise
 from surefind.model import DEFAULT_COLLECTION, Collapse, Manifest, Mode, Query
 from surefind.ports import Catalog
-from surefind.services.encoding.prefetch import Foresight
+from surefind.services.encoding.prefetch import PrefetchingEmbedder
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.search import MAX_TOP_K, Searcher, check_query
 from surefind.services.search.why_not import Explainer
-from surefind.services.validation.extra_checks import Fitness
-from surefind.services.validation.golden_test_run import Answered, Tester
+from surefind.services.validation.extra_checks import ExtraChecks
+from surefind.services.validation.golden_test_run import AnsweredTest, TestRunner
 from surefind.services.validation.load_test import LoadOptions
 
 DEFAULT_TOP_K = 5
@@ -34,7 +40,7 @@ _AWAY_AFTER = 3
 """So many answers in a row that a store or a service is away, and the run ends."""
 _STOPPED = "it was stopped"
 
-Progress = Callable[[int, int], None]
+CountProgress = Callable[[int, int], None]
 """Told how many of how many tests are done."""
 
 
@@ -89,8 +95,8 @@ class Validator:
         self,
         golden: GoldenSet,
         options: ValidateOptions | None = None,
-        progress: Progress = lambda _done, _total: None,
-        lost: Lost | None = None,
+        progress: CountProgress = lambda _done, _total: None,
+        lost: LostAnswers | None = None,
     ) -> Report:
         """StoreError where the collection can't even be opened, CancelledError where a stop was
         requested before the first question.
@@ -102,36 +108,36 @@ class Validator:
         async with self._readers.of(wanted.collection).lease() as generation:
             indexed = await generation.index.indexed()
             subject = replace(_subject(generation.manifest, wanted, self._version), indexed=indexed)
-            resolved = Resolved(await resolve(golden, generation), lost or {})
-            foresight = Foresight(self._searcher.embedder, _questions(golden.tests))
-            searcher = self._searcher.afresh(foresight)
+            resolved = ResolvedGoldenSet(await resolve(golden, generation), lost or {})
+            prefetching = PrefetchingEmbedder(self._searcher.embedder, _questions(golden.tests))
+            searcher = self._searcher.afresh(prefetching)
             explainer = Explainer(self._readers, searcher)
             # What a connected collection holds is its own catalog.
             own = generation.catalog if generation.manifest.connected is None else None
-            tester = Tester(searcher, foresight, explainer, subject, resolved, measures, own)
+            tester = TestRunner(searcher, prefetching, explainer, subject, resolved, measures, own)
             session = _Session(golden.tests, tester, progress, wanted.stop_requested)
             try:
                 session.require_no_stop()
                 await session.work(wanted.concurrency, partial=wanted.partial)
             finally:
-                await foresight.close()
-            fitness = Fitness(self._searcher.afresh(), self._under_load, generation, tester)
+                await prefetching.close()
+            extra = ExtraChecks(self._searcher.afresh(), self._under_load, generation, tester)
             if not session.interrupted:
-                await fitness.measure(
+                await extra.measure(
                     golden, recall=wanted.index_recall, load=wanted.load, partial=wanted.partial
                 )
                 session.note_stop()
-        run = Run(
+        run = RunFacts(
             run_id=str(uuid.uuid4()),
             subject=subject,
             started_at=session.started_at,
             completed_at=datetime.now(UTC),
             concurrency=wanted.concurrency,
             integrity=tester.integrity,
-            interrupted=fitness.interrupted or session.interrupted,
-            store_away=session.store_away or fitness.store_away,
-            index_recall=fitness.index_recall,
-            load=fitness.load,
+            interrupted=extra.interrupted or session.interrupted,
+            store_away=session.store_away or extra.store_away,
+            index_recall=extra.index_recall,
+            load=extra.load,
             false_accept_cost=wanted.false_accept_cost,
         )
         return summarise(golden, measures, session.outcomes, run)
@@ -146,12 +152,12 @@ def check_runnable(golden: GoldenSet) -> None:
 def measures_for(golden: GoldenSet, top_k: int) -> tuple[Measure, ...]:
     """Those that the golden set names, or the usual ones, and those that its gates speak of."""
     usual = (
-        Measure(Kind.NDCG, top_k),
-        Measure(Kind.RECALL, top_k),
-        Measure(Kind.PRECISION, top_k),
-        Measure(Kind.HIT, top_k),
-        Measure(Kind.RECIPROCAL_RANK),
-        Measure(Kind.AVERAGE_PRECISION),
+        Measure(MeasureKind.NDCG, top_k),
+        Measure(MeasureKind.RECALL, top_k),
+        Measure(MeasureKind.PRECISION, top_k),
+        Measure(MeasureKind.HIT, top_k),
+        Measure(MeasureKind.RECIPROCAL_RANK),
+        Measure(MeasureKind.AVERAGE_PRECISION),
     )
     gated = (gate.measure for gate in golden.gates)
     named = (*(golden.measures or usual), *(one for one in gated if one is not None))
@@ -207,14 +213,14 @@ def _subject(manifest: Manifest, options: ValidateOptions, version: str) -> Subj
     )
 
 
-async def resolve(golden: GoldenSet, generation: OpenGeneration) -> Meaning:
+async def resolve(golden: GoldenSet, generation: OpenGeneration) -> ResolvedExpectations:
     """Which chunks are meant in a generation that is open."""
     if any(test.expected or test.known_wrong for test in golden.tests):
         return await resolve_in(golden, generation.require_catalog())
     return {}
 
 
-async def resolve_in(golden: GoldenSet, catalog: Catalog) -> Meaning:
+async def resolve_in(golden: GoldenSet, catalog: Catalog) -> ResolvedExpectations:
     """Which chunks are meant: a quotation also where a border between chunks cuts it."""
     resolver = Resolver(one for test in golden.tests for one in (*test.expected, *test.known_wrong))
     if not resolver.meaning:
@@ -247,8 +253,8 @@ class _Session:
     def __init__(
         self,
         tests: Sequence[GoldenTest],
-        tester: Tester,
-        progress: Progress,
+        tester: TestRunner,
+        progress: CountProgress,
         stop_requested: Callable[[], bool],
     ) -> None:
         self.started_at = datetime.now(UTC)
@@ -302,7 +308,7 @@ class _Session:
             # Where nothing is waited for, others have a turn here: a Ctrl-C, and who embeds.
             await asyncio.sleep(0)
 
-    def _look_at(self, answered: Answered) -> None:
+    def _look_at(self, answered: AnsweredTest) -> None:
         self._away_in_a_row = self._away_in_a_row + 1 if answered.is_away else 0
         if self._away_in_a_row >= min(_AWAY_AFTER, len(self._tests)):
             self.interrupted = answered.outcome.message

@@ -10,7 +10,7 @@ from surefind.text.formats.restructured import restructured_to_markdown
 from surefind.text.front_matter import split_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
 from surefind.text.markdown.blocks import Outline, outline
-from surefind.text.markdown.javascript import TooTangled
+from surefind.text.markdown.javascript import TooComplex
 from surefind.text.markdown.mdx import strip_comments, strip_mdx
 
 _BLANK_LINES = re.compile(r"(?:^|\n)[ \t]*\n\s*?(?=[ \t]*\S)")
@@ -18,7 +18,7 @@ _PROGRAM = re.compile(r"[<{]|:::|^(?:import|export)\b", re.MULTILINE)  # no MDX 
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedPage:
     """`title` is what the format itself declares.
 
     `text` is Markdown for every format but plain text, and `structure` speaks about it.
@@ -31,7 +31,7 @@ class Parsed:
     warnings: tuple[str, ...] = ()
 
 
-def parse(content: bytes, suffix: str) -> Parsed:
+def parse(content: bytes, suffix: str) -> ParsedPage:
     """InputError, with the reason, where the bytes are no text or the format is not known.
 
     `suffix` is that of the file's name: `parse(b"# Title", ".md")`.
@@ -44,24 +44,24 @@ def parse(content: bytes, suffix: str) -> Parsed:
     return reader(text, warnings)
 
 
-def _markdown(text: str, warnings: tuple[str, ...]) -> Parsed:
+def _markdown(text: str, warnings: tuple[str, ...]) -> ParsedPage:
     front_matter, body = split_front_matter(text)
     if "<!--" in body:
         body = strip_comments(body)
-    return Parsed(front_matter, body, outline(body), warnings=warnings)
+    return ParsedPage(front_matter, body, outline(body), warnings=warnings)
 
 
-def _mdx(text: str, warnings: tuple[str, ...]) -> Parsed:
+def _mdx(text: str, warnings: tuple[str, ...]) -> ParsedPage:
     front_matter, body = split_front_matter(text)
     if _PROGRAM.search(body):
         try:
             body = strip_mdx(body)
-        except TooTangled:
+        except TooComplex:
             warnings += ("its braces are too tangled to be read as MDX; read as Markdown",)
-    return Parsed(front_matter, body, outline(body), warnings=warnings)
+    return ParsedPage(front_matter, body, outline(body), warnings=warnings)
 
 
-def _html(text: str, warnings: tuple[str, ...]) -> Parsed:
+def _html(text: str, warnings: tuple[str, ...]) -> ParsedPage:
     page = html_to_markdown(text)
     declared = {
         "canonical_url": page.canonical_url,
@@ -70,22 +70,22 @@ def _html(text: str, warnings: tuple[str, ...]) -> Parsed:
     }
     front_matter = {key: value for key, value in declared.items() if value}
     structure = outline(page.text)
-    return Parsed(front_matter, page.text, structure, page.title, warnings)
+    return ParsedPage(front_matter, page.text, structure, page.title, warnings)
 
 
-def _restructured(text: str, warnings: tuple[str, ...]) -> Parsed:
+def _restructured(text: str, warnings: tuple[str, ...]) -> ParsedPage:
     page = restructured_to_markdown(text)
     structure = outline(page.text)
     warnings += page.warnings
-    return Parsed(page.fields, page.text, structure, page.title, warnings)
+    return ParsedPage(page.fields, page.text, structure, page.title, warnings)
 
 
-def _plain(text: str, warnings: tuple[str, ...]) -> Parsed:
+def _plain(text: str, warnings: tuple[str, ...]) -> ParsedPage:
     borders = tuple(border.end() for border in _BLANK_LINES.finditer(text))
-    return Parsed({}, text, Outline((), borders, ()), warnings=warnings)
+    return ParsedPage({}, text, Outline((), borders, ()), warnings=warnings)
 
 
-_READERS: Mapping[str, Callable[[str, tuple[str, ...]], Parsed]] = {
+_READERS: Mapping[str, Callable[[str, tuple[str, ...]], ParsedPage]] = {
     ".htm": _html,
     ".html": _html,
     ".markdown": _markdown,

@@ -68,7 +68,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedBlock:
     """A table or a code block. What lies from `start` to `head` opens it: without it, the rest of
     the block can't be understood.
     """
@@ -87,8 +87,8 @@ class Outline:
     headings: tuple[Heading, ...] = ()
     borders: tuple[int, ...] = ()
     inner_borders: tuple[int, ...] = ()
-    code: tuple[Opened, ...] = ()
-    tables: tuple[Opened, ...] = ()
+    code: tuple[OpenedBlock, ...] = ()
+    tables: tuple[OpenedBlock, ...] = ()
 
 
 def outline(text: str) -> Outline:
@@ -121,12 +121,12 @@ class _Scanner:
         self.headings: list[Heading] = []
         self.borders: list[int] = []
         self.inner_borders: list[int] = []
-        self.code: list[Opened] = []
-        self.tables: list[Opened] = []
+        self.code: list[OpenedBlock] = []
+        self.tables: list[OpenedBlock] = []
         self.awaited = ""  # in code, lines without the marks of its end need no look
         self._anchors: dict[str, int] = {}
         self._fence: _Fence | None = None
-        self._table: Opened | None = None
+        self._table: OpenedBlock | None = None
         self._last: tuple[str, int] = ("", 0)  # the line before, and where it began
         self._raw_html_end: str | None = None
         self._in_html_block = False
@@ -162,7 +162,7 @@ class _Scanner:
         """An unclosed fence reaches to the end, as CommonMark has it."""
         self._close_table()
         if self._fence is not None:
-            self.code.append(Opened(self._fence.start, self._fence.head, end))
+            self.code.append(OpenedBlock(self._fence.start, self._fence.head, end))
 
     def _border(self, line: str, start: int) -> None:
         goes_on = _indent(line) >= self._list_indent or _LIST_ITEM.match(line)
@@ -173,7 +173,7 @@ class _Scanner:
         stripped = line.strip(" \t")
         indent = len(line) - len(line.lstrip(" "))
         if indent <= 3 and not stripped.strip(fence.marks):
-            self.code.append(Opened(fence.start, fence.head, end))
+            self.code.append(OpenedBlock(fence.start, fence.head, end))
             self._fence = None
             self.awaited = ""
 
@@ -217,14 +217,14 @@ class _Scanner:
         """A table is a row with bars, a rule with bars below it, and what follows without a gap."""
         if self._paragraph is None or "|" not in self._last[0] or not _TABLE_RULE.match(line):
             return False
-        self._table = Opened(self._last[1], end, end)
+        self._table = OpenedBlock(self._last[1], end, end)
         self._close_paragraph()
         return True
 
     def _table_goes_on(self, end: int) -> bool:
         if self._table is None:
             return False
-        self._table = Opened(self._table.start, self._table.head, end)
+        self._table = OpenedBlock(self._table.start, self._table.head, end)
         return True
 
     def _text_line(self, line: str, start: int) -> None:

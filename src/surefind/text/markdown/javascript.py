@@ -31,7 +31,7 @@ def opens_module_statement(text: str, start: int) -> bool:
     return _MODULE.match(text, start) is not None
 
 
-class TooTangled(Exception):  # noqa: N818 - no error of a caller: the page is read another way
+class TooComplex(Exception):  # noqa: N818 - no error of a caller: the page is read another way
     """To find the ends of a page's braces would take time out of all proportion to its length."""
 
 
@@ -103,7 +103,7 @@ class JavaScript:
             return position, ""
         self._steps_left -= match.end() - position
         if self._steps_left < 0:
-            raise TooTangled
+            raise TooComplex
         if match.group() == "/*" and match.end() <= self._last_comment_end:
             return self._text.index("*/", match.end()) + 2, " "
         return match.end(), match.group()

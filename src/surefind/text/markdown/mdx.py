@@ -1,8 +1,8 @@
-"""MDX becomes Markdown: the words stay in their order, the program around them goes.
+"""MDX becomes Markdown: the words keep their order, the program around them is dropped.
 
-One pass finds what is not text (in `mdx_scanner`, which gives tags without a partner back to the
-text), and what is left is put together again line by line (`_Page`). Nothing looks at a character
-more than a few times, whatever the page: what could not be closed is remembered.
+One pass finds everything that is not text (`mdx_scanner` turns unmatched tags back into text).
+`_MdxPage` then joins the rest line by line. Unclosed spans are remembered, so no character is
+read more than a few times, whatever the page.
 """
 
 import re
@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from surefind.text.front_matter import split_front_matter
 from surefind.text.markdown.blocks import plain, without_closing
-from surefind.text.markdown.mdx_scanner import Cut, Scanner, balanced
+from surefind.text.markdown.mdx_scanner import RemovedSpan, Scanner, balanced
 from surefind.text.markdown.writer import fenced, guarded
 from surefind.text.slugs import anchor_of
 
@@ -42,7 +42,7 @@ def _without(text: str, *, jsx: bool) -> str:
     cuts, pairs = balanced(Scanner(text, jsx=jsx).cuts())
     if not cuts:
         return text
-    page = _Page()
+    page = _MdxPage()
     position = 0
     for cut in sorted([*cuts, *_dedents(text, pairs)], key=lambda cut: cut.start):
         if cut.start >= position:  # else it is the indentation inside of something that is gone
@@ -53,7 +53,7 @@ def _without(text: str, *, jsx: bool) -> str:
     return page.text()
 
 
-def _dedents(text: str, pairs: list[tuple[Cut, Cut]]) -> list[Cut]:
+def _dedents(text: str, pairs: list[tuple[RemovedSpan, RemovedSpan]]) -> list[RemovedSpan]:
     """What moves the content of each element to the column of its tag."""
     lines = text.split("\n")
     starts = [0]
@@ -75,7 +75,7 @@ def _dedents(text: str, pairs: list[tuple[Cut, Cut]]) -> list[Cut]:
             change[last] -= deeper
     moved = accumulate(change)
     return [
-        Cut(start, start + min(shift, indent), role="indent")
+        RemovedSpan(start, start + min(shift, indent), role="indent")
         for start, indent, shift in zip(starts, indents, moved, strict=False)
         if shift and indent
     ]
@@ -108,7 +108,7 @@ def _title(written: str) -> str:
     return without_closing(written) if written.rstrip(" \t").endswith("#") else written.strip(" \t")
 
 
-class _Page:
+class _MdxPage:
     """Puts the text together again, and leaves no holes where lines are gone."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class _Page:
             self._source.append(line)
             self._write(line)
 
-    def replace(self, cut: Cut) -> None:
+    def replace(self, cut: RemovedSpan) -> None:
         if cut.role == "indent":
             return
         self._touched = True

@@ -31,7 +31,7 @@ _VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "so
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class RemovedSpan:
     """A span that is no text, and the words that stand there instead."""
 
     start: int
@@ -49,7 +49,7 @@ class Scanner:
         self._jsx = jsx
         self._lines = lines  # a title is scanned for what stands inside a line only
         self._code = JavaScript(text)
-        self._cuts: list[Cut] = []
+        self._cuts: list[RemovedSpan] = []
         self._ticks: dict[int, list[int]] = defaultdict(list)  # where backtick runs of a length are
         for run in re.finditer("`+", text):
             self._ticks[len(run.group())].append(run.start())
@@ -66,7 +66,7 @@ class Scanner:
         self._admonitions = 0
         self._unwrapped: dict[int, int] = {}  # closing fences of code blocks that are MDX
 
-    def cuts(self) -> list[Cut]:
+    def cuts(self) -> list[RemovedSpan]:
         position = 0
         while position < len(self._text):
             self._line = position
@@ -75,7 +75,7 @@ class Scanner:
         return self._cuts
 
     def _cut(self, start: int, end: int, words: str = "", tag: str = "", role: str = "") -> int:
-        self._cuts.append(Cut(start, end, words, tag, role))
+        self._cuts.append(RemovedSpan(start, end, words, tag, role))
         return end
 
     def _whole_line(self, start: int) -> int | None:
@@ -259,7 +259,9 @@ def _inline(title: str) -> str:
     return " ".join("".join([*pieces, title[position:]]).split())
 
 
-def balanced(found: list[Cut]) -> tuple[list[Cut], list[tuple[Cut, Cut]]]:
+def balanced(
+    found: list[RemovedSpan],
+) -> tuple[list[RemovedSpan], list[tuple[RemovedSpan, RemovedSpan]]]:
     """Without the tags that have no partner: they are text, like the `<T>` of `List<T>`."""
     unclosed: list[int] = []
     waiting: Counter[str] = Counter()

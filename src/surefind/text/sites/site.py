@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from surefind.model import Place
+from surefind.model import PageLocation
 from surefind.text.urls import page_url, reader_url
 
 _GLOB_LENGTH = 200  # a longer pattern, or one with more stars, could take for ever to match
@@ -30,8 +30,8 @@ class PlainSite:
         self,
         site_path: str,
         front_matter: Mapping[str, object],  # noqa: ARG002 - a plain site does not read it
-    ) -> Place:
-        return Place(page_url(site_path, self._base_url))
+    ) -> PageLocation:
+        return PageLocation(page_url(site_path, self._base_url))
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
         """A page may be served with a slash at its end, which moves what its links lead to."""
@@ -49,8 +49,8 @@ class ReaderSite:
         self,
         site_path: str,
         front_matter: Mapping[str, object],  # noqa: ARG002 - nor does the reader
-    ) -> Place:
-        return Place(reader_url(self._collection, f"{self._folder}/{site_path}"))
+    ) -> PageLocation:
+        return PageLocation(reader_url(self._collection, f"{self._folder}/{site_path}"))
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
         """Nobody knows what serves the pages: any usual spelling of a neighbour will do."""

@@ -14,7 +14,7 @@ import pytest
 from support.fakes import WordEmbedder
 from support.payload_shapes import book
 from surefind.ports import Matrix
-from surefind.services.connected.model_identity import COMPARED, Verdict, verdict_on
+from surefind.services.connected.model_identity import COMPARED, ModelVerdict, verdict_on
 from surefind.services.connected.sampling import RandomSample
 from surefind.services.connected.vector_origin import (
     SAME,
@@ -109,13 +109,13 @@ def test_an_honest_collection_is_not_called_mixed(kind: str) -> None:
         rng = np.random.default_rng(seed)
         ours = texts(rng, (12, 40, COMPARED)[seed % 3])
         verdicts.append(verdict_on(judged(ours, HONEST[kind](rng, ours))))
-    alarms = sum(verdict in {Verdict.MIXED, Verdict.OTHER} for verdict in verdicts)
+    alarms = sum(verdict in {ModelVerdict.MIXED, ModelVerdict.OTHER} for verdict in verdicts)
     show(f"{kind}: {alarms} false alarms in {len(verdicts)} collections")
     assert alarms == 0
     if kind in {"exact", "padded batches", "rounded to int8", "any length"}:
-        assert set(verdicts) == {Verdict.SAME}
+        assert set(verdicts) == {ModelVerdict.SAME}
     if "title" in kind:
-        assert Verdict.SAME not in verdicts
+        assert ModelVerdict.SAME not in verdicts
 
 
 @dataclass
@@ -141,7 +141,7 @@ def missed(kind: str, share: float, honest: str) -> Misses:
         if strange.any():
             low, high = counts.interval()
             total.held += 1
-            total.missed += verdict_on(counts) is not Verdict.MIXED
+            total.missed += verdict_on(counts) is not ModelVerdict.MIXED
             total.planted += int(strange.sum())
             total.found += counts.strangers
             total.covered += low <= share <= high
@@ -167,15 +167,15 @@ def test_a_collection_of_strangers_is_another_models(kind: str) -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         ours = texts(rng, COMPARED)
-        assert verdict_on(judged(ours, STRANGERS[kind](rng, ours))) is Verdict.OTHER
+        assert verdict_on(judged(ours, STRANGERS[kind](rng, ours))) is ModelVerdict.OTHER
 
 
 @pytest.mark.parametrize(
     ("loose", "strangers", "verdict"),
-    [(14, 34, Verdict.OTHER), (0, 34, Verdict.MIXED), (24, 24, Verdict.MIXED)],
+    [(14, 34, ModelVerdict.OTHER), (0, 34, ModelVerdict.MIXED), (24, 24, ModelVerdict.MIXED)],
 )
 def test_without_a_single_match_most_being_strangers_is_enough(
-    loose: int, strangers: int, verdict: Verdict
+    loose: int, strangers: int, verdict: ModelVerdict
 ) -> None:
     """As measured where texts share their sentences: chance lets a third fit their text best."""
     counts = OriginCounts(48, loose, strangers, -0.04, 0.02, 0.09, 0.03)
@@ -186,9 +186,9 @@ def test_without_a_single_match_most_being_strangers_is_enough(
 def test_a_few_texts_are_judged_by_their_cosine(rows: int) -> None:
     rng = np.random.default_rng(3)
     ours = texts(rng, rows)
-    assert verdict_on(judged(ours, ours)) is Verdict.SAME
-    assert verdict_on(judged(ours, towards(rng, ours, 0.8, 0.9))) is Verdict.DOUBTFUL
-    assert verdict_on(judged(ours, np.roll(ours, 11, axis=1))) is Verdict.OTHER
+    assert verdict_on(judged(ours, ours)) is ModelVerdict.SAME
+    assert verdict_on(judged(ours, towards(rng, ours, 0.8, 0.9))) is ModelVerdict.DOUBTFUL
+    assert verdict_on(judged(ours, np.roll(ours, 11, axis=1))) is ModelVerdict.OTHER
 
 
 def test_copies_of_a_text_are_no_evidence_against_its_vector() -> None:
@@ -232,7 +232,7 @@ async def test_every_so_many_th_vector_of_another_model_is_found(every: int) -> 
     counts = await compare(
         pairs, WordEmbedder(SIZE), progress=lambda done, total: seen.append((done, total))
     )
-    assert verdict_on(counts) is Verdict.MIXED
+    assert verdict_on(counts) is ModelVerdict.MIXED
     low, high = counts.interval()
     assert low <= 1 / every <= high + 0.02
     assert {int(one.label) % every for one in counts.examples} == {0}

@@ -9,15 +9,15 @@ import pytest
 from support.fakes import WordEmbedder
 from surefind.errors import EmbeddingError, RerankingError, StoreError
 from surefind.model import GenerationRef
-from surefind.ports import DenseProbe, Vector
+from surefind.ports import DenseQuery, Vector
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.encoding.circuit_breaker import (
     KNOWN_S,
-    Breaker,
     BreakingEmbedder,
     BreakingIndexStore,
     BreakingReranker,
     Circuit,
+    CircuitBreaker,
 )
 from unit.installation import Installation
 
@@ -35,26 +35,26 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def breaker(clock: Clock) -> Breaker:
-    return Breaker("the thing", failures=3, pause_s=10, clock=clock)
+def breaker(clock: Clock) -> CircuitBreaker:
+    return CircuitBreaker("the thing", failures=3, pause_s=10, clock=clock)
 
 
-def circuit(breaker: Breaker) -> Circuit:
+def circuit(breaker: CircuitBreaker) -> Circuit:
     return breaker.circuit
 
 
-def fail(breaker: Breaker, times: int = 1) -> None:
+def fail(breaker: CircuitBreaker, times: int = 1) -> None:
     for _ in range(times):
         with pytest.raises(StoreError, match="broken"), breaker.watching(StoreError):
             raise StoreError("broken")
 
 
-def succeed(breaker: Breaker) -> None:
+def succeed(breaker: CircuitBreaker) -> None:
     with breaker.watching(StoreError):
         pass
 
 
-def test_only_failures_in_a_row_open_it(breaker: Breaker) -> None:
+def test_only_failures_in_a_row_open_it(breaker: CircuitBreaker) -> None:
     fail(breaker, 2)
     succeed(breaker)
     fail(breaker, 2)
@@ -64,7 +64,7 @@ def test_only_failures_in_a_row_open_it(breaker: Breaker) -> None:
 
 
 def test_while_it_is_open_nothing_is_tried_and_the_caller_learns_for_how_long(
-    breaker: Breaker, clock: Clock
+    breaker: CircuitBreaker, clock: Clock
 ) -> None:
     fail(breaker, 3)
     clock.now = 3.5
@@ -75,7 +75,7 @@ def test_while_it_is_open_nothing_is_tried_and_the_caller_learns_for_how_long(
     assert refused.value.retry_after_s == 7
 
 
-def test_after_the_pause_one_call_decides_for_all(breaker: Breaker, clock: Clock) -> None:
+def test_after_the_pause_one_call_decides_for_all(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now = 10
     assert circuit(breaker) is Circuit.HALF_OPEN
@@ -86,7 +86,7 @@ def test_after_the_pause_one_call_decides_for_all(breaker: Breaker, clock: Clock
     assert circuit(breaker) is Circuit.CLOSED
 
 
-def test_a_failed_try_begins_another_pause(breaker: Breaker, clock: Clock) -> None:
+def test_a_failed_try_begins_another_pause(breaker: CircuitBreaker, clock: Clock) -> None:
     fail(breaker, 3)
     clock.now = 11
     fail(breaker)
@@ -99,7 +99,7 @@ def test_a_failed_try_begins_another_pause(breaker: Breaker, clock: Clock) -> No
 
 
 def test_a_try_that_is_given_up_leaves_the_decision_to_the_next(
-    breaker: Breaker, clock: Clock
+    breaker: CircuitBreaker, clock: Clock
 ) -> None:
     fail(breaker, 3)
     clock.now = 10
@@ -110,7 +110,7 @@ def test_a_try_that_is_given_up_leaves_the_decision_to_the_next(
     assert circuit(breaker) is Circuit.CLOSED
 
 
-def test_other_errors_say_nothing_about_the_thing(breaker: Breaker) -> None:
+def test_other_errors_say_nothing_about_the_thing(breaker: CircuitBreaker) -> None:
     for _ in range(5):
         with pytest.raises(LookupError), breaker.watching(StoreError):
             raise LookupError
@@ -131,7 +131,7 @@ class FailingEmbedder(WordEmbedder):
 async def test_an_embedder_that_is_down_is_asked_no_more_but_the_cache_is(clock: Clock) -> None:
     embedder = FailingEmbedder()
     embedder.down = False
-    cached = CachedEmbedder(BreakingEmbedder(embedder, Breaker("it", 3, 10, clock)), None)
+    cached = CachedEmbedder(BreakingEmbedder(embedder, CircuitBreaker("it", 3, 10, clock)), None)
     known = await cached.embed_query("known")
     embedder.down = True
     for _ in range(10):
@@ -154,7 +154,7 @@ async def test_a_broken_generation_does_not_keep_the_next_one_away(
 ) -> None:
     installation = Installation(tmp_path / "data")
     await installation.ingest({"a.md": "# A\n\nsome words"})
-    store = BreakingIndexStore(installation.index, lambda _: Breaker("it", 2, 10, clock))
+    store = BreakingIndexStore(installation.index, lambda _: CircuitBreaker("it", 2, 10, clock))
     missing, there = GenerationRef("docs", 7), GenerationRef("docs", 1)
     for _ in range(2):
         with pytest.raises(StoreError):
@@ -169,14 +169,14 @@ async def test_a_broken_generation_does_not_keep_the_next_one_away(
 
 async def test_everything_else_a_store_does_goes_through(tmp_path: Path, clock: Clock) -> None:
     installation = Installation(tmp_path / "data")
-    store = BreakingIndexStore(installation.index, lambda _: Breaker("it", 2, 10, clock))
+    store = BreakingIndexStore(installation.index, lambda _: CircuitBreaker("it", 2, 10, clock))
     installation.index = store
     await store.require_room(points=0, dimensions=0)
     for number in range(3):
         pages = {"a.md": f"# A\n\nsome words {number}", "b.md": "# B\n\nother words"}
         await installation.ingest(pages, keep_generations=1)
     index = await store.open(GenerationRef("docs", 3))
-    [ranking] = await index.probe([DenseProbe(await WordEmbedder().embed_query("words"), 5)])
+    [ranking] = await index.search([DenseQuery(await WordEmbedder().embed_query("words"), 5)])
     points = await index.point_ids(ranking.points)
     assert [index.number(point) for point in points] == ranking.points
     assert (await index.vectors(points)).shape == (2, 32)
@@ -207,7 +207,9 @@ class FailingReranker:
         self.closed = True
 
 
-async def test_a_reranker_that_keeps_failing_is_left_alone(breaker: Breaker, clock: Clock) -> None:
+async def test_a_reranker_that_keeps_failing_is_left_alone(
+    breaker: CircuitBreaker, clock: Clock
+) -> None:
     failing = FailingReranker()
     reranker = BreakingReranker(failing, breaker)
     for _ in range(5):
@@ -223,7 +225,7 @@ async def test_a_reranker_that_keeps_failing_is_left_alone(breaker: Breaker, clo
 
 
 def test_one_failure_is_known_until_a_success_or_for_a_minute(
-    breaker: Breaker, clock: Clock
+    breaker: CircuitBreaker, clock: Clock
 ) -> None:
     """For ever would keep a node out of rotation that nobody asks any more."""
     seen = [breaker.failing]

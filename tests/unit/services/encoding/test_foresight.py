@@ -11,9 +11,9 @@ from support.fakes import WordEmbedder
 from surefind.errors import EmbeddingError
 from surefind.model import Query, SearchResult, Status, Timings
 from surefind.ports import EmbeddedQuery, Vector
-from surefind.services.encoding import prefetch as foresight
+from surefind.services.encoding import prefetch as prefetching
 from surefind.services.encoding.cached_embedder import CachedEmbedder
-from surefind.services.encoding.prefetch import Foresight
+from surefind.services.encoding.prefetch import PrefetchingEmbedder
 
 
 class Groups(WordEmbedder):
@@ -54,7 +54,7 @@ def answer(query: str, total_ms: float) -> SearchResult:
 
 async def test_each_is_embedded_once_in_a_group_of_the_embedders_size() -> None:
     inner = Groups()
-    ahead = Foresight(CachedEmbedder(inner, None), [*QUERIES, QUERIES[0]])
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), [*QUERIES, QUERIES[0]])
     vectors = [await ahead.embed_query(query) for query in QUERIES]
     assert inner.groups == [QUERIES[:4], QUERIES[4:8], QUERIES[8:]]
     assert inner.to_come == [6, 2, 0]
@@ -69,9 +69,9 @@ async def test_each_is_embedded_once_in_a_group_of_the_embedders_size() -> None:
 async def test_nothing_is_embedded_before_the_first_is_asked_and_no_more_than_some_ahead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(foresight, "AHEAD", 4)
+    monkeypatch.setattr(prefetching, "AHEAD", 4)
     inner = Groups()
-    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)
     await asyncio.sleep(0)
     assert inner.groups == []
     await ahead.embed_query(QUERIES[0])
@@ -86,7 +86,7 @@ async def test_nothing_is_embedded_before_the_first_is_asked_and_no_more_than_so
 async def test_the_first_group_goes_alone_and_the_others_when_one_has_come() -> None:
     inner = Groups()
     inner.go.clear()
-    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)
     first = asyncio.ensure_future(ahead.embed_query(QUERIES[0]))
     await asyncio.sleep(0.01)
     assert len(inner.groups) == 1
@@ -101,7 +101,7 @@ async def test_the_first_group_goes_alone_and_the_others_when_one_has_come() -> 
 async def test_who_gives_up_leaves_the_group_to_the_others() -> None:
     inner = Groups()
     inner.go.clear()
-    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)
     first, second = (asyncio.ensure_future(ahead.embed_query(query)) for query in QUERIES[:2])
     await asyncio.sleep(0.01)
     first.cancel()
@@ -114,7 +114,7 @@ async def test_who_gives_up_leaves_the_group_to_the_others() -> None:
 async def test_a_group_that_fails_is_asked_one_by_one() -> None:
     inner = Groups()
     inner.error = EmbeddingError("too much at once")
-    ahead = Foresight(CachedEmbedder(inner, None), QUERIES[:2])
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES[:2])
     for query in QUERIES[:2]:
         assert np.array_equal(await ahead.embed_query(query), inner._embed(query))
     assert (len(inner.groups), inner.alone) == (1, QUERIES[:2])
@@ -123,7 +123,7 @@ async def test_a_group_that_fails_is_asked_one_by_one() -> None:
 
 async def test_a_question_that_nobody_foresaw_is_embedded_too() -> None:
     inner = Groups()
-    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)
     await ahead.embed_query("something else")
     assert (inner.groups, inner.alone) == ([], ["something else"])
     assert ahead.fingerprint == inner.fingerprint
@@ -139,7 +139,7 @@ async def test_a_latency_has_the_own_embedding_and_not_the_wait_for_the_group(
     inner = Groups()
     inner.error = error
     inner.go.clear()
-    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)
     begun = time.perf_counter()
     asked = asyncio.ensure_future(ahead.embed_query(QUERIES[0]))
     await asyncio.sleep(0.05)
@@ -155,7 +155,7 @@ async def test_a_latency_has_the_own_embedding_and_not_the_wait_for_the_group(
 async def test_closing_stops_what_is_under_way() -> None:
     inner = Groups()
     inner.go.clear()
-    ahead = Foresight(CachedEmbedder(inner, None), QUERIES)
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)
     waiting = asyncio.ensure_future(ahead.embed_query(QUERIES[0]))
     await asyncio.sleep(0.01)
     waiting.cancel()

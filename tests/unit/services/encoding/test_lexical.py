@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from support.fakes import WordAnalyzer
 from surefind.adapters.qdrant.edge import Bm25Analyzer
-from surefind.model import Terms
-from surefind.services.encoding.bm25 import PAIR_WEIGHT, TermReader, mean_on_grid
+from surefind.model import SparseVector
+from surefind.services.encoding.bm25 import PAIR_WEIGHT, Bm25Encoder, mean_on_grid
 from surefind.text.words import parts
 
-SIMPLE = TermReader(WordAnalyzer())
-ENGLISH = TermReader(Bm25Analyzer())
+SIMPLE = Bm25Encoder(WordAnalyzer())
+ENGLISH = Bm25Encoder(Bm25Analyzer())
 
 
 def term(word: str) -> int:
     return WordAnalyzer().terms(word)[0]
 
 
-def weights(terms: Terms) -> dict[int, float]:
+def weights(terms: SparseVector) -> dict[int, float]:
     assert list(terms.ids) == sorted(set(terms.ids))
     return dict(zip(terms.ids, terms.weights, strict=True))
 
@@ -36,7 +36,7 @@ def test_weights_are_those_of_bm25() -> None:
 
 
 def test_no_words_weigh_nothing() -> None:
-    nothing = Terms((), ())
+    nothing = SparseVector((), ())
     assert SIMPLE.passage("…!?", 1.0) == SIMPLE.query(" \n") == nothing
     assert ENGLISH.query("the of and") == nothing
 
@@ -104,7 +104,7 @@ def test_words_are_learned_anew_when_too_many_were_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("surefind.services.encoding.bm25._WORDS_KEPT", 3)
-    reader = TermReader(WordAnalyzer())
+    reader = Bm25Encoder(WordAnalyzer())
     text = "one two three four five one"
     assert reader.query(text) == SIMPLE.query(text)
     assert len(reader._known) <= 3

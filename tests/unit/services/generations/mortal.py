@@ -8,7 +8,7 @@ import pytest
 from support.fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import StoreError
 from surefind.model import GenerationRef
-from surefind.services.generations.index_building import Progress, Report
+from surefind.services.generations.index_building import Progress, ReportProgress
 from surefind.services.generations.readers import Readers
 from unit.installation import Crash, Installation
 
@@ -51,7 +51,7 @@ class Home(Installation):
         self.points.written = 0
 
 
-def at(stage: str, act: Callable[[], object], done: int = 0) -> Report:
+def at(stage: str, act: Callable[[], object], done: int = 0) -> ReportProgress:
     def report(progress: Progress) -> None:
         if progress.stage == stage and progress.done >= done:
             act()

@@ -14,7 +14,7 @@ from surefind.adapters.qdrant.edge import EdgeIndexStore
 from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.errors import StoreChanged
 from surefind.model import GenerationRef
-from surefind.services.encoding.circuit_breaker import Breaker
+from surefind.services.encoding.circuit_breaker import CircuitBreaker
 from surefind.services.generations.background_verification import (
     GenerationVerifier,
     VerificationPace,
@@ -83,7 +83,7 @@ async def test_damage_that_opening_did_not_read_is_reported_from_the_moment_it_i
     assert (await home.search("words")).hits, "opening reads no contents"
     for _ in range(3):
         assert "`surefind ingest` builds it again" in str(await refusal(home))
-    health = await HealthCheck(home.reader, Breaker("the embedding service"))()
+    health = await HealthCheck(home.reader, CircuitBreaker("the embedding service"))()
     assert (health.index, health.catalog) == (index, catalog)
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert len(errors) == 1
@@ -95,7 +95,7 @@ async def test_a_new_generation_is_read_as_soon_as_it_is_published(home: Install
     await home.search("words")
     await refusal(home)
     await home.ingest(PAGES)
-    check = HealthCheck(home.reader, Breaker("the embedding service"))
+    check = HealthCheck(home.reader, CircuitBreaker("the embedding service"))
     assert (await check()).index
     assert (await home.search("words")).hits
 

@@ -13,9 +13,9 @@ from surefind.adapters.qdrant.edge import Bm25Analyzer
 from surefind.errors import StoreError, UnknownCollection
 from surefind.model import GenerationRef, Manifest, Mode
 from surefind.ports import MovedPage
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.generations.index_building import Progress, both_stores
-from surefind.services.generations.transfer import Destination, kept_in, pages_of
+from surefind.services.generations.transfer import TransferTarget, kept_in, pages_of
 from unit.installation import PAGES, Crash, Installation
 
 FRONT = "---\nlevel: 3\ntags: [a, b]\n---\n# Größe\n\nwörds with ümlauts"
@@ -33,8 +33,8 @@ async def exported(home: Installation, path: Path) -> Manifest:
     return manifest
 
 
-def destination(home: Installation) -> Destination:
-    return Destination(home.index, home.catalogs, home.terms, "test")
+def destination(home: Installation) -> TransferTarget:
+    return TransferTarget(home.index, home.catalogs, home.terms, "test")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ async def test_what_readers_saw_before_can_be_gone_back_to(tmp_path: Path, archi
 async def test_words_are_counted_anew_where_other_rules_are_in_force(
     tmp_path: Path, archive: Path
 ) -> None:
-    class OtherRules(TermReader):
+    class OtherRules(Bm25Encoder):
         @property
         def name(self) -> str:
             return "other"

@@ -10,8 +10,8 @@ import pytest
 from support.fakes import MemoryCatalogStore, MemoryIndex, MemoryIndexStore, WordEmbedder
 from surefind.errors import GuardStopped
 from surefind.model import EmbedderFingerprint, GenerationRef, LexicalSettings
-from surefind.ports import Begun
-from surefind.services.generations.resume import left_behind, making_of
+from surefind.ports import UnfinishedIndex
+from surefind.services.generations.resume import build_digest_of, left_behind
 from unit.services.generations.mortal import CHANGED, ONE, PAGES, THREE, TWO, Home
 
 NOW = datetime(2026, 5, 5, 12, tzinfo=UTC)
@@ -161,7 +161,7 @@ async def test_only_the_next_number_and_only_for_a_day() -> None:
     index, catalogs = MemoryIndexStore(), MemoryCatalogStore()
     for ref in (ONE, TWO, THREE):
         await catalogs.create(ref, None)
-        await index.create(ref, 32, None, Begun("making", NOW))
+        await index.create(ref, 32, None, UnfinishedIndex("making", NOW))
     half = await left_behind("docs", index, catalogs, NOW + timedelta(hours=23))
     assert half is not None
     assert half.ref == ONE
@@ -182,12 +182,12 @@ async def test_what_readers_see_is_never_dropped() -> None:
 def test_whatever_changes_a_point_changes_the_making() -> None:
     lexical = LexicalSettings("words", 12.5)
     makings = {
-        making_of(FINGERPRINT, lexical, "1.0"),
-        making_of(FINGERPRINT, lexical, "1.1"),
-        making_of(FINGERPRINT, LexicalSettings("words", 12.75), "1.0"),
-        making_of(FINGERPRINT, LexicalSettings("other", 12.5), "1.0"),
-        making_of(EmbedderFingerprint("fake", "words", 32, "words-2", ""), lexical, "1.0"),
-        making_of(FINGERPRINT, lexical, "1.0", "other pages"),
+        build_digest_of(FINGERPRINT, lexical, "1.0"),
+        build_digest_of(FINGERPRINT, lexical, "1.1"),
+        build_digest_of(FINGERPRINT, LexicalSettings("words", 12.75), "1.0"),
+        build_digest_of(FINGERPRINT, LexicalSettings("other", 12.5), "1.0"),
+        build_digest_of(EmbedderFingerprint("fake", "words", 32, "words-2", ""), lexical, "1.0"),
+        build_digest_of(FINGERPRINT, lexical, "1.0", "other pages"),
     }
     assert len(makings) == 6
-    assert making_of(FINGERPRINT, LexicalSettings("words", 12.5), "1.0") in makings
+    assert build_digest_of(FINGERPRINT, LexicalSettings("words", 12.5), "1.0") in makings

@@ -11,9 +11,9 @@ import pytest
 from support.fakes import FaultyIndexStore, MemoryIndexStore, MemoryIndexWriter, WordEmbedder
 from surefind.errors import EmbeddingError, StoreChanged, StoreError
 from surefind.model import GenerationRef, LexicalSettings, Manifest
-from surefind.ports import Begun, MovedPage, Vector
-from surefind.services.generations.index_building import Report, both_stores
-from surefind.services.generations.transfer import Destination, Pages, kept_in, pages_of
+from surefind.ports import MovedPage, UnfinishedIndex, Vector
+from surefind.services.generations.index_building import ReportProgress, both_stores
+from surefind.services.generations.transfer import Pages, TransferTarget, kept_in, pages_of
 from unit.installation import Crash
 from unit.services.generations.mortal import CHANGED, ONE, PAGES, TWO, Home, at, crash
 
@@ -32,11 +32,11 @@ class Moving:
 
     def __init__(self, source: Home, home: Home) -> None:
         self.source = source
-        self._target = Destination(home.index, home.catalogs, home.terms, "test")
+        self._target = TransferTarget(home.index, home.catalogs, home.terms, "test")
 
     async def receive(
         self,
-        report: Report = quiet,
+        report: ReportProgress = quiet,
         manifest: Manifest | None = None,
         pages: Callable[[Pages], Pages] = lambda pages: pages,
     ) -> Manifest:
@@ -100,7 +100,7 @@ async def test_who_has_lost_the_place_for_writing_neither_writes_nor_removes(
             ref: GenerationRef,
             dimensions: int,
             copy_of: GenerationRef | None,
-            begun: Begun | None = None,
+            begun: UnfinishedIndex | None = None,
         ) -> MemoryIndexWriter:
             writer = await super().create(ref, dimensions, copy_of, begun)
             successor()
@@ -213,7 +213,7 @@ async def test_a_move_of_something_else_is_begun_now(home: Home, moving: Moving)
 # --- what is not ------------------------------------------------------------------------------
 
 
-def _spoils(home: Home) -> Report:
+def _spoils(home: Home) -> ReportProgress:
     def lose_a_point() -> None:
         home.points.generations[ONE].popitem()
 

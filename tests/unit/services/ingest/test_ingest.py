@@ -8,10 +8,10 @@ import pytest
 from support.fakes import PageSource
 from surefind.errors import GuardStopped
 from surefind.model import (
-    Left,
     PageFailure,
+    PageLocation,
     PageUnchanged,
-    Place,
+    SkippedPage,
     SourcePage,
 )
 from unit.installation import GUIDE, PAGES, Installation
@@ -177,29 +177,31 @@ async def test_a_large_index_is_not_patched_for_ever(
 
 
 async def test_a_rehearsal_finds_what_a_run_would_and_keeps_nothing(home: Installation) -> None:
-    first = await home.ingest(PAGES, rehearse=True)
+    first = await home.ingest(PAGES, dry_run=True)
     assert (first.added, first.generation, first.new_chunks) == (3, 0, 5)
     assert await home.catalogs.current("docs") is None
     await home.ingest(PAGES)
     changed = {**PAGES, "index.md": "# Home\n\nnew", "more.md": "more words"}
-    plan = await home.ingest(changed, rehearse=True)
+    plan = await home.ingest(changed, dry_run=True)
     assert (plan.added, plan.changed, plan.published, plan.embedded) == (1, 1, False, 0)
     assert plan.new_tokens > 0
     less = {path: text for path, text in PAGES.items() if path != "guide/b.md"}
-    assert (await home.ingest(less, rehearse=True)).removed_pages == ("docs/guide/b.md",)
+    assert (await home.ingest(less, dry_run=True)).removed_pages == ("docs/guide/b.md",)
     assert len(await home.texts()) == 3
     assert await home.catalogs.unfinished("docs") == []
     with pytest.raises(GuardStopped):
-        await home.ingest({"index.md": "x"}, rehearse=True)
+        await home.ingest({"index.md": "x"}, dry_run=True)
 
 
 async def test_a_page_that_its_site_leaves_out_is_removed_and_listed(home: Installation) -> None:
     class Picky:
-        def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:
+        def place(
+            self, site_path: str, front_matter: Mapping[str, object]
+        ) -> PageLocation | SkippedPage:
             return (
-                Left("a draft")
+                SkippedPage("a draft")
                 if front_matter.get("draft")
-                else Place(f"https://x.org/{site_path}")
+                else PageLocation(f"https://x.org/{site_path}")
             )
 
         def addresses(self, link: str, page_url: str) -> tuple[str, ...]:

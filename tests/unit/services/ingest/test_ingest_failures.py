@@ -11,7 +11,7 @@ from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.errors import EmbeddingError, GuardStopped, StoreError
 from surefind.model import (
     GenerationRef,
-    Place,
+    PageLocation,
 )
 from surefind.text.sites.site import PlainSite
 from unit.installation import PAGES, Crash, Installation
@@ -217,7 +217,7 @@ async def test_a_page_that_surefind_stumbles_over_is_named_and_the_rest_goes_on(
     home: Installation,
 ) -> None:
     class Stumbling(PlainSite):
-        def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place:
+        def place(self, site_path: str, front_matter: Mapping[str, object]) -> PageLocation:
             if front_matter.get("trap"):
                 raise RuntimeError("a fault of our own")
             return super().place(site_path, front_matter)

@@ -7,7 +7,14 @@ import pytest
 
 from support.fakes import PageSource, WordEmbedder
 from surefind.errors import EmbeddingError
-from surefind.model import BrokenLink, Left, PageFailure, PageUnchanged, Place, SourcePage
+from surefind.model import (
+    BrokenLink,
+    PageFailure,
+    PageLocation,
+    PageUnchanged,
+    SkippedPage,
+    SourcePage,
+)
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from surefind.text.sites.site import PlainSite
 from unit.installation import Installation
@@ -31,8 +38,8 @@ async def home(tmp_path: Path) -> AsyncIterator[Installation]:
 
 
 async def test_links_are_checked_when_asked_for(home: Installation) -> None:
-    assert (await home.ingest(PAGES, rehearse=True)).broken_links is None
-    assert (await home.ingest(PAGES, rehearse=True, check_links=True)).broken_links == BROKEN
+    assert (await home.ingest(PAGES, dry_run=True)).broken_links is None
+    assert (await home.ingest(PAGES, dry_run=True, check_links=True)).broken_links == BROKEN
     assert (await home.ingest(PAGES, check_links=True)).broken_links == BROKEN
 
 
@@ -79,10 +86,12 @@ async def test_a_page_that_can_no_longer_be_looked_at_is_not_judged(home: Instal
     """Unchanged, and read well the last time: now its site stumbles over it, or leaves it out."""
 
     class Changing(PlainSite):
-        answer: Place | Left | None = None
+        answer: PageLocation | SkippedPage | None = None
 
-        def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:  # type: ignore[override]
-            if site_path == "index.md" and isinstance(self.answer, Left):
+        def place(  # type: ignore[override]
+            self, site_path: str, front_matter: Mapping[str, object]
+        ) -> PageLocation | SkippedPage:
+            if site_path == "index.md" and isinstance(self.answer, SkippedPage):
                 return self.answer
             if site_path == "index.md" and self.answer is not None:
                 raise RuntimeError("a fault of our own")
@@ -90,7 +99,7 @@ async def test_a_page_that_can_no_longer_be_looked_at_is_not_judged(home: Instal
 
     site = Changing("https://x.example")
     await home.ingest_from(PageSource(PAGES, site=site))
-    for answer in (Left("no longer"), Place("https://x.example/")):
+    for answer in (SkippedPage("no longer"), PageLocation("https://x.example/")):
         site.answer = answer
         report = await home.ingest_from(PageSource(PAGES, site=site), check_links=True)
         assert (report.unchanged, report.broken_links) == (3, ())

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from surefind.model import Left, SourcePage
+from surefind.model import SkippedPage, SourcePage
 from surefind.ports import Site
-from surefind.services.ingest.link_check import Home, LinkCheck
+from surefind.services.ingest.link_check import LinkCheck, SourceRoot
 from surefind.text.documents import read_document
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
@@ -25,11 +25,11 @@ DOCUSAURUS = (
 )
 
 
-def of(site: Site, *, name: str = "docs", prefix: str = "") -> Home:
-    return Home(name, site, prefix)
+def of(site: Site, *, name: str = "docs", prefix: str = "") -> SourceRoot:
+    return SourceRoot(name, site, prefix)
 
 
-def broken(home: Home, link: str, more: Mapping[str, str] | None = None) -> list[str]:
+def broken(home: SourceRoot, link: str, more: Mapping[str, str] | None = None) -> list[str]:
     """The reasons why the links are broken, of one on `guide/page.md` and of those in `more`."""
     texts = {**PAGES, **(more or {}), "guide/page.md": f"# Page\n\n[x]({link})"}
     check = checked(home, texts)
@@ -37,12 +37,12 @@ def broken(home: Home, link: str, more: Mapping[str, str] | None = None) -> list
     return [item.reason for item in check.broken()]
 
 
-def checked(home: Home, texts: Mapping[str, str]) -> LinkCheck:
+def checked(home: SourceRoot, texts: Mapping[str, str]) -> LinkCheck:
     check = LinkCheck()
     for path, text in texts.items():
         page = SourcePage(f"{home.name}/{path}", f"{home.prefix}{path}", text.encode())
         read = read_document(page, home.site)
-        if isinstance(read, Left):
+        if isinstance(read, SkippedPage):
             check.leave(page.source_path)
         else:
             check.add(page, home, read)
@@ -80,7 +80,7 @@ DOCU = of(DocusaurusSite.from_config(DOCUSAURUS), prefix="docs/")
         "http://[broken",
     ],
 )
-def test_these_are_fine_or_not_ours_to_judge(source: Home, link: str) -> None:
+def test_these_are_fine_or_not_ours_to_judge(source: SourceRoot, link: str) -> None:
     assert broken(source, link) == []
 
 
@@ -95,7 +95,7 @@ def test_these_are_fine_or_not_ours_to_judge(source: Home, link: str) -> None:
         ("install.md#Volts", "docs/guide/install.md has no heading #Volts"),
     ],
 )
-def test_these_are_broken_everywhere(source: Home, link: str, reason: str) -> None:
+def test_these_are_broken_everywhere(source: SourceRoot, link: str, reason: str) -> None:
     assert broken(source, link) == [reason]
 
 
@@ -141,7 +141,9 @@ def test_these_are_broken_everywhere(source: Home, link: str, reason: str) -> No
         (DOCU, "/guide/gone.md", "docs/guide/gone.md"),
     ],
 )
-def test_addresses_are_those_of_the_site(source: Home, link: str, missing: str | None) -> None:
+def test_addresses_are_those_of_the_site(
+    source: SourceRoot, link: str, missing: str | None
+) -> None:
     assert broken(source, link) == ([f"there is no page {missing}"] if missing else [])
 
 

@@ -20,8 +20,8 @@ from surefind.errors import InputError, StoreError
 from surefind.model import GenerationRef
 from surefind.services.generations.index_building import Progress
 from surefind.services.generations.readers import OpenGeneration
-from surefind.services.maintenance.audit import AuditOptions, AuditReport, Gravity, audit
-from surefind.services.maintenance.audit_checks import Checks, Row, Sampled, Tally
+from surefind.services.maintenance.audit import AuditOptions, AuditReport, AuditSeverity, audit
+from surefind.services.maintenance.audit_checks import AuditedPoint, Checks, SampledTable, Tally
 from surefind.services.maintenance.digests import DigestCheck
 from unit.installation import PAGES, Installation
 
@@ -49,11 +49,11 @@ async def embedder() -> WordEmbedder:
     return EMBEDDER
 
 
-def told(report: AuditReport, gravity: Gravity = Gravity.PROBLEM) -> dict[str, int]:
+def told(report: AuditReport, severity: AuditSeverity = AuditSeverity.PROBLEM) -> dict[str, int]:
     return {
         finding.message.partition(":")[0].partition(" (")[0].partition(";")[0]: finding.count
         for finding in report.findings
-        if finding.gravity is gravity
+        if finding.severity is severity
     }
 
 
@@ -77,7 +77,7 @@ async def test_a_collection_of_our_own_is_whole(installation: Installation) -> N
     report = await audited(installation)
     assert report.sound
     assert report.read == report.points == 5
-    assert "all 5 hashes are right" in next(iter(told(report, Gravity.NOTE)), "")
+    assert "all 5 hashes are right" in next(iter(told(report, AuditSeverity.NOTE)), "")
 
 
 async def test_an_index_that_lost_or_changed_something_is_found_out(
@@ -209,7 +209,7 @@ async def test_faults_are_counted_and_named(service: Service) -> None:
         "vectors are all zeros": 1,
         "of 46 vectors": 1,
     }
-    warned = told(report, Gravity.WARNING)
+    warned = told(report, AuditSeverity.WARNING)
     assert warned["texts have fewer than 20 characters"] == 1
     assert warned["addresses of one's own machine"] == 1
     assert warned["documents have gaps between their positions"] >= 1
@@ -231,7 +231,7 @@ async def test_vectors_of_another_model_are_a_problem_with_a_share_and_examples(
     strange = {one.uuid for one in filling.passages if one.number % every == 0}
     async with auditing(service, filling) as door:
         report = await audited_door(door)
-    [problem] = [one for one in report.findings if one.gravity is Gravity.PROBLEM]
+    [problem] = [one for one in report.findings if one.severity is AuditSeverity.PROBLEM]
     assert not report.sound
     assert problem.check == "model"
     assert "were not made from their text" in problem.message
@@ -265,7 +265,7 @@ async def test_vectors_that_fit_are_said_to_fit_and_how_surely(service: Service)
     async with auditing(service, Filling(passages=apart(book(300)))) as door:
         report = await audited_door(door, AuditOptions(share=0.03))
     [note] = [finding for finding in report.findings if finding.check == "model"]
-    assert note.gravity is Gravity.NOTE
+    assert note.severity is AuditSeverity.NOTE
     assert "with 95 % certainty, fewer than 3 %" in note.message
 
 
@@ -283,7 +283,7 @@ async def test_an_embedder_that_fails_leaves_the_rest_of_the_audit(service: Serv
         other = await audited_door(door, embedder=another)
     for report, said in ((failed, "was told to"), (other, "is configured")):
         [finding] = [one for one in report.findings if one.check == "model"]
-        assert finding.gravity is Gravity.WARNING
+        assert finding.severity is AuditSeverity.WARNING
         assert said in finding.message
         assert report.vectors is None
         assert report.read == len(PASSAGES)
@@ -335,20 +335,20 @@ def test_how_digests_are_made_is_found_out(make: Callable[[str], str], said: str
     pairs = [(text, make(text)) for text in TEXTS]
     [right] = digest_tallies(pairs)
     assert said in right.message
-    assert right.gravity == "note"
+    assert right.severity == "note"
     [wrong] = digest_tallies([*pairs[:70], ("changed text", pairs[70][1]), *pairs[71:]])
-    assert (wrong.gravity, wrong.count, wrong.examples) == ("problem", 1, ("70",))
+    assert (wrong.severity, wrong.count, wrong.examples) == ("problem", 1, ("70",))
 
 
 def test_digests_of_something_else_are_not_called_wrong() -> None:
     [tally] = digest_tallies([(text, f"{number:08x}") for number, text in enumerate(TEXTS)])
-    assert tally.gravity == "note"
+    assert tally.severity == "note"
     assert "can't be checked" in tally.message
     assert digest_tallies([]) == []
 
 
 def test_a_full_table_goes_on_as_a_sample() -> None:
-    table: Sampled[int] = Sampled(100)
+    table: SampledTable[int] = SampledTable(100)
     for key in range(5000):
         if table.takes(key):
             table.put(key, key)
@@ -356,8 +356,8 @@ def test_a_full_table_goes_on_as_a_sample() -> None:
     assert table.scale >= 50
 
 
-def a_row(number: int, text: str, document: str) -> Row:
-    return Row(
+def a_row(number: int, text: str, document: str) -> AuditedPoint:
+    return AuditedPoint(
         point=UUID(int=number),
         label=str(number),
         text=text,

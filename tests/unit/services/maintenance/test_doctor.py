@@ -15,10 +15,10 @@ from surefind.adapters.files.data_folder import DataFolder
 from surefind.errors import EmbeddingError, StoreError
 from surefind.model import GenerationRef
 from surefind.ports import StoreFacts, Vector
-from surefind.services.encoding.bm25 import TermReader
+from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.index_building import Progress
-from surefind.services.maintenance.doctor import Doctor, Examination, Gravity, Remedy, Repair
+from surefind.services.maintenance.doctor import CheckSeverity, Doctor, Examination, Remedy, Repair
 from unit.installation import PAGES, Installation
 
 ONE = GenerationRef("docs", 1)
@@ -37,8 +37,8 @@ def doctor(home: Installation, embedder: WordEmbedder | None = None) -> Doctor:
     return Doctor(home.index, home.catalogs, given, home.terms, "test")
 
 
-def told(examination: Examination, gravity: Gravity) -> list[str]:
-    return [one.message for one in examination.findings if one.gravity is gravity]
+def told(examination: Examination, severity: CheckSeverity) -> list[str]:
+    return [one.message for one in examination.findings if one.severity is severity]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ async def test_a_sound_installation_is_told_so(home: Installation) -> None:
     assert seen.sound
     assert not seen.away
     assert not seen.repairs
-    assert {one.gravity for one in seen.findings} == {Gravity.FINE}
+    assert {one.severity for one in seen.findings} == {CheckSeverity.FINE}
     assert [(side.ref, side.cataloged, side.indexed, side.current) for side in seen.sides] == [
         (ONE, "complete", True, True)
     ]
@@ -86,7 +86,7 @@ async def test_a_missing_index_is_built_anew_and_the_broken_generation_goes(
     await home.readers.close()
     shutil.rmtree(index_folder(home, ONE))
     seen = await doctor(home).examine()
-    assert told(seen, Gravity.PROBLEM) == [
+    assert told(seen, CheckSeverity.PROBLEM) == [
         "the index of generation 1, which readers see, is missing"
     ]
     assert seen.repairs == [Repair(Remedy.REBUILD, ONE)]
@@ -109,10 +109,10 @@ async def test_an_index_that_lost_points_is_built_anew(home: Installation) -> No
     index_folder(home, GenerationRef("docs", 9)).rename(index_folder(home, ONE))
     await remove_checksums(home, ONE)
     seen = await doctor(home).examine()
-    [problem] = told(seen, Gravity.PROBLEM)
+    [problem] = told(seen, CheckSeverity.PROBLEM)
     assert f"the index does not hold {record.chunk.id}" in problem
     quick = await doctor(home).examine(quick=True)
-    assert told(quick, Gravity.PROBLEM) == [
+    assert told(quick, CheckSeverity.PROBLEM) == [
         "the index holds 4 points for the 5 chunks of generation 1"
     ]
     assert quick.repairs[0] == seen.repairs[0] == Repair(Remedy.REBUILD, ONE)
@@ -151,12 +151,12 @@ async def test_the_catalogs_side_of_a_mismatch_is_an_unknown_generation() -> Non
     async def given() -> CachedEmbedder:
         return cached
 
-    class Rules(TermReader):
+    class Rules(Bm25Encoder):
         def __init__(self) -> None: ...
 
     looked = Doctor(index, catalogs, given, Rules(), "test")
     seen = await looked.examine()
-    [warning] = told(seen, Gravity.WARNING)
+    [warning] = told(seen, CheckSeverity.WARNING)
     assert "generation 4 that the catalog does not know" in warning
     await looked.repair(seen.repairs[0], quiet)
     assert not index.generations
@@ -170,7 +170,7 @@ async def test_what_readers_see_by_now_is_not_dropped(home: Installation) -> Non
 
 async def test_another_embedder_and_other_rules_are_told(home: Installation) -> None:
     seen = await doctor(home, WordEmbedder(48)).examine()
-    [problem] = told(seen, Gravity.PROBLEM)
+    [problem] = told(seen, CheckSeverity.PROBLEM)
     assert "configure the one that made it" in problem
     with pytest.raises(StoreError, match="configure the one that made it"):
         await doctor(home, WordEmbedder(48)).repair(Repair(Remedy.REBUILD, ONE), quiet)
@@ -180,7 +180,7 @@ async def test_another_embedder_and_other_rules_are_told(home: Installation) -> 
     )
     seen = await doctor(home).examine()
     assert seen.sound
-    assert any("older rules" in warning for warning in told(seen, Gravity.WARNING))
+    assert any("older rules" in warning for warning in told(seen, CheckSeverity.WARNING))
 
 
 async def test_what_is_away_is_told_and_the_rest_is_looked_at(home: Installation) -> None:
@@ -203,13 +203,13 @@ async def test_a_catalog_that_lost_chunks_is_no_thing_to_repair(home: Installati
     manifest = await home.catalogs.manifest(ONE)
     await home.catalogs.seal(replace(manifest, chunks=6))
     seen = await doctor(home).examine()
-    assert told(seen, Gravity.PROBLEM) == [
+    assert told(seen, CheckSeverity.PROBLEM) == [
         "the catalog of docs--0001 has 3 pages and 5 chunks, its manifest says 3 and 6; "
         "`surefind ingest` builds it again from the sources"
     ]
     assert not seen.repairs
     (DataFolder(home.root).generation(ONE) / "manifest.json").write_text("{")
-    assert "is damaged" in told(await doctor(home).examine(), Gravity.PROBLEM)[0]
+    assert "is damaged" in told(await doctor(home).examine(), CheckSeverity.PROBLEM)[0]
 
 
 @pytest.mark.parametrize(("ahead_s", "word"), [(120.0, "ahead of"), (-3600.0, "behind")])
@@ -221,7 +221,7 @@ async def test_clocks_that_are_apart_are_told(
             return StoreFacts("a server", "1.18", ("it is nearly full",), ahead_s)
 
     looked = Doctor(Late(), home.catalogs, doctor(home)._embedder, home.terms, "test")
-    warnings = told(await looked.examine(), Gravity.WARNING)
+    warnings = told(await looked.examine(), CheckSeverity.WARNING)
     assert "it is nearly full" in warnings
     assert any(f"{abs(ahead_s):.0f} s {word} this machine's" in one for one in warnings)
 
@@ -251,7 +251,7 @@ async def test_a_store_of_an_earlier_surefind_is_compared_by_its_contents(
     assert any("texts and vectors of 5 passages read" in one.message for one in seen.findings)
     catalog = folder / "catalog.sqlite"
     catalog.write_bytes(catalog.read_bytes().replace(b"run the installer", b"ruN the installer"))
-    [problem] = told(await doctor(home).examine(), Gravity.PROBLEM)
+    [problem] = told(await doctor(home).examine(), CheckSeverity.PROBLEM)
     assert "its text does not match its hash" in problem
     found = (await home.search("installer")).hits[0].record.chunk.text
     assert "run the installer" in found, "the index stands in for it"
@@ -272,7 +272,7 @@ async def test_a_catalog_without_checksums_that_lost_rows_is_healed_by_an_ingest
     await remove_checksums(home, ONE)
     alter_catalog(home, statement)
     seen = await doctor(home).examine(quick=quick)
-    [problem] = told(seen, Gravity.PROBLEM)
+    [problem] = told(seen, CheckSeverity.PROBLEM)
     assert "its manifest says 3 and 5; `surefind ingest` builds it again" in problem
     assert not seen.repairs
     assert (await home.ingest(PAGES)).published
@@ -306,7 +306,7 @@ async def test_the_message_names_the_command_that_heals_the_damage(
         [path] = path.rglob("chunk_0.mmap")
     path.write_bytes(b"junk" + path.read_bytes()[4:])
     seen = await doctor(home).examine()
-    [problem] = told(seen, Gravity.PROBLEM)
+    [problem] = told(seen, CheckSeverity.PROBLEM)
     assert "`surefind ingest` builds it again from the sources" in problem
     assert ("doctor --repair" in problem, "can't be made" in problem) == (repaired, False)
     assert bool(seen.repairs) == repaired
@@ -331,7 +331,7 @@ async def test_a_lost_list_of_checksums_is_damage(home: Installation, name: str)
     open_it = home.index.open if name == "index.checksums" else home.catalogs.open
     with pytest.raises(StoreError, match=r"it is missing.*`surefind ingest` builds it again"):
         await open_it(ONE)
-    [problem] = told(await doctor(home).examine(), Gravity.PROBLEM)
+    [problem] = told(await doctor(home).examine(), CheckSeverity.PROBLEM)
     assert str(path) in problem
     await home.ingest(PAGES)
     assert (await doctor(home).examine()).sound
@@ -349,7 +349,7 @@ async def test_sealing_again_does_not_forget_a_list_of_checksums_that_was_lost(
 
 async def test_a_lost_manifest_of_what_readers_see_is_reported(home: Installation) -> None:
     (DataFolder(home.root).generation(ONE) / "manifest.json").unlink()
-    problems = told(await doctor(home).examine(), Gravity.PROBLEM)
+    problems = told(await doctor(home).examine(), CheckSeverity.PROBLEM)
     assert any("the manifest of generation 1, which readers see, is missing" in p for p in problems)
     await home.ingest(PAGES)
     assert (await doctor(home).examine()).sound

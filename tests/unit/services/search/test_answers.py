@@ -10,7 +10,7 @@ from support.fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError
 from surefind.model import AnyOf, Expand, Query, SearchResult, Status
 from surefind.services.generations.readers import OpenGeneration, Readers
-from surefind.services.search.answer_cache import Answers
+from surefind.services.search.answer_cache import AnswerCache
 from surefind.services.search.search import Searcher
 from unit.installation import Installation
 
@@ -32,7 +32,7 @@ async def home(tmp_path: Path) -> AsyncIterator[Installation]:
 
 
 def remembering(home: Installation, most: int = 10) -> Searcher:
-    return Searcher(home.readers, home.embedder, home.terms, answers=Answers(most))
+    return Searcher(home.readers, home.embedder, home.terms, answers=AnswerCache(most))
 
 
 def told(result: SearchResult) -> SearchResult:
@@ -114,7 +114,7 @@ async def test_what_others_write_to_is_always_looked_at(home: Installation) -> N
     async with home.reader.lease() as held:
         manifest = replace(held.manifest, connected=object())  # type: ignore[arg-type]
         theirs = OpenGeneration(manifest, held.index, held.catalog)
-        answers, found = Answers(), await home.search(CATS.text)
+        answers, found = AnswerCache(), await home.search(CATS.text)
         answers.keep(CATS, theirs, found)
         answers.keep(CATS, held, found)
         assert answers.known(CATS, theirs) is None
@@ -134,7 +134,7 @@ async def test_an_answer_that_is_too_large_is_not_kept_and_large_ones_are_forgot
     async with home.reader.lease() as held:
         found = await home.search(CATS.text, expand=Expand.DOCUMENT)
         texts = sum(len(hit.record.chunk.text) for hit in found.hits)
-        answers = Answers(memory=2 * (texts + 2_000 * (len(found.hits) + 2)))
+        answers = AnswerCache(memory=2 * (texts + 2_000 * (len(found.hits) + 2)))
         small = replace(found, hits=())
         for number in range(3):
             answers.keep(Query(f"large {number}"), held, found)
@@ -143,7 +143,7 @@ async def test_an_answer_that_is_too_large_is_not_kept_and_large_ones_are_forgot
         assert known[0] is None
         assert known[2] is found
         assert answers.known(Query("small"), held) is small
-        tight = Answers(memory=2_000)
+        tight = AnswerCache(memory=2_000)
         tight.keep(CATS, held, found)
         assert tight.known(CATS, held) is None
 
@@ -152,7 +152,7 @@ async def test_what_counts_as_the_same_takes_room_too(home: Installation) -> Non
     async with home.reader.lease() as held:
         found = await home.search(CATS.text, top_k=1)
         [hit] = found.hits
-        answers = Answers(memory=10_000)
+        answers = AnswerCache(memory=10_000)
         answers.keep(CATS, held, replace(found, hits=(hit._replace(also=(hit.record,) * 5),)))
         assert answers.known(CATS, held) is None
         answers.keep(CATS, held, found)

@@ -12,9 +12,9 @@ from support.fakes import WordEmbedder, record, word_terms
 from support.fakes.indexes import MemoryIndex
 from surefind.adapters.qdrant.points import ranked
 from surefind.model import Ranking
-from surefind.ports import DenseProbe, IndexEntry, TermProbe
-from surefind.services.search.candidates import Place, Question, find
-from surefind.services.search.fusion import LONGEST_TIE, Found, Pool, fuse, look_end
+from surefind.ports import DenseQuery, IndexEntry, SparseQuery
+from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
+from surefind.services.search.fusion import LONGEST_TIE, LegResults, Pool, fuse, look_end
 
 DIMENSIONS = 16
 WORDS = ("install", "configure", "search", "passages", "linux", "sunshine")
@@ -27,11 +27,11 @@ class ListeningIndex(MemoryIndex):
 
     def __init__(self, entries: Mapping[UUID, IndexEntry]) -> None:
         super().__init__(entries)
-        self.asked: list[DenseProbe | TermProbe] = []
+        self.asked: list[DenseQuery | SparseQuery] = []
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        self.asked += probes
-        return await super().probe(probes)
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
+        self.asked += queries
+        return await super().search(queries)
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +43,23 @@ def entries() -> dict[UUID, IndexEntry]:
     return {entry.record.chunk.point_id: entry for entry in made}
 
 
-def question(text: str) -> Question:
-    return Question(EMBEDDER._embed(text), word_terms(text))
+def question(text: str) -> EncodedQuery:
+    return EncodedQuery(EMBEDDER._embed(text), word_terms(text))
 
 
-async def asked_in_full(question: Question, index: MemoryIndex, depth: int) -> Pool:
+async def asked_in_full(question: EncodedQuery, index: MemoryIndex, depth: int) -> Pool:
     """As it would be with all scores of both legs at hand."""
     assert question.vector is not None
     assert question.terms is not None
     everyone = len(TEXTS)
-    dense, lexical = await index.probe(
-        [DenseProbe(question.vector, everyone), TermProbe(question.terms, everyone)]
+    dense, lexical = await index.search(
+        [DenseQuery(question.vector, everyone), SparseQuery(question.terms, everyone)]
     )
     by_dense = set(dense.points[: look_end(dense.scores, depth)])
     by_lexical = set(lexical.points[: look_end(lexical.scores, depth)])
     return fuse(
         [
-            Found(
+            LegResults(
                 "docs",
                 restricted_to(by_dense, dense),
                 restricted_to(by_lexical, lexical),
@@ -81,7 +81,7 @@ async def test_what_is_not_asked_twice_changes_no_score(
     entries: dict[UUID, IndexEntry], text: str, depth: int
 ) -> None:
     index = ListeningIndex(entries)
-    pool = await find(question(text), [Place("docs", index)], depth)
+    pool = await find(question(text), [CollectionScope("docs", index)], depth)
     wanted = await asked_in_full(question(text), index, depth)
     assert told(pool) == told(wanted)
 
@@ -101,8 +101,8 @@ async def test_an_exhausted_lexical_leg_is_not_asked_for_other_scores(
     of the tie. All 36 hold "program".
     """
     index = ListeningIndex(entries)
-    await find(question(word), [Place("docs", index)], depth)
-    assert sum(isinstance(probe, TermProbe) for probe in index.asked) == looks
+    await find(question(word), [CollectionScope("docs", index)], depth)
+    assert sum(isinstance(query, SparseQuery) for query in index.asked) == looks
 
 
 class ChancyIndex(ListeningIndex):
@@ -112,11 +112,11 @@ class ChancyIndex(ListeningIndex):
         super().__init__(entries)
         self._chance = random.Random(seed)
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        whole = await super().probe([probe._replace(limit=len(TEXTS)) for probe in probes])
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
+        whole = await super().search([query._replace(limit=len(TEXTS)) for query in queries])
         return [
-            ranked(*self._first(ranking, probe.limit))
-            for probe, ranking in zip(probes, whole, strict=True)
+            ranked(*self._first(ranking, query.limit))
+            for query, ranking in zip(queries, whole, strict=True)
         ]
 
     def _first(self, ranking: Ranking, limit: int) -> tuple[list[int], list[float]]:
@@ -135,7 +135,10 @@ async def test_the_pool_does_not_depend_on_which_tied_points_an_index_returns(
     entries: dict[UUID, IndexEntry], text: str, depth: int, seed: int
 ) -> None:
     one, other = (ChancyIndex(entries, seed + number) for number in (0, 1))
-    pools = [await find(question(text), [Place("docs", index)], depth) for index in (one, other)]
+    pools = [
+        await find(question(text), [CollectionScope("docs", index)], depth)
+        for index in (one, other)
+    ]
     assert told(pools[0]) == told(pools[1])
     assert len(pools[0])
 
@@ -145,7 +148,7 @@ async def test_a_tie_of_everything_in_both_legs_still_finds_something() -> None:
     vector, terms = EMBEDDER._embed("install"), word_terms("install")
     made = [IndexEntry(record(number), vector, terms) for number in range(LONGEST_TIE + 20)]
     index = MemoryIndex({entry.record.chunk.point_id: entry for entry in made})
-    pool = await find(question("install"), [Place("docs", index)], 50)
+    pool = await find(question("install"), [CollectionScope("docs", index)], 50)
     assert len(pool) >= 50
     assert not pool.exhausted
 

@@ -7,7 +7,7 @@ import pytest
 
 from support.fakes import record
 from surefind.errors import InputError
-from surefind.model import AnyOf, Between, Condition, Field, Kind, Under
+from surefind.model import AnyOf, Between, Condition, Field, FieldKind, Under
 from surefind.services.search.filters import (
     checked,
     describe,
@@ -30,11 +30,11 @@ DAY = datetime(2026, 1, 31, tzinfo=UTC)
 
 def test_what_front_matter_adds_can_be_filtered_by_in_the_kinds_it_has() -> None:
     assert {field.name: field.kinds for field in FIELDS} == {
-        "date": (Kind.DATE, Kind.TEXT),
-        "draft": (Kind.FLAG,),
-        "rating": (Kind.NUMBER, Kind.TEXT),
-        "tags": (Kind.TEXT,),
-        "weight": (Kind.NUMBER,),
+        "date": (FieldKind.DATE, FieldKind.TEXT),
+        "draft": (FieldKind.FLAG,),
+        "rating": (FieldKind.NUMBER, FieldKind.TEXT),
+        "tags": (FieldKind.TEXT,),
+        "weight": (FieldKind.NUMBER,),
     }
 
 
@@ -216,7 +216,7 @@ def test_attributes_are_what_a_search_can_filter_by() -> None:
 
 def test_unknown_kinds_of_a_field_are_listed_in_the_message() -> None:
     with pytest.raises(InputError, match="number or text"):
-        checked((AnyOf("mixed", (True,)),), [Field("mixed", (Kind.NUMBER, Kind.TEXT))])
+        checked((AnyOf("mixed", (True,)),), [Field("mixed", (FieldKind.NUMBER, FieldKind.TEXT))])
 
 
 def test_an_error_repeats_only_the_beginning_of_a_long_filter() -> None:

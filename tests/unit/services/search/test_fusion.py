@@ -11,7 +11,7 @@ from surefind.services.search.fusion import (
     DENSE_WEIGHT,
     LONGEST_TIE,
     Candidate,
-    Found,
+    LegResults,
     Pool,
     dense_pool,
     depth_for,
@@ -40,7 +40,7 @@ def fused(
 ) -> Pool:
     return fuse(
         [
-            Found(
+            LegResults(
                 "docs",
                 legs(dense),
                 legs(lexical),
@@ -75,7 +75,7 @@ def test_the_fused_score_weighs_both_legs_scaled_over_the_union() -> None:
 
 
 def test_nothing_found_is_nothing_fused() -> None:
-    nothing = [Found("docs", legs({}), legs({}))]
+    nothing = [LegResults("docs", legs({}), legs({}))]
     for pool in (fuse(nothing), dense_pool(nothing), lexical_pool(nothing)):
         assert everything(pool) == []
         assert pool.best_similarity is None
@@ -89,16 +89,16 @@ def test_a_single_candidate_counts_full_in_the_legs_that_know_it() -> None:
 
 
 def test_similarity_is_clamped_and_absent_where_nothing_was_embedded() -> None:
-    above, below = everything(dense_pool([Found("docs", legs({1: -0.2, 2: 1.0000001}), None)]))
+    above, below = everything(dense_pool([LegResults("docs", legs({1: -0.2, 2: 1.0000001}), None)]))
     assert (below.similarity, below.score) == (0.0, 0.0)
     assert (above.similarity, above.score) == (1.0, 1.0)
-    pool = lexical_pool([Found("docs", None, legs({1: 7.0}))])
+    pool = lexical_pool([LegResults("docs", None, legs({1: 7.0}))])
     assert everything(pool)[0].similarity is None
     assert pool.best_similarity is None
 
 
 def test_the_lexical_leg_is_measured_by_its_best() -> None:
-    candidates = everything(lexical_pool([Found("docs", None, legs({1: 8.0, 2: 2.0}))]))
+    candidates = everything(lexical_pool([LegResults("docs", None, legs({1: 8.0, 2: 2.0}))]))
     assert [(c.point, c.score) for c in candidates] == [(1, 1.0), (2, 0.25)]
 
 
@@ -112,8 +112,8 @@ def test_the_threshold_is_the_similaritys() -> None:
 def test_the_same_chunk_in_two_collections_is_two_candidates() -> None:
     pool = fuse(
         [
-            Found("one", legs({1: 0.9}), legs({1: 2.0}), legs({}), legs({})),
-            Found("two", legs({1: 0.5, 2: 0.7}), legs({}), legs({}), legs({})),
+            LegResults("one", legs({1: 0.9}), legs({1: 2.0}), legs({}), legs({})),
+            LegResults("two", legs({1: 0.5, 2: 0.7}), legs({}), legs({}), legs({})),
         ]
     )
     found = [(c.collection, c.point) for c in pool.candidates()]
@@ -126,11 +126,11 @@ def test_a_deeper_look_finds_no_more_above_a_similarity_that_this_one_went_below
     assert pool.has_all_above(0.7)
     assert not pool.has_all_above(0.6), "another one may have .6 as well"
     assert not pool.has_all_above(0.0)
-    assert not lexical_pool([Found("docs", None, legs({1: 7.0}))]).has_all_above(0.5)
+    assert not lexical_pool([LegResults("docs", None, legs({1: 7.0}))]).has_all_above(0.5)
 
 
 def test_one_leg_is_certain_of_those_that_are_better_than_its_last() -> None:
-    pool = dense_pool([Found("docs", legs({1: 0.9, 2: 0.5, 3: 0.5}), None)])
+    pool = dense_pool([LegResults("docs", legs({1: 0.9, 2: 0.5, 3: 0.5}), None)])
     assert pool.is_certain_of(1)
     assert not pool.is_certain_of(2)
     assert fused({1: 0.9, 2: 0.5}, {}).is_certain_of(2)
@@ -186,7 +186,7 @@ def test_a_deeper_look_only_appends(seed: int, values: int) -> None:
             legs({point: whole[point] for point in known[1 - leg] - known[leg]})
             for leg, whole in enumerate((cosines, weights))
         ]
-        pool = fuse([Found("docs", top[0], top[1], others[0], others[1])])
+        pool = fuse([LegResults("docs", top[0], top[1], others[0], others[1])])
         return [(c.point, c.score) for c in pool.candidates()]
 
     few, more, most = at(50), at(100), at(400)

@@ -17,7 +17,7 @@ from surefind.model import (
     GroupBy,
     Hit,
     Mode,
-    Place,
+    PageLocation,
     Query,
     SearchResult,
     Status,
@@ -133,11 +133,11 @@ async def test_near_copies_fold_only_when_asked_to(tmp_path: Path) -> None:
 class TwoVersions:
     """The same tree twice, as a versioned site has it."""
 
-    def place(self, site_path: str, front_matter: object) -> Place:
+    def place(self, site_path: str, front_matter: object) -> PageLocation:
         version, _, rest = site_path.partition("/")
         del front_matter
         step = "" if version == "current" else f"{version}/"
-        return Place(f"https://x.org/{step}{rest}", version=version)
+        return PageLocation(f"https://x.org/{step}{rest}", version=version)
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
         return ()

@@ -7,7 +7,7 @@ import pytest
 
 from support.fakes import record
 from surefind.model import ChunkRecord, Collapse, Query, Ranking
-from surefind.services.search.fusion import Candidate, Found, dense_pool
+from surefind.services.search.fusion import Candidate, LegResults, dense_pool
 from surefind.services.search.selection import choose
 
 TEXT = "cats sleep on the warm roof of the old house until the evening comes and they get up"
@@ -25,7 +25,7 @@ async def chosen(scores: list[float], cosines: list[float] | None) -> list[tuple
     async def fetch(candidates: Sequence[Candidate]) -> list[ChunkRecord]:
         return [records[candidate.point] for candidate in candidates]
 
-    pool = dense_pool([Found("docs", Ranking([0, 1], scores, cosines), None)])
+    pool = dense_pool([LegResults("docs", Ranking([0, 1], scores, cosines), None)])
     query = Query("cats", collapse=Collapse.NEAR)
     hits = await choose(pool.candidates(), query, fetch)
     return [(one.candidate.point, len(one.also)) for one in hits]

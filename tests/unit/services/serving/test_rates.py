@@ -1,6 +1,6 @@
 """Rates: a minute's allowance at once, then evenly."""
 
-from surefind.services.serving.rate_limiter import Rates
+from surefind.services.serving.rate_limiter import RateLimiter
 
 
 class Clock:
@@ -12,7 +12,7 @@ class Clock:
 
 def test_a_minutes_allowance_may_be_used_at_once_and_comes_back_evenly() -> None:
     clock = Clock()
-    rates = Rates(6, clock)
+    rates = RateLimiter(6, clock)
     assert [rates.take("a") for _ in range(7)] == [0, 0, 0, 0, 0, 0, 10]
     clock.now += 4.5
     assert rates.take("a") == 6
@@ -23,13 +23,13 @@ def test_a_minutes_allowance_may_be_used_at_once_and_comes_back_evenly() -> None
 
 
 def test_clients_do_not_take_from_each_other() -> None:
-    rates = Rates(1, Clock())
+    rates = RateLimiter(1, Clock())
     assert [rates.take("a"), rates.take("b"), rates.take("a"), rates.take("b")] == [0, 0, 60, 60]
 
 
 def test_a_refusal_costs_nothing() -> None:
     clock = Clock()
-    rates = Rates(60, clock)
+    rates = RateLimiter(60, clock)
     for _ in range(100):
         rates.take("a")
     clock.now += 1
@@ -37,25 +37,25 @@ def test_a_refusal_costs_nothing() -> None:
 
 
 def test_without_a_limit_nobody_waits() -> None:
-    assert not any(Rates(None, Clock()).take("a") for _ in range(1000))
+    assert not any(RateLimiter(None, Clock()).take("a") for _ in range(1000))
 
 
 def test_only_so_many_clients_are_remembered() -> None:
-    rates = Rates(1, Clock(), clients=2)
+    rates = RateLimiter(1, Clock(), clients=2)
     assert [rates.take(who) for who in "abca"] == [0, 0, 0, 0]
     assert rates.take("c") == 60
 
 
 def test_many_at_once_count_as_many() -> None:
     clock = Clock()
-    rates = Rates(6, clock)
+    rates = RateLimiter(6, clock)
     assert [rates.take("a"), rates.take("a", 4, taken=1), rates.take("a", 2, taken=0)] == [0, 0, 10]
     assert rates.take("a") == 0
 
 
 def test_more_than_a_minutes_allowance_takes_all_of_it_and_is_paid_off() -> None:
     clock = Clock()
-    rates = Rates(6, clock)
+    rates = RateLimiter(6, clock)
     assert [rates.take("a"), rates.take("a", 11, taken=1)] == [0, 0]
     assert rates.take("a") == 70, "six that were lent, and one"
     clock.now += 70

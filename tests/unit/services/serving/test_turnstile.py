@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from surefind.errors import Overloaded
-from surefind.services.serving.concurrency_limiter import Turnstile
+from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 
 
 async def settle() -> None:
@@ -15,60 +15,60 @@ async def settle() -> None:
 
 
 async def test_so_many_pass_so_many_wait_and_the_rest_are_told() -> None:
-    turnstile, gate, order = Turnstile(2, 3), asyncio.Event(), list[int]()
+    limiter, gate, order = ConcurrencyLimiter(2, 3), asyncio.Event(), list[int]()
 
     async def visit(number: int) -> None:
-        async with turnstile.passed():
+        async with limiter.passed():
             await gate.wait()
             order.append(number)
 
     visits = [asyncio.create_task(visit(number)) for number in range(5)]
     await settle()
-    assert (turnstile.inside, turnstile.queued) == (2, 3)
+    assert (limiter.inside, limiter.queued) == (2, 3)
     with pytest.raises(Overloaded):
         await visit(5)
     gate.set()
     await asyncio.gather(*visits)
     assert order == [0, 1, 2, 3, 4]
-    assert (turnstile.inside, turnstile.queued) == (0, 0)
+    assert (limiter.inside, limiter.queued) == (0, 0)
 
 
 async def test_who_leaves_the_queue_or_fails_inside_gives_the_place_back() -> None:
-    turnstile = Turnstile(1, 1)
+    limiter = ConcurrencyLimiter(1, 1)
     gate = asyncio.Event()
 
     async def visit() -> None:
-        async with turnstile.passed():
+        async with limiter.passed():
             await gate.wait()
 
     inside, waiting = asyncio.create_task(visit()), asyncio.create_task(visit())
     await settle()
     waiting.cancel()
     await settle()
-    assert (turnstile.inside, turnstile.queued) == (1, 0)
+    assert (limiter.inside, limiter.queued) == (1, 0)
     inside.cancel()
     await settle()
-    assert turnstile.inside == 0
+    assert limiter.inside == 0
     with pytest.raises(LookupError):
-        async with turnstile.passed():
+        async with limiter.passed():
             raise LookupError
-    async with turnstile.passed():
-        assert turnstile.inside == 1
+    async with limiter.passed():
+        assert limiter.inside == 1
 
 
 async def test_without_a_queue_only_the_places_count() -> None:
-    turnstile = Turnstile(1, 0)
-    async with turnstile.passed():
+    limiter = ConcurrencyLimiter(1, 0)
+    async with limiter.passed():
         with pytest.raises(Overloaded):
-            async with turnstile.passed():
+            async with limiter.passed():
                 raise AssertionError
 
 
 async def test_who_never_waits_inside_is_refused_like_everybody_else() -> None:
-    turnstile, passed = Turnstile(2, 3), list[int]()
+    limiter, passed = ConcurrencyLimiter(2, 3), list[int]()
 
     async def visit(number: int) -> None:
-        async with turnstile.passed():
+        async with limiter.passed():
             passed.append(number)
 
     visits = [visit(number) for number in range(7)]
@@ -78,31 +78,31 @@ async def test_who_never_waits_inside_is_refused_like_everybody_else() -> None:
 
 
 async def test_between_two_that_never_wait_the_loop_takes_in_others() -> None:
-    turnstile, order = Turnstile(3, 3), list[str]()
+    limiter, order = ConcurrencyLimiter(3, 3), list[str]()
 
     async def visit(name: str) -> None:
-        async with turnstile.passed():
+        async with limiter.passed():
             order.append(name)
 
-    async def probe() -> None:
+    async def search() -> None:
         while len(order) < 5:
             await asyncio.sleep(0)
             order.append("probe")
 
-    await asyncio.gather(visit("a"), visit("b"), visit("c"), probe())
+    await asyncio.gather(visit("a"), visit("b"), visit("c"), search())
     assert order[: order.index("c")].count("probe") >= 2
 
 
 async def test_who_is_refused_is_told_when_the_queue_will_be_empty() -> None:
     clock = itertools.count(step=10.0)  # each search takes ten seconds
-    turnstile = Turnstile(1, 2, lambda: next(clock))
+    limiter = ConcurrencyLimiter(1, 2, lambda: next(clock))
     for _ in range(100):
-        async with turnstile.passed():
+        async with limiter.passed():
             pass
     gate = asyncio.Event()
 
     async def visit() -> None:
-        async with turnstile.passed():
+        async with limiter.passed():
             await gate.wait()
 
     visits = [asyncio.create_task(visit()) for _ in range(3)]

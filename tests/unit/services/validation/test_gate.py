@@ -9,12 +9,12 @@ import pytest
 from support.fakes import MemoryCatalogStore, MemoryIndex, MemoryIndexStore, WordEmbedder
 from surefind.errors import InputError, StoreError
 from surefind.evaluation.golden.expectations import ByChunk, BySource, ByText
-from surefind.evaluation.golden.gates import Gate as Rule
-from surefind.evaluation.golden.gates import Severity
+from surefind.evaluation.golden.gates import QualityRule as Rule
+from surefind.evaluation.golden.gates import RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, SuccessCriteria
 from surefind.evaluation.measures.ranking import Measure
 from surefind.model import GenerationRef, Ranking
-from surefind.ports import DenseProbe, TermProbe, Vector
+from surefind.ports import DenseQuery, SparseQuery, Vector
 from surefind.services.generations.readers import Readers
 from surefind.services.validation.gate import Gate
 from unit.installation import Installation
@@ -33,7 +33,7 @@ def golden(*rules: str, words: Sequence[str] = WORDS) -> GoldenSet:
         GoldenTest(word, f"all about {word}", expected=(BySource(f"docs/{word}.md"),))
         for word in words
     )
-    gates = tuple(Rule.parse(Severity.FAIL, rule) for rule in rules)
+    gates = tuple(Rule.parse(RuleSeverity.FAIL, rule) for rule in rules)
     return GoldenSet("golden.yaml", tests, (Measure.parse("MRR"),), gates, top_k=3)
 
 
@@ -219,7 +219,7 @@ async def test_where_nothing_changed_no_test_is_run(home: Installation) -> None:
 
 
 async def test_a_rehearsal_says_that_it_would_be_tested(home: Installation) -> None:
-    told = await home.ingest(PAGES, gate=STRICT, rehearse=True)
+    told = await home.ingest(PAGES, gate=STRICT, dry_run=True)
     assert told.gate is not None
     assert (told.gate.tests, told.gate.verdict, told.gate.held) == (8, "", False)
 
@@ -259,10 +259,10 @@ async def test_a_gate_that_could_never_decide_is_refused_before_anything_is_buil
 class Dying(MemoryIndex):
     """Answers whoever verifies it, and no question."""
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        if any(isinstance(probe, TermProbe) for probe in probes):
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
+        if any(isinstance(leg_query, SparseQuery) for leg_query in queries):
             raise StoreError("the index is away")
-        return await super().probe(probes)
+        return await super().search(queries)
 
 
 class DyingStore(MemoryIndexStore):

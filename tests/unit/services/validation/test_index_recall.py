@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.fakes import FaultyIndexStore
-from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
 from surefind.evaluation.measures.index_recall import QueryRecall, recall_at, recall_under
 from surefind.evaluation.report.report import Report
@@ -45,7 +45,7 @@ async def measured(home: Installation, *rules: str, asked: bool = True) -> Repor
     tests = [GoldenTest(word, f"{word} number", TestKind.QUERY) for word in WORDS]
     tests.append(GoldenTest("own", "cats", TestKind.QUERY, where=("level=1",)))
     tests.append(GoldenTest("wrong", "cats", TestKind.QUERY, where=("nothing=1",)))
-    gates = tuple(Gate.parse(Severity.FAIL, rule) for rule in rules)
+    gates = tuple(QualityRule.parse(RuleSeverity.FAIL, rule) for rule in rules)
     validator = Validator(home.readers, home.searcher, "test")
     golden = GoldenSet("golden.yaml", tuple(tests), gates=gates, top_k=5)
     return await validator.run(golden, ValidateOptions(index_recall=asked))

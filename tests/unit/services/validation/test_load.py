@@ -9,9 +9,9 @@ import pytest
 
 from support.fakes import WordEmbedder
 from surefind.errors import EmbeddingError, InputError, Overloaded
-from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
-from surefind.evaluation.measures.latency import UNANSWERED, Load, Sent, load_of
+from surefind.evaluation.measures.latency import UNANSWERED, LoadResult, SentRequest, load_of
 from surefind.evaluation.report.report import Report
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.interfaces.reports.json_report import read_report, report_text
@@ -46,8 +46,8 @@ class Server:
         return SearchResult(query, (), Status.NO_RESULTS, None, 1, 0, Timings(0, 0, 0, 0, 0))
 
 
-def answered(dues_and_ends: Sequence[tuple[float, float]]) -> list[Sent]:
-    return [Sent(due, end) for due, end in dues_and_ends]
+def answered(dues_and_ends: Sequence[tuple[float, float]]) -> list[SentRequest]:
+    return [SentRequest(due, end) for due, end in dues_and_ends]
 
 
 # --- counting ---------------------------------------------------------------------------------
@@ -56,7 +56,9 @@ def answered(dues_and_ends: Sequence[tuple[float, float]]) -> list[Sent]:
 def test_latency_begins_when_a_request_was_due() -> None:
     """Ten a second; the server stalls for half a second, and all who came meanwhile waited."""
     dues = [number / 10 for number in range(20)]
-    sent = [Sent(due, max(due + 0.01, 1.0) if 0.5 <= due < 1.0 else due + 0.01) for due in dues]
+    sent = [
+        SentRequest(due, max(due + 0.01, 1.0) if 0.5 <= due < 1.0 else due + 0.01) for due in dues
+    ]
     told = load_of(sent, 1, 2.0, 10.0)
     assert told.max_ms == pytest.approx(500)
     assert told.p95_ms > 300
@@ -67,7 +69,7 @@ def test_latency_begins_when_a_request_was_due() -> None:
 def test_without_a_rate_a_stall_counts_for_those_that_nobody_sent() -> None:
     """99 answers in 10 ms and one in a second: a steady user would have asked 99 times more."""
     quick = answered([(number / 100, number / 100 + 0.01) for number in range(99)])
-    told = load_of([*quick, Sent(0.99, 1.99)], 1, 2.0, None)
+    told = load_of([*quick, SentRequest(0.99, 1.99)], 1, 2.0, None)
     assert told.sent == 100
     assert 95 <= told.implied <= 99
     assert told.p50_ms == pytest.approx(10, abs=15)
@@ -166,7 +168,7 @@ async def loaded(
     golden = GoldenSet(
         "golden.yaml",
         (GoldenTest("cats", "cats", TestKind.QUERY),),
-        gates=tuple(Gate.parse(Severity.FAIL, rule) for rule in rules),
+        gates=tuple(QualityRule.parse(RuleSeverity.FAIL, rule) for rule in rules),
     )
     validator = Validator(home.readers, home.searcher, "test", under_load)
     options = ValidateOptions(
@@ -184,7 +186,7 @@ async def test_limits_of_the_file_speak_of_the_load(home: Installation) -> None:
     await home.ingest(PAGES)
     fine = await loaded(home, "p99_ms > 60000", "error_rate > 0")
     assert fine.verdict is Verdict.PASS
-    assert isinstance(fine.load, Load)
+    assert isinstance(fine.load, LoadResult)
     assert fine.gates[0].value == fine.load.p99_ms
     slow = await loaded(home, "max_ms > 0.0001")
     assert slow.verdict is Verdict.FAIL

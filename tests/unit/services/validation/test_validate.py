@@ -9,7 +9,7 @@ import pytest
 from surefind.contracts.validation_run import validation_report_of
 from surefind.errors import InputError, UnknownCollection
 from surefind.evaluation.golden.expectations import ByChunk, BySource, ByText, Expectation
-from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, read_golden_yaml, read_questions
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.report import Outcome, Report, TestOutcome
@@ -198,7 +198,7 @@ async def test_measures_and_gates_must_fit_the_number_of_results(home: Installat
         "g",
         (wants(FISH, FOOD),),
         measures=(Measure.parse("MRR"),),
-        gates=(Gate.parse(Severity.FAIL, "R@3 < 0.5"),),
+        gates=(QualityRule.parse(RuleSeverity.FAIL, "R@3 < 0.5"),),
     )
     told = await validator.run(golden)
     assert list(told.means.values) == ["MRR", "R@3"]

@@ -12,14 +12,14 @@ from surefind.adapters.files.checksums import Checksums
 from surefind.contracts.validation_run import validation_report_of
 from surefind.errors import StoreChanged, StoreError
 from surefind.evaluation.golden.expectations import BySource, ByText
-from surefind.evaluation.golden.gates import Gate, Severity
+from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.report import Outcome
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.model import Query, SearchResult
 from surefind.services.generations.readers import OpenGeneration, Readers
-from surefind.services.search.candidates import Question
+from surefind.services.search.candidates import EncodedQuery
 from surefind.services.search.search import Searcher
 from surefind.services.search.why_not import Cause, Explainer
 from surefind.services.validation.validate import ValidateOptions, Validator
@@ -157,7 +157,7 @@ async def test_causes_that_can_not_be_found_out_do_not_stop_the_run(home: Instal
 
         async def question(
             self, query: Query, generations: Mapping[str, OpenGeneration]
-        ) -> Question:
+        ) -> EncodedQuery:
             self.asked += 1
             if self.asked > 1:
                 raise StoreError("the index is away")
@@ -228,7 +228,7 @@ async def test_a_hit_without_a_row_in_the_catalog_fails_its_test(tmp_path: Path)
         GoldenTest("dogs", dogs, TestKind.QUERY),
         refuses(dogs, similarity=0.1),
     )
-    gates = (Gate.parse(Severity.FAIL, "pass_rate < 0.1"),)
+    gates = (QualityRule.parse(RuleSeverity.FAIL, "pass_rate < 0.1"),)
     golden = GoldenSet("golden", tests, (Measure.parse("MRR"),), gates, top_k=1)
     report = await Validator(home.readers, home.searcher, "test").run(golden)
     assert [test.outcome.value for test in report.tests] == ["passed", "failed", "failed"]

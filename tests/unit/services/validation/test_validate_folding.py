@@ -7,7 +7,7 @@ import pytest
 
 from surefind.evaluation.golden.expectations import ByChunk, BySource
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, read_golden_yaml
-from surefind.evaluation.golden.resolution import Meaning
+from surefind.evaluation.golden.resolution import ResolvedExpectations
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.judging import judge
 from surefind.evaluation.report.report import Outcome, TestOutcome
@@ -70,7 +70,7 @@ async def test_what_is_only_alike_is_a_near_duplicate_that_was_shown_instead(
 
 def test_a_twin_counts_where_the_hit_stands() -> None:
     one, other = ByChunk("a"), ByChunk("b")
-    meaning: Meaning = {one: frozenset({"a"}), other: frozenset({"b"})}
+    meaning: ResolvedExpectations = {one: frozenset({"a"}), other: frozenset({"b"})}
     test = GoldenTest("t", "What?", expected=(one, other))
     judged = judge(test, meaning, ["x", "a"], [Measure.parse("MRR")], [[], ["b"]])
     assert [sought.rank for sought in judged.sought] == [2, 2]

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from surefind.model import Left, Place
-from surefind.text.documents import Placing
+from surefind.model import PageLocation, SkippedPage
+from surefind.text.documents import PlacesPages
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 
 Matter = Mapping[str, object]
@@ -25,14 +25,14 @@ def site_of(config_text: str | None, *versions: str, **options: object) -> Docus
     return DocusaurusSite.from_config(config_text, text, **options)  # type: ignore[arg-type]
 
 
-def path_of(site: Placing, site_path: str, matter: Matter | None = None) -> str:
+def path_of(site: PlacesPages, site_path: str, matter: Matter | None = None) -> str:
     place = site.place(site_path, matter or {})
-    assert isinstance(place, Place), place
+    assert isinstance(place, PageLocation), place
     assert place.url.startswith(SITE)
     return place.url.removeprefix(SITE)
 
 
-def reason_of(site: Placing, site_path: str, matter: Matter | None = None) -> str:
+def reason_of(site: PlacesPages, site_path: str, matter: Matter | None = None) -> str:
     place = site.place(site_path, matter or {})
-    assert isinstance(place, Left), place
+    assert isinstance(place, SkippedPage), place
     return place.reason

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.model import Place
+from surefind.model import PageLocation
 from unit.text.sites.docusaurus_sites import (
     PLAIN,
     SITE,
@@ -208,10 +208,12 @@ def test_bases_and_routes_are_joined(base: str, route: str, path: str, address: 
 
 def test_a_base_url_replaces_that_of_the_config() -> None:
     site = site_of(config(base="/base/"), base_url="https://y.org/docs-site/")
-    assert site.place("docs/a.md", {}) == Place("https://y.org/docs-site/docs/a")
-    assert site_of(None, base_url="/only/path").place("docs/a.md", {}) == Place("/only/path/docs/a")
+    assert site.place("docs/a.md", {}) == PageLocation("https://y.org/docs-site/docs/a")
+    assert site_of(None, base_url="/only/path").place("docs/a.md", {}) == PageLocation(
+        "/only/path/docs/a"
+    )
     unknown = site_of("export default {presets: ['classic']}")
-    assert unknown.place("docs/a.md", {}) == Place("/docs/a")
+    assert unknown.place("docs/a.md", {}) == PageLocation("/docs/a")
     assert any("url" in note for note in unknown.notes)
 
 
@@ -240,7 +242,7 @@ PLAIN_SITE = site_of(PLAIN)
 @given(st.text(max_size=40), st.dictionaries(st.sampled_from(["id", "slug"]), st.text(max_size=20)))
 def test_any_page_has_a_place_or_a_reason(path: str, matter: dict[str, object]) -> None:
     place = PLAIN_SITE.place(f"docs/{path}.md", matter)
-    if isinstance(place, Place):
+    if isinstance(place, PageLocation):
         assert place.url.startswith(f"{SITE}/docs/")
         assert place.url.isascii()
         assert not set(' <>"?#') & set(place.url)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.model import Left, Place
+from surefind.model import PageLocation, SkippedPage
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from surefind.text.sites.docusaurus.config import UNREAD, read_config
 
@@ -133,7 +133,7 @@ def test_values_are_read_as_far_as_they_are_plain(written: str, value: object) -
 def test_garbage_is_survived(garbage: str) -> None:
     for prefix in ("", "export default ", "export default {url: "):
         site = DocusaurusSite.from_config((prefix + garbage * GARBAGE)[:GARBAGE])
-        assert isinstance(site.place("docs/a.md", {}), Place | Left)
+        assert isinstance(site.place("docs/a.md", {}), PageLocation | SkippedPage)
         assert site.notes
 
 
@@ -141,7 +141,7 @@ def test_garbage_is_survived(garbage: str) -> None:
 def test_a_config_that_says_nothing_is_told(text: str) -> None:
     site = DocusaurusSite.from_config(text)
     assert "the config" in site.notes[0]
-    assert site.place("docs/guide/index.md", {}) == Place("/docs/guide/")
+    assert site.place("docs/guide/index.md", {}) == PageLocation("/docs/guide/")
 
 
 def test_long_chains_of_constants_do_not_overflow() -> None:
@@ -156,4 +156,4 @@ def test_long_chains_of_constants_do_not_overflow() -> None:
 def test_any_text_is_a_config_that_can_be_asked(text: str) -> None:
     for config_text in (text, f"export default {{a: {text}"):
         site = DocusaurusSite.from_config(config_text)
-        assert isinstance(site.place("docs/a.md", {}), Place | Left)
+        assert isinstance(site.place("docs/a.md", {}), PageLocation | SkippedPage)

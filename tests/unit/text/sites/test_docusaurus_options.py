@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefind.model import Place
+from surefind.model import PageLocation
 from unit.text.sites.docusaurus_sites import config, path_of, reason_of, site_of
 
 
@@ -56,7 +56,7 @@ def test_what_a_config_computes_is_told_and_takes_its_default() -> None:
           plugins: [function own() { return {name: 'own'}; }],
         };"""
     site = site_of(text)
-    assert site.place("docs/01-a.md", {}) == Place("/docs/a")
+    assert site.place("docs/01-a.md", {}) == PageLocation("/docs/a")
     told = " ".join(site.notes)
     for name in (
         "`url`",

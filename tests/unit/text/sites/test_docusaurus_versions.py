@@ -2,7 +2,7 @@
 
 import pytest
 
-from surefind.model import Place
+from surefind.model import PageLocation
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from unit.text.sites.docusaurus_sites import PLAIN, SITE, config, path_of, reason_of, site_of
 
@@ -51,13 +51,13 @@ def test_versions_have_paths_of_their_own(
 
 
 def test_a_place_names_its_version_and_its_locale_where_there_are_several() -> None:
-    assert site_of(PLAIN).place("docs/a.md", {}) == Place(f"{SITE}/docs/a")
+    assert site_of(PLAIN).place("docs/a.md", {}) == PageLocation(f"{SITE}/docs/a")
     many = config("i18n: {defaultLocale: 'en', locales: ['en', 'fr']},")
     site = site_of(many, "2.0", "1.0")
-    assert site.place("docs/a.md", {}) == Place(f"{SITE}/docs/next/a", "current", "en")
+    assert site.place("docs/a.md", {}) == PageLocation(f"{SITE}/docs/next/a", "current", "en")
     page = "i18n/fr/docusaurus-plugin-content-docs/version-1.0/a.md"
-    assert site.place(page, {}) == Place(f"{SITE}/fr/docs/1.0/a", "1.0", "fr")
-    assert site.place("src/pages/a.md", {}) == Place(f"{SITE}/a", "", "en")
+    assert site.place(page, {}) == PageLocation(f"{SITE}/fr/docs/1.0/a", "1.0", "fr")
+    assert site.place("src/pages/a.md", {}) == PageLocation(f"{SITE}/a", "", "en")
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,15 @@ def test_a_locale_may_have_a_domain_of_its_own() -> None:
     text = config("""i18n: {defaultLocale: 'en', locales: ['en', 'fr'], path: 'tr',
         localeConfigs: {fr: {url: 'https://fr.x.org/', baseUrl: '/'}}},""")
     page = "tr/fr/docusaurus-plugin-content-docs/current/a.md"
-    assert site_of(text).place(page, {}) == Place("https://fr.x.org/docs/a", "", "fr")
+    assert site_of(text).place(page, {}) == PageLocation("https://fr.x.org/docs/a", "", "fr")
     own = site_of(text, base_url="https://y.org/z")
-    assert own.place(page, {}) == Place("https://y.org/z/fr/docs/a", "", "fr")
+    assert own.place(page, {}) == PageLocation("https://y.org/z/fr/docs/a", "", "fr")
 
 
 def test_locales_that_are_computed_are_all_believed() -> None:
     site = site_of(config("i18n: {defaultLocale: 'en', locales: [...all]},"))
     page = "i18n/fr/docusaurus-plugin-content-docs/current/a.md"
-    assert site.place(page, {}) == Place(f"{SITE}/fr/docs/a", "", "fr")
+    assert site.place(page, {}) == PageLocation(f"{SITE}/fr/docs/a", "", "fr")
     assert any("i18n.locales" in note for note in site.notes)
 
 

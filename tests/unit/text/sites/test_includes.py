@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.text.sites.mkdocs.includes import Base, IncludeOptions, Inclusions, expand_includes
+from surefind.text.sites.mkdocs.includes import (
+    IncludeFolder,
+    IncludeOptions,
+    Inclusions,
+    expand_includes,
+)
 
 FILES = {
     "docs/a.md": "# A\nfirst\nlast\n",
@@ -23,14 +28,14 @@ def read(path: str) -> str | None:
     return FILES.get(path)
 
 
-def expand(text: str, *bases: Base, offset: int = 0, inherits: bool = False) -> str:
-    options = IncludeOptions(bases or (Base("docs"),), offset, inherits)
+def expand(text: str, *bases: IncludeFolder, offset: int = 0, inherits: bool = False) -> str:
+    options = IncludeOptions(bases or (IncludeFolder("docs"),), offset, inherits)
     return expand_includes(text, options, Inclusions("docs/deep/page.md", read))
 
 
-def warnings_of(text: str, *bases: Base) -> list[str]:
+def warnings_of(text: str, *bases: IncludeFolder) -> list[str]:
     inclusions = Inclusions("docs/deep/page.md", read)
-    expand_includes(text, IncludeOptions(bases or (Base("docs"),)), inclusions)
+    expand_includes(text, IncludeOptions(bases or (IncludeFolder("docs"),)), inclusions)
     return inclusions.warnings
 
 
@@ -64,11 +69,14 @@ def test_headings_follow_those_above_them_where_the_site_says_so() -> None:
 
 
 def test_the_first_base_that_has_the_file_wins() -> None:
-    assert expand("{!beside.md!}", Base(beside_page=True)) == "beside"
-    assert expand("{!beside.md!}", Base(), Base("deep", beside_page=True), Base("docs/deep")) == (
-        "beside"
-    )
-    assert expand("{!a.md!}", Base("top.md"), Base("docs/a.md")).startswith("# A")
+    assert expand("{!beside.md!}", IncludeFolder(beside_page=True)) == "beside"
+    assert expand(
+        "{!beside.md!}",
+        IncludeFolder(),
+        IncludeFolder("deep", beside_page=True),
+        IncludeFolder("docs/deep"),
+    ) == ("beside")
+    assert expand("{!a.md!}", IncludeFolder("top.md"), IncludeFolder("docs/a.md")).startswith("# A")
 
 
 @pytest.mark.parametrize(
@@ -89,19 +97,21 @@ def test_what_can_not_be_included_is_told_and_the_rest_stays(text: str, reason: 
 
 
 def test_a_base_outside_of_the_site_holds_nothing() -> None:
-    [warning] = warnings_of("{!a.md!}", Base("../docs"), Base("../../..", beside_page=True))
+    [warning] = warnings_of(
+        "{!a.md!}", IncludeFolder("../docs"), IncludeFolder("../../..", beside_page=True)
+    )
     assert "outside" in warning
 
 
 def test_pages_that_include_each_other_without_end_come_to_one() -> None:
     doubling = {f"{n}.md": f"{{!{n + 1}.md!}} x {{!{n + 1}.md!}}" for n in range(30)}
     inclusions = Inclusions("page.md", doubling.get)
-    text = expand_includes("{!0.md!}", IncludeOptions((Base(),)), inclusions)
+    text = expand_includes("{!0.md!}", IncludeOptions((IncludeFolder(),)), inclusions)
     assert len(text) < 10_000
     assert any("too" in warning for warning in inclusions.warnings)
     assert len(inclusions.warnings) <= 20
     large = Inclusions("page.md", lambda _: "x" * 3 * 2**20)
-    assert len(expand_includes("{!a!}" * 9, IncludeOptions((Base(),)), large)) < 8 * 2**20
+    assert len(expand_includes("{!a!}" * 9, IncludeOptions((IncludeFolder(),)), large)) < 8 * 2**20
     assert "too much" in large.warnings[0]
 
 

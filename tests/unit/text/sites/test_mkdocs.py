@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.model import Left, Place, SourcePage
-from surefind.text.documents import Placing, Read, read_document
+from surefind.model import PageLocation, SkippedPage, SourcePage
+from surefind.text.documents import PlacesPages, ReadPage, read_document
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
 
 SITE = "https://x.org/p"
@@ -15,16 +15,16 @@ def site_of(config: str = "", *pages: str) -> MkDocsSite:
     return MkDocsSite.from_config(f"site_name: P\nsite_url: {SITE}/\n{config}", pages=pages)
 
 
-def path_of(site: Placing, site_path: str) -> str:
+def path_of(site: PlacesPages, site_path: str) -> str:
     place = site.place(site_path, {"slug": "/never-read", "draft": True})
-    assert isinstance(place, Place), place
+    assert isinstance(place, PageLocation), place
     assert place.url.startswith(SITE)
     return place.url.removeprefix(SITE)
 
 
-def reason_of(site: Placing, site_path: str) -> str:
+def reason_of(site: PlacesPages, site_path: str) -> str:
     place = site.place(site_path, {})
-    assert isinstance(place, Left), place
+    assert isinstance(place, SkippedPage), place
     return place.reason
 
 
@@ -122,18 +122,20 @@ def test_the_docs_folder_is_the_configs(folder: str, page: str) -> None:
 
 def test_a_base_url_replaces_that_of_the_config() -> None:
     config = "site_url: https://x.org/a"
-    assert MkDocsSite.from_config(config).place("docs/b.md", {}) == Place("https://x.org/a/b/")
+    assert MkDocsSite.from_config(config).place("docs/b.md", {}) == PageLocation(
+        "https://x.org/a/b/"
+    )
     site = MkDocsSite.from_config(config, "https://y.org")
-    assert site.place("docs/b.md", {}) == Place("https://y.org/b/")
+    assert site.place("docs/b.md", {}) == PageLocation("https://y.org/b/")
     assert site.notes == ()
     unknown = MkDocsSite.from_config("site_name: P")
-    assert unknown.place("docs/b.md", {}) == Place("/b/")
+    assert unknown.place("docs/b.md", {}) == PageLocation("/b/")
     assert "site_url" in unknown.notes[0]
 
 
-def title_of(site: Placing, site_path: str) -> str:
+def title_of(site: PlacesPages, site_path: str) -> str:
     place = site.place(site_path, {"title": "Its own"})
-    assert isinstance(place, Place)
+    assert isinstance(place, PageLocation)
     return place.title
 
 
@@ -168,7 +170,7 @@ def test_a_title_in_the_navigation_wins_over_the_pages_own() -> None:
     page = SourcePage("site/docs/a.md", "docs/a.md", b"---\ntitle: Own\n---\n# Heading\n\nwords")
     for nav, title in (("{Shown: a.md}", "Shown"), ("a.md", "Own")):
         read = read_document(page, site_of(f"nav: [{nav}]"))
-        assert isinstance(read, Read)
+        assert isinstance(read, ReadPage)
         assert read.document.title == title
 
 
@@ -222,7 +224,7 @@ def test_what_may_change_addresses_is_told(config: str, told: str) -> None:
 def test_a_config_that_is_none_is_told(config: str) -> None:
     site = MkDocsSite.from_config(config)
     assert "no YAML mapping" in site.notes[0]
-    assert site.place("docs/a.md", {}) == Place("/a/")
+    assert site.place("docs/a.md", {}) == PageLocation("/a/")
 
 
 def test_a_navigation_that_repeats_itself_is_read_once() -> None:
@@ -272,4 +274,4 @@ def test_pages_take_in_what_the_extensions_of_the_site_do(
 def test_any_config_and_page_have_an_answer(config: str, path: str) -> None:
     for text in (config, f"site_url: {SITE}\nexclude_docs: |\n  {config}"):
         place = MkDocsSite.from_config(text).place(f"docs/{path}.md", {})
-        assert isinstance(place, Left) or place.url.isascii()
+        assert isinstance(place, SkippedPage) or place.url.isascii()

@@ -1,23 +1,25 @@
 """What the sites of all tools share."""
 
-from surefind.model import Place
-from surefind.text.documents import Placing
+from surefind.model import PageLocation
+from surefind.text.documents import PlacesPages
 from surefind.text.sites.site import PlainSite, ReaderSite, clashes, encode_uri, glob_expression
 from unit.text.sites.docusaurus_sites import PLAIN, SITE, site_of
 
 
 def test_a_plain_site_serves_every_page_under_its_path() -> None:
-    site: Placing = PlainSite("https://x.org/docs/")
-    assert site.place("guide/index.md", {"draft": True}) == Place("https://x.org/docs/guide")
-    reader: Placing = ReaderSite("docs", "handbook")
-    assert reader.place("a b.md", {}) == Place("http://localhost:8000/read/docs/handbook/a%20b.md")
+    site: PlacesPages = PlainSite("https://x.org/docs/")
+    assert site.place("guide/index.md", {"draft": True}) == PageLocation("https://x.org/docs/guide")
+    reader: PlacesPages = ReaderSite("docs", "handbook")
+    assert reader.place("a b.md", {}) == PageLocation(
+        "http://localhost:8000/read/docs/handbook/a%20b.md"
+    )
 
 
 def test_addresses_that_several_pages_claim_are_found() -> None:
     site = site_of(PLAIN)
     pages = ["docs/demo/demo.md", "docs/demo/index.md", "docs/demo/other.md", "docs/_a.md"]
     places = {page: site.place(page, {}) for page in pages}
-    urls = {page: place.url for page, place in places.items() if isinstance(place, Place)}
+    urls = {page: place.url for page, place in places.items() if isinstance(place, PageLocation)}
     assert clashes(urls) == {f"{SITE}/docs/demo": ("docs/demo/demo.md", "docs/demo/index.md")}
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.text.sites.mkdocs.includes import Base, Inclusions
+from surefind.text.sites.mkdocs.includes import IncludeFolder, Inclusions
 from surefind.text.sites.mkdocs.snippets import SnippetOptions, expand_snippets
 
 FILES = {
@@ -21,7 +21,7 @@ FILES = {
 
 def expand(text: str, **options: object) -> tuple[str, list[str]]:
     inclusions = Inclusions("docs/page.md", FILES.get)
-    chosen = SnippetOptions(**{"bases": (Base("docs"),), **options})  # type: ignore[arg-type]
+    chosen = SnippetOptions(**{"bases": (IncludeFolder("docs"),), **options})  # type: ignore[arg-type]
     return expand_snippets(text, chosen, inclusions), inclusions.warnings
 
 
@@ -58,7 +58,7 @@ def test_a_part_may_lose_its_indentation() -> None:
 
 
 def test_files_are_appended_to_every_page() -> None:
-    text, _ = expand("words", appended=("links.md", "links.md"), bases=(Base(),))
+    text, _ = expand("words", appended=("links.md", "links.md"), bases=(IncludeFolder(),))
     assert text == "words\n\n\n[x]: https://x.org\n\n[x]: https://x.org\n"
 
 

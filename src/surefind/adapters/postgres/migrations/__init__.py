@@ -55,14 +55,14 @@ def check_readable(applied: int, database: Database) -> None:
         )
 
 
-async def migrate(database: Database, *, rehearse: bool = False) -> list[Migration]:
+async def migrate(database: Database, *, dry_run: bool = False) -> list[Migration]:
     """Take the steps that are missing, all or none; those are returned. A rehearsal takes them
     all the same, and then has it that nothing happened.
     """
     taken: list[Migration] = []
     async with database.transaction() as connection:
         taken += await _take_steps(database, connection)
-        if rehearse:
+        if dry_run:
             raise Rollback
     return taken
 

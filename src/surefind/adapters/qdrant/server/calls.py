@@ -21,14 +21,14 @@ from qdrant_client.common.client_exceptions import QdrantException, ResourceExha
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from surefind.adapters.embedders.remote import sendable_key
-from surefind.adapters.retrying import AttemptFailed, Conduct, PacedCalls, retry_after_s
+from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, CallPolicy, retry_after_s
 from surefind.errors import InputError, StoreChanged, StoreError, StoreRefused, StoreUnreachable
 from surefind.model import is_address
 
 T = TypeVar("T")
 Version = tuple[int, int]
 Call = Callable[[AsyncQdrantClient], Awaitable[T]]
-Guard = Callable[[], Awaitable[None]]
+RequireWriter = Callable[[], Awaitable[None]]
 
 URL_SETTING, KEY_SETTING = "QDRANT_URL", "QDRANT_API_KEY"
 OLDEST: Version = (1, 15)
@@ -62,7 +62,7 @@ _STATUSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerAddress:
     """Where the server is. `timeout_s` is how long a search's request may take.
 
     With a `grpc_port`, points travel by gRPC.
@@ -74,7 +74,7 @@ class Place:
     timeout_s: float = 10.0
 
 
-class Hopeless(AttemptFailed):
+class PermanentFailure(AttemptFailed):
     """No second try can mend it."""
 
     @property
@@ -82,7 +82,7 @@ class Hopeless(AttemptFailed):
         return False
 
 
-def asking(guard: Guard, call: Call[T]) -> Call[T]:
+def asking(guard: RequireWriter, call: Call[T]) -> Call[T]:
     """Every try asks the guard first: it may come minutes after the one before."""
 
     async def asked(client: AsyncQdrantClient) -> T:
@@ -95,7 +95,7 @@ def asking(guard: Guard, call: Call[T]) -> Call[T]:
 class QdrantServer:
     """One server, by one client. Nothing is asked of it before the first call."""
 
-    def __init__(self, place: Place, conduct: Conduct) -> None:
+    def __init__(self, place: ServerAddress, policy: CallPolicy) -> None:
         if not is_address(place.url):
             raise InputError(
                 f"{URL_SETTING}: it must be an address such as https://host:6333 or "
@@ -107,9 +107,9 @@ class QdrantServer:
         self._secure = address.scheme == "https"
         self._place = place
         self._key = sendable_key(place.api_key, KEY_SETTING) if place.api_key else None
-        self._notify = conduct.notify
-        self._reads = PacedCalls(self.name, conduct.searching, conduct.notify)
-        self._writes = PacedCalls(self.name, conduct.ingesting, conduct.notify)
+        self._notify = policy.notify
+        self._reads = AdaptiveLimiter(self.name, policy.searching, policy.notify)
+        self._writes = AdaptiveLimiter(self.name, policy.ingesting, policy.notify)
         self._client: AsyncQdrantClient | None = None
         self._version: Version | None = None
 
@@ -175,7 +175,7 @@ class QdrantServer:
     # --- one call -----------------------------------------------------------------------------
 
     async def _made(
-        self, calls: PacedCalls, call: Call[T], timeout_s: float, collection: str | None
+        self, calls: AdaptiveLimiter, call: Call[T], timeout_s: float, collection: str | None
     ) -> T:
         try:
             return await calls.call(lambda: self._attempt(call, timeout_s))
@@ -260,7 +260,7 @@ class QdrantServer:
             return StoreChanged(
                 f"{self.name} has no collection {collection}; `surefind ingest` builds it anew"
             )
-        if isinstance(failure, Hopeless):
+        if isinstance(failure, PermanentFailure):
             return StoreUnreachable(f"{self.name}: {failure.reason}")
         if failure.may_pass:
             times = "once" if failure.tries == 1 else f"{failure.tries} times"
@@ -283,14 +283,14 @@ class QdrantServer:
         return text.replace(self._key, "…") if self._key else text
 
 
-def _tls_failure(cause: ssl.SSLError) -> Hopeless:
+def _tls_failure(cause: ssl.SSLError) -> PermanentFailure:
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return Hopeless(
+        return PermanentFailure(
             f"its certificate can't be trusted ({cause.verify_message}); let it be renewed, let "
             f"{URL_SETTING} name the host that it is for, or let SSL_CERT_FILE name the file of "
             "the authority that signed it"
         )
-    return Hopeless(
+    return PermanentFailure(
         f"the encrypted connection failed ({cause.reason or type(cause).__name__}); check that "
         f"{URL_SETTING} says https only where the server speaks it"
     )

@@ -21,8 +21,8 @@ from surefind.adapters.qdrant.points import (
 from surefind.adapters.qdrant.server.calls import QdrantServer
 from surefind.adapters.qdrant.server.schema import CollectionShape, indexed_vectors
 from surefind.errors import StoreChanged, StoreError
-from surefind.model import ChunkRecord, Ranking, Terms
-from surefind.ports import DenseProbe, Matrix, TermProbe
+from surefind.model import ChunkRecord, Ranking, SparseVector
+from surefind.ports import DenseQuery, Matrix, SparseQuery
 
 _AT_ONCE = 1000
 _NOTHING = Ranking([], [])
@@ -43,12 +43,12 @@ class QdrantIndex:
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
         return [UUID(int=number) for number in numbers]
 
-    async def probe(self, probes: Sequence[DenseProbe | TermProbe]) -> list[Ranking]:
-        asked = [number for number, probe in enumerate(probes) if not finds_nothing(probe)]
-        answers = [_NOTHING] * len(probes)
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
+        asked = [number for number, leg_query in enumerate(queries) if not finds_nothing(leg_query)]
+        answers = [_NOTHING] * len(queries)
         if not asked:
             return answers
-        requests = [self._request(probes[number]) for number in asked]
+        requests = [self._request(queries[number]) for number in asked]
         found = await self._server.read(
             lambda client: client.query_batch_points(
                 self._name, requests, timeout=self._server.timeout_s
@@ -63,7 +63,7 @@ class QdrantIndex:
             scores = [point.score for point in response.points]
             answers[number] = ranked(
                 [self.number(point_uuid(point.id)) for point in response.points],
-                reproducible(scores) if isinstance(probes[number], TermProbe) else scores,
+                reproducible(scores) if isinstance(queries[number], SparseQuery) else scores,
             )
         return answers
 
@@ -119,24 +119,28 @@ class QdrantIndex:
             )
         return found
 
-    def _request(self, probe: DenseProbe | TermProbe) -> models.QueryRequest:
-        if isinstance(probe, TermProbe):
-            query, using = sparse_vector(probe.terms), LEXICAL
-            params = _EXACT if probe.among is not None else None
+    def _request(self, leg_query: DenseQuery | SparseQuery) -> models.QueryRequest:
+        if isinstance(leg_query, SparseQuery):
+            query, using = sparse_vector(leg_query.terms), LEXICAL
+            params = _EXACT if leg_query.restrict_to is not None else None
         else:
-            if probe.vector.shape != (self._dimensions,):
+            if leg_query.vector.shape != (self._dimensions,):
                 raise StoreError(
-                    f"the question's vector has {probe.vector.shape[0]} numbers, the collection "
+                    f"the question's vector has {leg_query.vector.shape[0]} numbers, collection "
                     f"{self._name} of {self._server.name} takes {self._dimensions}: it was made "
                     "with another model; configure that one, or ingest again with --rebuild"
                 )
-            query, using = probe.vector.tolist(), DENSE
-            params = _EXACT if probe.exact or probe.among is not None else self._approximate
+            query, using = leg_query.vector.tolist(), DENSE
+            params = (
+                _EXACT
+                if leg_query.exact or leg_query.restrict_to is not None
+                else self._approximate
+            )
         return models.QueryRequest(
             query=query,
             using=using,
-            limit=probe.limit,
-            filter=_filter(probe),
+            limit=leg_query.limit,
+            filter=_filter(leg_query),
             params=params,
             with_payload=False,
             with_vector=False,
@@ -151,16 +155,20 @@ class QdrantIndex:
 _EXACT = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
 
 
-def sparse_vector(terms: Terms) -> models.SparseVector:
+def sparse_vector(terms: SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=list(terms.ids), values=list(terms.weights))
 
 
-def _filter(probe: DenseProbe | TermProbe) -> models.Filter | None:
+def _filter(leg_query: DenseQuery | SparseQuery) -> models.Filter | None:
     must: list[models.Condition] = []
-    if probe.among is not None:
-        must.append(models.HasIdCondition(has_id=[str(UUID(int=number)) for number in probe.among]))
+    if leg_query.restrict_to is not None:
+        must.append(
+            models.HasIdCondition(
+                has_id=[str(UUID(int=number)) for number in leg_query.restrict_to]
+            )
+        )
     must_not: list[models.Condition] = []
-    for condition in probe.where:
+    for condition in leg_query.where:
         holds = models.Filter(should=[_test(test) for test in key_tests(condition)])
         (must_not if excludes(condition) else must).append(holds)
     if not must and not must_not:

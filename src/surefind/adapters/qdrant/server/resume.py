@@ -12,16 +12,16 @@ from uuid import UUID
 from qdrant_client import AsyncQdrantClient, models
 
 from surefind.adapters.qdrant.points import point_uuid
-from surefind.adapters.qdrant.server.calls import Guard, QdrantServer, asking
+from surefind.adapters.qdrant.server.calls import QdrantServer, RequireWriter, asking
 
 _IDS_AT_ONCE = 10_000
 _DELETED_AT_ONCE = 1000
 
 
-class LeftPoints:
+class LeftoverPoints:
     """The points of a collection that was begun earlier, against those that belong there."""
 
-    def __init__(self, server: QdrantServer, name: str, guard: Guard) -> None:
+    def __init__(self, server: QdrantServer, name: str, guard: RequireWriter) -> None:
         """`guard` raises where all of this may be another writer's by now."""
         self._server = server
         self._name = name

@@ -21,8 +21,8 @@ from surefind.adapters.qdrant.payload import (
 )
 from surefind.adapters.qdrant.points import DENSE, LEXICAL
 from surefind.errors import StoreChanged
-from surefind.model import Attribute, GenerationRef, Kind
-from surefind.ports import Begun
+from surefind.model import Attribute, FieldKind, GenerationRef
+from surefind.ports import UnfinishedIndex
 
 MAX_FRONT_MATTER_INDEXES = 64
 _MARK = "surefind"
@@ -113,23 +113,25 @@ def check_collection(name: str, server: str, info: models.CollectionInfo) -> int
 
 
 def mark(
-    owner: str, ref: GenerationRef, begun: Begun | None, shape: CollectionShape
+    owner: str, ref: GenerationRef, begun: UnfinishedIndex | None, shape: CollectionShape
 ) -> dict[str, object]:
     """With `begun`, it also says what can be gone on with, should the run die."""
     made = {"made_by": owner, "collection": ref.collection, "generation": ref.number}
     if begun is None:
         return {_MARK: made}
-    since = {"making": begun.making, "begun_at": begun.at.isoformat(), "shape": asdict(shape)}
+    since = {"making": begun.build_digest, "begun_at": begun.at.isoformat(), "shape": asdict(shape)}
     return {_MARK: {**made, **since}}
 
 
-def begun_in(info: models.CollectionInfo, shape: CollectionShape) -> Begun | None:
+def begun_in(info: models.CollectionInfo, shape: CollectionShape) -> UnfinishedIndex | None:
     """None where the mark does not say, or where collections have another shape by now."""
     marked = _marked(info)
     if marked.get("shape") != asdict(shape):
         return None
     try:
-        return Begun(str(marked["making"]), datetime.fromisoformat(str(marked["begun_at"])))
+        return UnfinishedIndex(
+            str(marked["making"]), datetime.fromisoformat(str(marked["begun_at"]))
+        )
     except (KeyError, ValueError):
         return None
 
@@ -174,16 +176,16 @@ def index_params(
 
 
 _KINDS = {
-    Kind.TEXT: _SCHEMA.KEYWORD,
-    Kind.PATH: _SCHEMA.KEYWORD,
-    Kind.NUMBER: _SCHEMA.FLOAT,
-    Kind.DATE: _SCHEMA.DATETIME,
+    FieldKind.TEXT: _SCHEMA.KEYWORD,
+    FieldKind.PATH: _SCHEMA.KEYWORD,
+    FieldKind.NUMBER: _SCHEMA.FLOAT,
+    FieldKind.DATE: _SCHEMA.DATETIME,
 }
 
 
 def own_indexes() -> dict[str, models.PayloadSchemaType]:
     """Of all that every chunk has and can be filtered by: strict servers refuse what has none."""
-    kinds = {**dict.fromkeys(("chunk_id", "content_hash"), Kind.TEXT), **indexed_keys()}
+    kinds = {**dict.fromkeys(("chunk_id", "content_hash"), FieldKind.TEXT), **indexed_keys()}
     return {key: _KINDS[kind] for key, kind in kinds.items()}
 
 

@@ -8,9 +8,15 @@ from collections.abc import Awaitable, Callable
 
 from qdrant_client import AsyncQdrantClient, models
 
-from surefind.adapters.qdrant.server.calls import METADATA, Guard, Place, QdrantServer, asking
+from surefind.adapters.qdrant.server.calls import (
+    METADATA,
+    QdrantServer,
+    RequireWriter,
+    ServerAddress,
+    asking,
+)
 from surefind.adapters.qdrant.server.reader import QdrantIndex
-from surefind.adapters.qdrant.server.resume import LeftPoints
+from surefind.adapters.qdrant.server.resume import LeftoverPoints
 from surefind.adapters.qdrant.server.schema import (
     CollectionShape,
     begun_in,
@@ -25,10 +31,10 @@ from surefind.adapters.qdrant.server.schema import (
     own_indexes,
 )
 from surefind.adapters.qdrant.server.writer import QdrantIndexWriter, create_index
-from surefind.adapters.retrying import Conduct
+from surefind.adapters.retrying import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import GenerationRef
-from surefind.ports import Begun, ReadBytes, StoreFacts
+from surefind.ports import ReadBytes, StoreFacts, UnfinishedIndex
 
 _NEVER_FILLED = models.PayloadSchemaType.KEYWORD
 Owner = Callable[[], Awaitable[str]]
@@ -47,17 +53,17 @@ class QdrantIndexStore:
 
     def __init__(
         self,
-        place: Place,
-        conduct: Conduct,
+        place: ServerAddress,
+        policy: CallPolicy,
         owner: Owner,
         shape: CollectionShape | None = None,
         *,
         prefix: str = "",
         indexing_timeout_s: float = 3600.0,
-        guard: Guard = _unasked,
+        guard: RequireWriter = _unasked,
     ) -> None:
-        self._server = QdrantServer(place, conduct)
-        self._notify = conduct.notify
+        self._server = QdrantServer(place, policy)
+        self._notify = policy.notify
         self._owner = owner
         self._shape = shape or CollectionShape()
         self._prefix = prefix
@@ -89,7 +95,7 @@ class QdrantIndexStore:
         await self._server.version()
         await self._aliases()
 
-    async def begun(self, ref: GenerationRef) -> Begun | None:
+    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
         """Servers before 1.16 keep no mark that could say so: there it is begun anew."""
         info = await self._info(self._name(ref))
         return None if info is None else await self._left(self._name(ref), info)
@@ -99,7 +105,7 @@ class QdrantIndexStore:
         ref: GenerationRef,
         dimensions: int,
         copy_of: GenerationRef | None,
-        begun: Begun | None = None,
+        begun: UnfinishedIndex | None = None,
     ) -> QdrantIndexWriter:
         name = self._name(ref)
         await self._server.version()
@@ -204,7 +210,7 @@ class QdrantIndexStore:
 
     async def _left(
         self, name: str, info: models.CollectionInfo, dimensions: int | None = None
-    ) -> Begun | None:
+    ) -> UnfinishedIndex | None:
         """What is ours, sound, as it was made, and read by nobody."""
         begun = begun_in(info, self._shape)
         if begun is None or made_by(info) != await self._owner() or not is_sound(info):
@@ -217,7 +223,7 @@ class QdrantIndexStore:
             return None
         return begun
 
-    async def _go_on(self, name: str, info: models.CollectionInfo) -> LeftPoints:
+    async def _go_on(self, name: str, info: models.CollectionInfo) -> LeftoverPoints:
         """The graph is left as it is: not begun while points were missing, or else nearly made."""
         for key, kind in own_indexes().items():
             if key not in info.payload_schema:
@@ -226,7 +232,7 @@ class QdrantIndexStore:
             f"{self._server.name}: going on with {name}, which an earlier run has left with "
             f"{info.points_count or 0} points"
         )
-        return LeftPoints(self._server, name, self._guard)
+        return LeftoverPoints(self._server, name, self._guard)
 
     async def _inherit(self, name: str, source: str, known: set[str]) -> set[str]:
         """What is copied is not looked into: its keys have the indexes that they had."""
@@ -261,7 +267,7 @@ class QdrantIndexStore:
         await self._server.change(delete, name)
 
     async def _create(
-        self, name: str, ref: GenerationRef, dimensions: int, begun: Begun | None
+        self, name: str, ref: GenerationRef, dimensions: int, begun: UnfinishedIndex | None
     ) -> None:
         """The graph waits until all points are there, see the writer."""
         shape, owner = self._shape, await self._owner()

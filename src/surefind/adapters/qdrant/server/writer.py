@@ -17,9 +17,9 @@ from qdrant_client import AsyncQdrantClient, models
 
 from surefind.adapters.qdrant.payload import to_payload
 from surefind.adapters.qdrant.points import DENSE, LEXICAL, check_vector, point_uuid
-from surefind.adapters.qdrant.server.calls import Call, Guard, QdrantServer, asking
+from surefind.adapters.qdrant.server.calls import Call, QdrantServer, RequireWriter, asking
 from surefind.adapters.qdrant.server.reader import sparse_vector
-from surefind.adapters.qdrant.server.resume import LeftPoints
+from surefind.adapters.qdrant.server.resume import LeftoverPoints
 from surefind.adapters.qdrant.server.schema import (
     MAX_FRONT_MATTER_INDEXES,
     CollectionShape,
@@ -60,8 +60,8 @@ class QdrantIndexWriter:
         indexes: Iterable[str],
         indexing_timeout_s: float,
         notify: Notify,
-        guard: Guard,
-        left: LeftPoints | None = None,
+        guard: RequireWriter,
+        left: LeftoverPoints | None = None,
         resumable: bool = False,
     ) -> None:
         """`left` is what an earlier run wrote there, where there was one.

@@ -12,18 +12,18 @@ from surefind.adapters.sources.website.http import (
     USER_AGENT,
     Answer,
     CrawlOptions,
+    PageRequest,
+    PageUnusable,
     SiteClient,
-    Unloadable,
-    Wish,
 )
-from surefind.adapters.sources.website.rules import Scope, page_key, reason_to_leave
+from surefind.adapters.sources.website.rules import CrawlScope, page_key, reason_to_leave
 from surefind.adapters.sources.website.sitemaps import MAX_SITEMAP_BYTES, read_sitemaps
 from surefind.adapters.sources.website.visits import (
     HTML,
     MAX_REDIRECTS,
     LeftOut,
-    Outcome,
     Visitor,
+    VisitResult,
     redirect_of,
 )
 from surefind.errors import StoreError
@@ -35,7 +35,7 @@ _MAX_CRAWL_DELAY_S = 10.0
 
 class Crawl:
     def __init__(
-        self, start: str, scope: Scope, site: SiteClient, options: CrawlOptions, notify: Notify
+        self, start: str, scope: CrawlScope, site: SiteClient, options: CrawlOptions, notify: Notify
     ) -> None:
         self._frontier = Frontier(start, scope, options, notify)
         self._visitor = Visitor(site, self._frontier, options)
@@ -48,7 +48,7 @@ class Crawl:
         self._alone: set[str] = set()  # urls whose canonical turned out to be missing
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> CrawlScope:
         return self._frontier.scope
 
     @property
@@ -85,7 +85,7 @@ class Crawl:
         url = f"{self.scope.origin}/robots.txt"
         try:
             answer = await self._fetch_file(url, _MAX_ROBOTS_BYTES)
-        except Unloadable as error:
+        except PageUnusable as error:
             raise StoreError(
                 f"{self._start} can't be crawled: {url} {error}; check the address, or try later"
             ) from error
@@ -146,23 +146,25 @@ class Crawl:
     async def _fetch_sitemap(self, url: str) -> bytes | None:
         answer = await self._fetch_file(url, MAX_SITEMAP_BYTES)
         if answer.status >= 500:
-            raise Unloadable(f"answers {answer.status}")
+            raise PageUnusable(f"answers {answer.status}")
         return answer.body
 
     async def _fetch_file(self, url: str, max_bytes: int) -> Answer:
         """Robots.txt or a sitemap: HTML in its place is a site's way to say that there is none."""
         for _ in range(MAX_REDIRECTS):
-            wish = Wish(url, max_bytes, lambda found: found.content_type not in HTML - {""})
-            answer = await self._site.get(wish)
+            request = PageRequest(
+                url, max_bytes, lambda found: found.content_type not in HTML - {""}
+            )
+            answer = await self._site.get(request)
             target = redirect_of(answer, url, ())
             if target is None or not (self.scope.is_same_site(target) or self._is_upgrade(target)):
                 return answer
             url = target
-        raise Unloadable(f"redirects more than {MAX_REDIRECTS} times")
+        raise PageUnusable(f"redirects more than {MAX_REDIRECTS} times")
 
     # --- taking ---
 
-    def _settle(self, outcome: Outcome) -> SourcePage | PageFailure | PageUnchanged | None:
+    def _settle(self, outcome: VisitResult) -> SourcePage | PageFailure | PageUnchanged | None:
         """What goes to the reader of the crawl, each page once."""
         for link in outcome.facts.links if outcome.facts else ():
             url = self._frontier.own_url(link)
@@ -191,7 +193,7 @@ class Crawl:
         self.left.pop(result.source_path, None)
         return result
 
-    def _leave(self, outcome: Outcome, left: LeftOut) -> None:
+    def _leave(self, outcome: VisitResult, left: LeftOut) -> None:
         self.left[left.source_path] = left.reason
         key = page_key(outcome.visit.url)
         self._frontier.missing.add(key)
@@ -201,7 +203,7 @@ class Crawl:
         if outcome.facts is None and (spare := self._frontier.spare.pop(key, None)):
             self._frontier.next[spare] = outcome.visit.depth
 
-    def _canonical(self, outcome: Outcome) -> str | None:
+    def _canonical(self, outcome: VisitResult) -> str | None:
         """The url that the page calls its own, where that can be believed.
 
         Not when it is the start page: sites that name it on every page by mistake are many. Not
@@ -221,7 +223,7 @@ class Crawl:
         lost = key in self._frontier.missing or self._frontier.reason_to_leave(url) is not None
         return None if key in untrue or lost else url
 
-    def _defer(self, outcome: Outcome, page: SourcePage, canonical: str) -> None:
+    def _defer(self, outcome: VisitResult, page: SourcePage, canonical: str) -> None:
         key = page_key(canonical)
         self.left[page.source_path] = f"the same page as {canonical}"
         self._deferred[page_key(outcome.url)] = key

@@ -8,7 +8,7 @@ from protego import Protego
 
 from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
 from surefind.adapters.sources.website.rules import (
-    Scope,
+    CrawlScope,
     normalise,
     page_key,
     reason_to_leave,
@@ -32,7 +32,9 @@ class Frontier:
     `scope`, `start` and `robots` are those of the site as it turns out to be: it may move to https.
     """
 
-    def __init__(self, start: str, scope: Scope, options: CrawlOptions, notify: Notify) -> None:
+    def __init__(
+        self, start: str, scope: CrawlScope, options: CrawlOptions, notify: Notify
+    ) -> None:
         self.start = start
         self.scope = scope
         self.robots = Protego()

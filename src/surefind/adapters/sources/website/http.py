@@ -27,7 +27,7 @@ _CODINGS = frozenset({"", "identity", "gzip", "deflate"})
 
 
 @dataclass(frozen=True, slots=True)
-class Validator:
+class CacheValidator:
     """What a site gave to recognise an unchanged page by."""
 
     etag: str | None = None
@@ -69,13 +69,13 @@ class CrawlOptions:
     exclude: tuple[str, ...] = ()
     query_parameters: tuple[str, ...] = ()  # those that choose a page; all others are dropped
     allow_private: bool = False  # a name that leads into a private network
-    known: Mapping[str, Validator] = field(default_factory=dict)
+    known: Mapping[str, CacheValidator] = field(default_factory=dict)
 
 
 # --- asking -----------------------------------------------------------------------------------
 
 
-class Unloadable(OSError):  # noqa: N818 - reads as the answer it is
+class PageUnusable(OSError):  # noqa: N818 - reads as the answer it is
     """Why an address gave nothing that can be used."""
 
 
@@ -91,11 +91,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PageRequest:
     url: str
     max_bytes: int
     wanted: Callable[[Answer], bool]
-    validator: Validator | None = None
+    validator: CacheValidator | None = None
 
 
 class SiteClient:
@@ -109,20 +109,20 @@ class SiteClient:
         self._away_in_a_row = 0
         self.delay_s = options.delay_s
 
-    async def get(self, wish: Wish) -> Answer:
-        """With a body only where it is a 200 and `wanted`; `Unloadable` says why there is none."""
+    async def get(self, page_request: PageRequest) -> Answer:
+        """With a body only for a 200 that is `wanted`; `PageUnusable` says why there is none."""
         attempt = 1
-        while (answer := await self._try(wish, attempt)) is None:
+        while (answer := await self._try(page_request, attempt)) is None:
             attempt += 1
         self._away_in_a_row = 0
         return answer
 
-    async def _try(self, wish: Wish, attempt: int) -> Answer | None:
+    async def _try(self, page_request: PageRequest, attempt: int) -> Answer | None:
         """None when it is to be tried again; the pause before that has been made."""
         try:
             async with self._slots:
                 await self._turn()
-                answer = await self._ask(wish)
+                answer = await self._ask(page_request)
         except httpx2.TransportError as error:
             if attempt == _TRIES or isinstance(error, httpx2.TimeoutException):
                 raise self._away(_reason(error)) from error
@@ -157,25 +157,25 @@ class SiteClient:
     def _away(self, reason: str) -> Exception:
         self._away_in_a_row += 1
         if self._away_in_a_row < _MAX_AWAY_IN_A_ROW:
-            return Unloadable(reason)
+            return PageUnusable(reason)
         return StoreError(
             f"the site no longer answers: {_MAX_AWAY_IN_A_ROW} requests in a row failed, the last "
             f"because it {reason}; nothing was changed, try again later"
         )
 
-    async def _ask(self, wish: Wish) -> Answer:
-        headers = _conditions(wish.validator)
+    async def _ask(self, page_request: PageRequest) -> Answer:
+        headers = _conditions(page_request.validator)
         async with (
             asyncio.timeout(self._options.page_timeout_s),
-            self._client.stream("GET", wish.url, headers=headers) as response,
+            self._client.stream("GET", page_request.url, headers=headers) as response,
         ):
             answer = Answer(response.status_code, response.headers)
-            if answer.status != 200 or not wish.wanted(answer):
+            if answer.status != 200 or not page_request.wanted(answer):
                 return answer
             coding = response.headers.get("content-encoding", "").lower()
             if not {part.strip() for part in coding.split(",")} <= _CODINGS:
-                raise Unloadable(f"is packed as {coding}, which was not asked for")
-            return replace(answer, body=await _body(response, wish.max_bytes))
+                raise PageUnusable(f"is packed as {coding}, which was not asked for")
+            return replace(answer, body=await _body(response, page_request.max_bytes))
 
 
 async def _body(response: httpx2.Response, max_bytes: int) -> bytes:
@@ -186,13 +186,13 @@ async def _body(response: httpx2.Response, max_bytes: int) -> bytes:
             async for piece in pieces:
                 body += piece
                 if len(body) > max_bytes:
-                    raise Unloadable(f"is larger than {max_bytes:,} bytes")
+                    raise PageUnusable(f"is larger than {max_bytes:,} bytes")
     except httpx2.DecodingError as error:
-        raise Unloadable(f"can't be unpacked: {error}") from error
+        raise PageUnusable(f"can't be unpacked: {error}") from error
     return bytes(body)
 
 
-def _conditions(validator: Validator | None) -> dict[str, str]:
+def _conditions(validator: CacheValidator | None) -> dict[str, str]:
     given = {
         "If-None-Match": validator.etag if validator else None,
         "If-Modified-Since": validator.last_modified if validator else None,

@@ -90,14 +90,14 @@ def readable(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CrawlScope:
     """The part of a site that is crawled: one scheme, host and port, one folder."""
 
     origin: str
     directory: str
 
     @classmethod
-    def of(cls, start_url: str) -> "Scope":
+    def of(cls, start_url: str) -> "CrawlScope":
         """The folder of the url. `/docs` is taken as a folder too, `/docs/intro.html` as a page."""
         url = normalise(start_url, "")
         if url is None:

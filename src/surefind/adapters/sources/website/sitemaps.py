@@ -12,7 +12,7 @@ _MAX_DEPTH = 3
 _MAX_FILES = 500
 _GZIP_MAGIC = b"\x1f\x8b"
 
-Fetch = Callable[[str], Awaitable[bytes | None]]
+FetchSitemap = Callable[[str], Awaitable[bytes | None]]
 """The bytes of a sitemap, None where there is none; OSError where it can't be had."""
 
 
@@ -35,7 +35,7 @@ class Listing:
 
 
 async def read_sitemaps(
-    roots: Sequence[str], ours: Callable[[str], str | None], fetch: Fetch
+    roots: Sequence[str], ours: Callable[[str], str | None], fetch: FetchSitemap
 ) -> Listing:
     """Every page listed by `roots`, and by the sitemaps they name, three levels deep.
 
@@ -74,7 +74,7 @@ def _has_room(listing: Listing, files: int) -> bool:
     return False
 
 
-async def _read(url: str, fetch: Fetch, listing: Listing) -> Sitemap:
+async def _read(url: str, fetch: FetchSitemap, listing: Listing) -> Sitemap:
     try:
         body = await fetch(url)
     except OSError as error:

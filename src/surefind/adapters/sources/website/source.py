@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from surefind.adapters.sources.website.crawl import Crawl
 from surefind.adapters.sources.website.frontier import Notify
-from surefind.adapters.sources.website.http import CrawlOptions, Validator, open_site
-from surefind.adapters.sources.website.rules import Scope, normalise
-from surefind.model import Left, PageFailure, PageUnchanged, Place, SourcePage
+from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions, open_site
+from surefind.adapters.sources.website.rules import CrawlScope, normalise
+from surefind.model import PageFailure, PageLocation, PageUnchanged, SkippedPage, SourcePage
 from surefind.ports import Site
 
 
@@ -23,7 +23,7 @@ class WebsiteSource:
         options: CrawlOptions | None = None,
         notify: Notify = lambda _: None,
     ) -> None:
-        self._scope = Scope.of(start_url)
+        self._scope = CrawlScope.of(start_url)
         self._options = options or CrawlOptions()
         self._start = normalise(start_url, "", self._options.query_parameters) or start_url
         self._notify = notify
@@ -48,10 +48,12 @@ class WebsiteSource:
     def fingerprint(self) -> str:
         return f"website {self._start}"
 
-    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:
+    def place(
+        self, site_path: str, front_matter: Mapping[str, object]
+    ) -> PageLocation | SkippedPage:
         """A crawled page is read where it was found."""
         scope = self._crawl.scope if self._crawl else self._scope
-        return Place(
+        return PageLocation(
             scope.url(f"{scope.name}/{site_path}"), locale=str(front_matter.get("language", ""))
         )
 
@@ -66,7 +68,7 @@ class WebsiteSource:
         self, known: Mapping[str, str] | None = None
     ) -> AsyncGenerator[SourcePage | PageFailure | PageUnchanged]:
         """StoreError when the start or robots.txt can't be had; all else fails page by page."""
-        validators = {path: Validator.from_text(text) for path, text in (known or {}).items()}
+        validators = {path: CacheValidator.from_text(text) for path, text in (known or {}).items()}
         options = replace(self._options, known=validators)
         async with open_site(self._start, options) as site:
             self._crawl = Crawl(self._start, self._scope, site, options, self._notify)

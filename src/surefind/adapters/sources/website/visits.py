@@ -9,11 +9,11 @@ from email.message import Message
 from surefind.adapters.sources.website.frontier import Frontier, Visit
 from surefind.adapters.sources.website.http import (
     Answer,
+    CacheValidator,
     CrawlOptions,
+    PageRequest,
+    PageUnusable,
     SiteClient,
-    Unloadable,
-    Validator,
-    Wish,
 )
 from surefind.adapters.sources.website.rules import normalise, page_key
 from surefind.model import PageFailure, PageUnchanged, SourcePage
@@ -35,7 +35,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VisitResult:
     """`url` is where the redirects of the visit led; `facts` are there when a page was read."""
 
     visit: Visit
@@ -53,9 +53,9 @@ class Visitor:
         self._frontier = frontier
         self._options = options
 
-    async def visit_all(self, visits: list[Visit]) -> AsyncGenerator[Outcome]:
+    async def visit_all(self, visits: list[Visit]) -> AsyncGenerator[VisitResult]:
         """In the order of `visits`, a few ahead of the one that is waited for."""
-        running: deque[asyncio.Task[Outcome]] = deque()
+        running: deque[asyncio.Task[VisitResult]] = deque()
         try:
             for visit in visits:
                 if len(running) >= 2 * self._options.concurrency:
@@ -68,7 +68,7 @@ class Visitor:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    async def visit(self, visit: Visit) -> Outcome:
+    async def visit(self, visit: Visit) -> VisitResult:
         url = visit.url
         try:
             for _ in range(MAX_REDIRECTS + 1):
@@ -80,17 +80,19 @@ class Visitor:
                     left = LeftOut(
                         self._frontier.scope.source_path(visit.url), f"redirects to {reason}"
                     )
-                    return Outcome(visit, target, left)
+                    return VisitResult(visit, target, left)
                 url = target
-        except Unloadable as error:
+        except PageUnusable as error:
             return self._failed(visit, url, str(error))
         return self._failed(visit, visit.url, f"redirects more than {MAX_REDIRECTS} times")
 
-    def _wish(self, url: str) -> Wish:
+    def _wish(self, url: str) -> PageRequest:
         validator = self._validator(url)
-        return Wish(url, self._options.max_page_bytes, lambda a: a.content_type in HTML, validator)
+        return PageRequest(
+            url, self._options.max_page_bytes, lambda a: a.content_type in HTML, validator
+        )
 
-    def _validator(self, url: str) -> Validator | None:
+    def _validator(self, url: str) -> CacheValidator | None:
         """The start page is always read whole: its links are where a crawl begins."""
         if not self._frontier.visited or url == self._frontier.start:
             return None
@@ -106,10 +108,10 @@ class Visitor:
         reason = self._frontier.reason_to_leave(target) if self._frontier.visited else None
         return f"{target} ({reason})" if reason else None
 
-    def _failed(self, visit: Visit, url: str, reason: str) -> Outcome:
-        return Outcome(visit, url, PageFailure(self._frontier.scope.source_path(url), reason))
+    def _failed(self, visit: Visit, url: str, reason: str) -> VisitResult:
+        return VisitResult(visit, url, PageFailure(self._frontier.scope.source_path(url), reason))
 
-    async def _read(self, visit: Visit, url: str, answer: Answer) -> Outcome:
+    async def _read(self, visit: Visit, url: str, answer: Answer) -> VisitResult:
         if answer.body is None:
             return self._without_body(visit, url, answer)
         headers, header = answer.headers, Message()
@@ -122,8 +124,8 @@ class Visitor:
         facts = await asyncio.to_thread(read_facts, content, url, robots)
         source_path = self._frontier.scope.source_path(url)
         if facts.noindex:
-            return Outcome(visit, url, LeftOut(source_path, "asks not to be indexed"), facts)
-        seen = Validator(headers.get("etag"), headers.get("last-modified"))
+            return VisitResult(visit, url, LeftOut(source_path, "asks not to be indexed"), facts)
+        seen = CacheValidator(headers.get("etag"), headers.get("last-modified"))
         page = SourcePage(
             source_path,
             self._frontier.scope.site_path(url),
@@ -131,18 +133,20 @@ class Visitor:
             suffix=".html",
             validator=str(seen),
         )
-        return Outcome(visit, url, page, facts)
+        return VisitResult(visit, url, page, facts)
 
-    def _without_body(self, visit: Visit, url: str, answer: Answer) -> Outcome:
+    def _without_body(self, visit: Visit, url: str, answer: Answer) -> VisitResult:
         """Only what is gone for good is left out; any other refusal may be of today alone."""
         source_path, known = self._frontier.scope.source_path(url), self._validator(url)
         if answer.status == 304 and known is not None:
-            return Outcome(visit, url, PageUnchanged(source_path))
+            return VisitResult(visit, url, PageUnchanged(source_path))
         if answer.status == 200:
-            return Outcome(visit, url, LeftOut(source_path, f"is {answer.content_type}, no HTML"))
+            return VisitResult(
+                visit, url, LeftOut(source_path, f"is {answer.content_type}, no HTML")
+            )
         if answer.status in _GONE:
             self.gone.add(page_key(visit.url))
-            return Outcome(visit, url, LeftOut(source_path, f"answers {answer.status}"))
+            return VisitResult(visit, url, LeftOut(source_path, f"answers {answer.status}"))
         return self._failed(visit, url, f"answers {answer.status}")
 
 

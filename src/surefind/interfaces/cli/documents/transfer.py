@@ -91,13 +91,13 @@ def import_(
     )
 
 
-class Place(StrEnum):
+class PromoteTarget(StrEnum):
     QDRANT = "qdrant"
     EMBEDDED = "embedded"
 
 
 def promote(
-    to: Annotated[Place, typer.Option("--to", help="Where the collection is to be kept.")],
+    to: Annotated[PromoteTarget, typer.Option("--to", help="Where the collection is to be kept.")],
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,

@@ -16,7 +16,7 @@ from surefind.interfaces.cli.console import (
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
-    from surefind.services.maintenance.audit import AuditReport, Finding
+    from surefind.services.maintenance.audit import AuditFinding, AuditReport
 
 
 def audit(
@@ -71,9 +71,9 @@ def _show(report: "AuditReport") -> None:
         show("no problem found" + ("" if compared else "; the vectors were not embedded again"))
 
 
-def _line(finding: "Finding") -> str:
+def _line(finding: "AuditFinding") -> str:
     count = f"{finding.count} " if finding.count else ""
-    return f"{finding.gravity.value:<10}{count}{finding.message}"
+    return f"{finding.severity.value:<10}{count}{finding.message}"
 
 
 def _report_json(report: "AuditReport") -> dict[str, object]:
@@ -87,7 +87,7 @@ def _report_json(report: "AuditReport") -> dict[str, object]:
         "findings": [
             {
                 "check": finding.check,
-                "gravity": finding.gravity.value,
+                "gravity": finding.severity.value,
                 "count": finding.count,
                 "message": finding.message,
                 "examples": list(finding.examples),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from surefind.bootstrap import Application
-    from surefind.mapping.inference import Choice
+    from surefind.mapping.inference import RoleChoice
     from surefind.services.connected.connect import Proposal
 
 
@@ -74,11 +74,13 @@ def connect(
     or another model made all of them, 4 a store or service is unavailable.
     """
     from surefind.errors import InputError
-    from surefind.services.connected.connect import ConnectWish, read_map
+    from surefind.services.connected.connect import ConnectOptions, read_map
     from surefind.services.generations.index_building import Progress
 
     called = name or collection
-    wish = ConnectWish(called, collection, url or "", vector, read_map(map_ or []), documents_table)
+    options = ConnectOptions(
+        called, collection, url or "", vector, read_map(map_ or []), documents_table
+    )
 
     with progress_display() as display:
 
@@ -89,7 +91,7 @@ def connect(
                     "with --as"
                 )
             return await application.propose(
-                wish, lambda done, total: display(Progress("embedded", done, total))
+                options, lambda done, total: display(Progress("embedded", done, total))
             )
 
         proposal = run(work, data_dir=data_dir)
@@ -192,7 +194,7 @@ def _table(proposal: "Proposal") -> "Table":
     return table
 
 
-def _row(choice: "Choice") -> tuple[str, ...]:
+def _row(choice: "RoleChoice") -> tuple[str, ...]:
     from rich.markup import escape
 
     if not choice.keys:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from surefind.mapping.inference import Choice
+from surefind.mapping.inference import RoleChoice
 from surefind.services.connected.connect import Proposal
 from surefind.services.connected.vector_origin import OriginCounts
 
@@ -77,7 +77,7 @@ def origins_json(counts: OriginCounts | None) -> Json:
     }
 
 
-def _choice(choice: Choice) -> Json | None:
+def _choice(choice: RoleChoice) -> Json | None:
     """Null where nothing looks like the role."""
     if not choice.keys:
         return None

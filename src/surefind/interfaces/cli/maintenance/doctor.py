@@ -19,8 +19,8 @@ from surefind.interfaces.failures import AWAY, FAILED
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
-    from surefind.services.generations.index_building import Report
-    from surefind.services.maintenance.doctor import Examination, Finding, Repair
+    from surefind.services.generations.index_building import ReportProgress
+    from surefind.services.maintenance.doctor import CheckFinding, Examination, Repair
 
 _MARKS = {"fine": "ok", "warning": "warning", "problem": "PROBLEM"}
 
@@ -71,8 +71,8 @@ def doctor(
 
 
 async def _look(
-    application: "Application", report: "Report", *, quick: bool
-) -> tuple[list["Finding"], "Examination"]:
+    application: "Application", report: "ReportProgress", *, quick: bool
+) -> tuple[list["CheckFinding"], "Examination"]:
     from surefind.bootstrap.examining import doctor_of, surroundings
 
     examination = await doctor_of(application).examine(report, quick=quick)
@@ -88,7 +88,9 @@ def _mend_folder(data_dir: str | None) -> None:
         note(f"done: {done}")
 
 
-async def _repair(application: "Application", repairs: list["Repair"], report: "Report") -> None:
+async def _repair(
+    application: "Application", repairs: list["Repair"], report: "ReportProgress"
+) -> None:
     from surefind.bootstrap.examining import doctor_of
 
     doctor = doctor_of(application, repairing=True)
@@ -106,10 +108,10 @@ def _agreed(repairs: list["Repair"]) -> bool:
     return asked("Do all of that?", default=False)
 
 
-def _show(findings: list["Finding"], examination: "Examination") -> None:
+def _show(findings: list["CheckFinding"], examination: "Examination") -> None:
     width = max(len(finding.subject) for finding in findings)
     for finding in findings:
-        show(f"{_MARKS[finding.gravity]:<8} {finding.subject:<{width}}  {finding.message}")
+        show(f"{_MARKS[finding.severity]:<8} {finding.subject:<{width}}  {finding.message}")
     if examination.sides:
         show("")
         show("  collection and generation  catalog     index")
@@ -119,13 +121,13 @@ def _show(findings: list["Finding"], examination: "Examination") -> None:
         show(f"{mark} {side.ref!s:<25}  {side.cataloged:<10}  {held}")
 
 
-def _facts(findings: list["Finding"], examination: "Examination") -> dict[str, object]:
+def _facts(findings: list["CheckFinding"], examination: "Examination") -> dict[str, object]:
     return {
         "sound": examination.sound,
         "findings": [
             {
                 "subject": finding.subject,
-                "gravity": finding.gravity.value,
+                "gravity": finding.severity.value,
                 "message": finding.message,
                 "repair": str(finding.repair) if finding.repair else None,
             }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.evaluation.golden.expectations import Expectation
     from surefind.evaluation.golden.golden_set import GoldenTest
-    from surefind.evaluation.golden.lint import Finding
+    from surefind.evaluation.golden.lint import LintFinding
     from surefind.model import SearchResult
 
 DEFAULT_FILE = Path("golden.yaml")
@@ -107,7 +107,7 @@ def add(
 
     if pick is not None and expect is not None:
         raise InputError("--pick and --expect none: a test has answers, or it has none")
-    wanted = _Wanted(question.strip(), pick, expect, min_similarity, category, top_k, mode)
+    wanted = _GoldenSource(question.strip(), pick, expect, min_similarity, category, top_k, mode)
     known = _known(file)
     _check_new(file, known, wanted.question, test_id)
     name = test_id or _name(wanted.question, {test.test_id for test in known})
@@ -143,7 +143,7 @@ def lint(
     from surefind.interfaces.failures import FAILED, INCONCLUSIVE
     from surefind.interfaces.reports.lint import lint_json, lint_text
 
-    async def work(application: "Application") -> "tuple[int, list[Finding]]":
+    async def work(application: "Application") -> "tuple[int, list[LintFinding]]":
         golden = await application.golden(file)
         return len(golden.tests), await application.lint(golden)
 
@@ -182,7 +182,7 @@ _REMARKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _GoldenSource:
     question: str
     pick: str | None
     expect: Expect | None
@@ -225,7 +225,7 @@ def _name(question: str, taken: set[str]) -> str:
 
 
 def _picked(
-    wanted: _Wanted, name: str, collection: str | None, data_dir: str | None
+    wanted: _GoldenSource, name: str, collection: str | None, data_dir: str | None
 ) -> "GoldenTest":
     """A person is asked while no event loop runs: it would keep Ctrl-C to itself."""
     from surefind.evaluation.golden.golden_set import GoldenTest, SuccessCriteria, TestKind
@@ -255,7 +255,7 @@ def _picked(
     return GoldenTest(name, wanted.question, TestKind.POSITIVE, expected, criteria, wanted.category)
 
 
-def _picks(wanted: _Wanted, result: "SearchResult") -> dict[int, int] | None:
+def _picks(wanted: _GoldenSource, result: "SearchResult") -> dict[int, int] | None:
     """Rank -> grade; None where nothing answers the question."""
     if wanted.expect is Expect.NONE:
         return None

@@ -11,7 +11,7 @@ from surefind.interfaces.cli.console import note
 
 if TYPE_CHECKING:
     from surefind.evaluation.report.report import Report
-    from surefind.interfaces.reports.html import Beside
+    from surefind.interfaces.reports.html import ReportExtras
 
 _TREC_FILES = ("run.txt", "qrels.txt")
 _LINES = {".jsonl", ".ndjson"}
@@ -76,7 +76,7 @@ class ReportFiles:
             for name in _TREC_FILES:
                 yield _Output("--trec-out", self.trec_out / name)
 
-    def write(self, report: "Report", beside: "Beside | None") -> None:
+    def write(self, report: "Report", beside: "ReportExtras | None") -> None:
         from surefind.interfaces.reports import trec
         from surefind.interfaces.reports.junit import junit
         from surefind.interfaces.reports.markdown import markdown

@@ -23,12 +23,12 @@ from surefind.interfaces.cli.validation.stopping import StopRequest, stop_reques
 from surefind.interfaces.cli.validation.validate_options import (
     Calibrate,
     Duration,
+    ExtraOptions,
     FalseAcceptCost,
     Force,
-    Further,
     Generation,
-    IndexRecall,
-    Rate,
+    IndexRecallOption,
+    RateOption,
     TestsOut,
 )
 from surefind.model import Mode
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.evaluation.golden.golden_set import GoldenSet
     from surefind.evaluation.report.report import Report
-    from surefind.interfaces.reports.html import Beside
+    from surefind.interfaces.reports.html import ReportExtras
     from surefind.services.validation.validate import ValidateOptions
 
 
@@ -83,8 +83,8 @@ def validate(
         int, typer.Option(help="How many questions are asked at a time, 1 to 64.")
     ] = 8,
     duration: Duration = None,
-    rate: Rate = None,
-    index_recall: IndexRecall = False,
+    rate: RateOption = None,
+    index_recall: IndexRecallOption = False,
     calibrate: Calibrate = False,
     force: Force = False,
     false_accept_cost: FalseAcceptCost = 1.0,
@@ -120,13 +120,15 @@ def validate(
             raise InputError("--history asks nothing, so there is no report to write or compare")
         show_history(file, qrels, number, collection, data_dir, as_json=as_json)
         return
-    further = Further(duration, rate, index_recall, calibrate, force, false_accept_cost, generation)
+    further = ExtraOptions(
+        duration, rate, index_recall, calibrate, force, false_accept_cost, generation
+    )
     with stop_request() as stop:
         files.check(files_read(file, qrels, baseline))
         before = None if baseline is None else _read_baseline(baseline)
         further.check()
         kept, with_passages = not no_history, html is not None
-        wanted = _Wanted(
+        wanted = _ValidateRequest(
             file, qrels, top_k, mode, concurrency, before, further, kept, with_passages
         )
         done = _run(wanted, collection, data_dir, stop)
@@ -135,7 +137,7 @@ def validate(
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _ValidateRequest:
     """What a run is asked for; `with_passages` where somebody will read them."""
 
     file: Path | None
@@ -144,7 +146,7 @@ class _Wanted:
     mode: Mode | None
     concurrency: int
     baseline: "Report | None"
-    further: Further
+    further: ExtraOptions
     is_kept: bool
     with_passages: bool
 
@@ -152,10 +154,12 @@ class _Wanted:
 @dataclass(frozen=True, slots=True)
 class _Done:
     report: "Report"
-    beside: "Beside | None"
+    beside: "ReportExtras | None"
 
 
-def _run(wanted: _Wanted, collection: str | None, data_dir: str | None, stop: StopRequest) -> _Done:
+def _run(
+    wanted: _ValidateRequest, collection: str | None, data_dir: str | None, stop: StopRequest
+) -> _Done:
     from surefind.evaluation.report.comparison import beside_baseline
     from surefind.services.generations.index_building import Progress
     from surefind.services.validation.validate import ValidateOptions
@@ -250,20 +254,22 @@ async def _keep(application: "Application", report: "Report") -> None:
         note(f"this run is not kept for --history: {error}")
 
 
-async def _beside(application: "Application", report: "Report", asked: int | None) -> "Beside":
+async def _beside(
+    application: "Application", report: "Report", asked: int | None
+) -> "ReportExtras":
     from surefind.errors import StoreError
     from surefind.evaluation.report.past_runs import trend_of
-    from surefind.interfaces.reports.html import Beside
+    from surefind.interfaces.reports.html import ReportExtras
 
     passages = await application.passages_of(report, asked)
     try:
         runs, damaged = await application.history.runs(report.subject.collection)
     except StoreError as error:
         note(f"the trend is left out: {error}")
-        return Beside(passages)
+        return ReportExtras(passages)
     for line in damaged:
         note(f"an earlier run can't be read and is left out: {line}")
-    return Beside(passages, trend_of(report, runs))
+    return ReportExtras(passages, trend_of(report, runs))
 
 
 def _exit_code(report: "Report") -> int:

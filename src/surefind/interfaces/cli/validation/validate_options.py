@@ -19,11 +19,11 @@ Duration = Annotated[
     float | None,
     typer.Option(help="Put a load on for so many seconds, --concurrency searches at a time."),
 ]
-Rate = Annotated[
+RateOption = Annotated[
     float | None,
     typer.Option(help="Searches a second under load. [default: as fast as they are answered]"),
 ]
-IndexRecall = Annotated[
+IndexRecallOption = Annotated[
     bool,
     typer.Option("--index-recall", help="Hold the approximate index against an exact search."),
 ]
@@ -50,7 +50,7 @@ Generation = Annotated[
 
 
 @dataclass(slots=True)
-class Further:
+class ExtraOptions:
     duration_s: float | None
     rate_per_s: float | None
     index_recall: bool

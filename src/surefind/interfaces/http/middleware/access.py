@@ -19,7 +19,7 @@ from surefind.interfaces.http.middleware.requests import current_request
 from surefind.model import ApiKey
 from surefind.model import Scope as KeyScope
 from surefind.services.serving.keys import Keyring
-from surefind.services.serving.rate_limiter import Rates
+from surefind.services.serving.rate_limiter import RateLimiter
 
 OPEN_PATHS = frozenset(
     {"/", "/live", "/ready", "/health", "/api/v1/health", "/embed.js", "/favicon.ico"}
@@ -37,7 +37,7 @@ def is_open(path: str) -> bool:
 
 
 class Access:
-    def __init__(self, app: ASGIApp, keyring: Keyring, rates: Rates) -> None:
+    def __init__(self, app: ASGIApp, keyring: Keyring, rates: RateLimiter) -> None:
         self._app = app
         self._keyring = keyring
         self._rates = rates
@@ -106,7 +106,7 @@ AdminOnly = Annotated[None, Depends(_admin)]
 
 def count_searches(request: Request, searches: int) -> None:
     """A request counted as one before its body was read; now it counts as many as it asks for."""
-    rates: Rates = request.scope[_RATES]
+    rates: RateLimiter = request.scope[_RATES]
     wait_s = rates.take(_client(request.scope), searches - 1, taken=1)
     if wait_s:
         message = f"too many searches; ask these {searches} again in {wait_s} s"

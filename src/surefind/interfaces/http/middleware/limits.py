@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from surefind.errors import Overloaded
 from surefind.interfaces.http.errors import error_response, known_response
 from surefind.interfaces.http.middleware.access import is_open
-from surefind.services.serving.concurrency_limiter import Turnstile
+from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 
 MAX_BODY_BYTES = 64 * 1024
 LARGER_BODIES = {"/api/v1/validate": 1024 * 1024, "/retrieve/batch": 1024 * 1024}
@@ -81,9 +81,9 @@ def _takes_place(path: str) -> bool:
 class Deadline:
     """Whatever reads a store waits for its place; that, and the answer, have one time limit."""
 
-    def __init__(self, app: ASGIApp, turnstile: Turnstile, timeout_s: float) -> None:
+    def __init__(self, app: ASGIApp, limiter: ConcurrencyLimiter, timeout_s: float) -> None:
         self._app = app
-        self._turnstile = turnstile
+        self._limiter = limiter
         self._timeout_s = timeout_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,7 +101,7 @@ class Deadline:
         try:
             async with limit:
                 if _takes_place(scope["path"]):
-                    async with self._turnstile.passed():
+                    async with self._limiter.passed():
                         await self._app(scope, receive, answer)
                 else:
                     await self._app(scope, receive, answer)

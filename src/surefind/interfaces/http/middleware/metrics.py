@@ -8,7 +8,7 @@ from surefind.bootstrap import Application
 from surefind.errors import SurefindError
 from surefind.interfaces.http.middleware.requests import RequestRecord
 from surefind.interfaces.json_output import documents_of
-from surefind.services.serving.concurrency_limiter import Turnstile
+from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -51,12 +51,12 @@ class Metrics:
         yield _line(name, self._remembered)
 
 
-async def render(metrics: Metrics, application: Application, turnstile: Turnstile) -> str:
+async def render(metrics: Metrics, application: Application, limiter: ConcurrencyLimiter) -> str:
     lines = [*metrics.requests()]
     embedder = await application.embedder()
     for name, value, text in (
-        ("surefind_searches_running", turnstile.inside, "Searches that run now."),
-        ("surefind_searches_queued", turnstile.queued, "Searches that wait for their turn."),
+        ("surefind_searches_running", limiter.inside, "Searches that run now."),
+        ("surefind_searches_queued", limiter.queued, "Searches that wait for their turn."),
     ):
         lines += [*_head(name, "gauge", text), _line(name, value)]
     for name, value, text in (

@@ -43,7 +43,7 @@ class Page(BaseModel):
     limit: int = Field(100, ge=1, le=MAX_PAGE, description="How many to give at most")
 
 
-class Around(BaseModel):
+class NeighbourRange(BaseModel):
     """How many chunks of the same document, before and after one."""
 
     model_config = ConfigDict(extra="forbid")
@@ -86,7 +86,9 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         return JSONResponse(chunk_json(await application.passages.chunk(chunk_id)))
 
     @app.get("/chunks/{chunk_id}/neighbours", responses=answers(CHUNKS), tags=TAGS)
-    async def neighbours(chunk_id: ChunkId, around: Annotated[Around, Query()]) -> JSONResponse:
+    async def neighbours(
+        chunk_id: ChunkId, around: Annotated[NeighbourRange, Query()]
+    ) -> JSONResponse:
         """A chunk and those around it in its document, in their order."""
         records = await application.passages.neighbours(chunk_id, around.before, around.after)
         return JSONResponse({"chunks": [chunk_json(record) for record in records]})

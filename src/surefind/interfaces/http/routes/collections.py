@@ -29,7 +29,7 @@ _CollectionName = Annotated[
 ]
 
 
-class Whose(BaseModel):
+class CollectionChoice(BaseModel):
     """Which collection: by default the one that is served."""
 
     model_config = ConfigDict(extra="forbid")
@@ -54,7 +54,7 @@ def add_collections(app: FastAPI, application: Application) -> None:
         return JSONResponse({"collections": [one for one in described if one is not None]})
 
     @app.get("/generations", responses=answers(GENERATIONS), tags=TAGS)
-    async def generations(whose: Annotated[Whose, Query()]) -> JSONResponse:
+    async def generations(whose: Annotated[CollectionChoice, Query()]) -> JSONResponse:
         """The builds of a collection that are kept, oldest first."""
         builds = application.generations_of(whose.collection)
         current = await builds.current()
@@ -69,7 +69,7 @@ def add_collections(app: FastAPI, application: Application) -> None:
         )
 
     @app.get("/generations/{number}/changes", responses=answers(CHANGES), tags=TAGS)
-    async def changes(number: Number, whose: Annotated[Whose, Query()]) -> JSONResponse:
+    async def changes(number: Number, whose: Annotated[CollectionChoice, Query()]) -> JSONResponse:
         """Which pages a build added, changed and removed, compared with the one before it."""
         return JSONResponse(
             changes_json(await application.generations_of(whose.collection).changes(number))

@@ -15,7 +15,7 @@ from surefind.interfaces.http.errors import public_message
 from surefind.interfaces.http.middleware.access import count_searches
 from surefind.interfaces.http.openapi import ERRORS, Responses
 from surefind.model import Query, SearchResult
-from surefind.services.validation.expectations import Outcome, check_expectations
+from surefind.services.validation.expectations import ExpectationOutcome, check_expectations
 
 _log = logging.getLogger(__name__)
 _UNHEALTHY: Responses = {
@@ -85,7 +85,7 @@ def _not_the_clients(error: SurefindError) -> SurefindError:
     return NothingIngested(str(error)) if isinstance(error, UnknownCollection) else error
 
 
-def _publishable(outcome: Outcome) -> Outcome:
+def _publishable(outcome: ExpectationOutcome) -> ExpectationOutcome:
     if outcome.error is None or public_message(outcome.error) == str(outcome.error):
         return outcome
     _log.warning("a test could not be judged: %s", outcome.error)

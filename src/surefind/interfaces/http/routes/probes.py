@@ -10,7 +10,7 @@ from surefind.bootstrap import Application
 from surefind.errors import NothingIngested, UnknownCollection
 from surefind.interfaces.http.middleware.metrics import CONTENT_TYPE, Metrics, render
 from surefind.interfaces.http.openapi import ERRORS, Responses
-from surefind.services.serving.concurrency_limiter import Turnstile
+from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 
 _NOT_READY: Responses = {status: ERRORS[status] for status in (500, 503)}
 
@@ -24,7 +24,7 @@ class Ready(BaseModel):
 
 
 def add_probes(
-    app: FastAPI, application: Application, metrics: Metrics, turnstile: Turnstile
+    app: FastAPI, application: Application, metrics: Metrics, limiter: ConcurrencyLimiter
 ) -> None:
     @app.head("/live", include_in_schema=False)
     @app.get("/live", tags=["operation"])
@@ -51,5 +51,5 @@ def add_probes(
     )
     async def numbers() -> PlainTextResponse:
         """Numbers about the server, in the text format that Prometheus reads."""
-        text = await render(metrics, application, turnstile)
+        text = await render(metrics, application, limiter)
         return PlainTextResponse(text, media_type=CONTENT_TYPE)

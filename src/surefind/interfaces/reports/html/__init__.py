@@ -48,15 +48,15 @@ _PAGE = """<!doctype html>
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ReportExtras:
     """What a page shows that is not in the report: passages, and how earlier runs went."""
 
     passages: Mapping[str, ChunkRecord] = field(default_factory=dict)
     trend: Trend | None = None
 
 
-def html_page(report: Report, beside: Beside | None = None) -> str:
-    beside = beside or Beside()
+def html_page(report: Report, beside: ReportExtras | None = None) -> str:
+    beside = beside or ReportExtras()
     style, script = _asset("report.css"), _asset("report.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "

@@ -29,7 +29,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class AxisMark:
     """A line across a histogram, at a value of its axis."""
 
     name: str
@@ -67,7 +67,7 @@ class Bins:
 
 
 def histogram(
-    identity: str, title: str, bins: Bins, series: Sequence[Series], marks: Sequence[Mark] = ()
+    identity: str, title: str, bins: Bins, series: Sequence[Series], marks: Sequence[AxisMark] = ()
 ) -> str:
     low, high = bins.edges[0], bins.edges[-1]
     ticks = _spread(len(bins.edges))
@@ -162,7 +162,7 @@ def _figure(
     labels: Sequence[str],
     series: Sequence[Series],
     axis: str,
-    marks: Sequence[Mark],
+    marks: Sequence[AxisMark],
 ) -> str:
     totals = [sum(each) for each in zip(*(one.counts for one in series), strict=True)]
     tallest = max(totals, default=0) or 1
@@ -222,7 +222,7 @@ def _stack(at: int, label: str, series: Sequence[Series], top: float) -> str:
     return "".join(parts)
 
 
-def _mark(mark: Mark, x: float, number: int) -> str:
+def _mark(mark: AxisMark, x: float, number: int) -> str:
     side = "end" if x > WIDTH / 2 else "start"
     shift = -4 if side == "end" else 4
     y = _TOP + 8 + number * 13

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surefind.evaluation.golden.golden_set import TestKind
-from surefind.evaluation.report.report import Outcome, Report, Sought, TestOutcome
+from surefind.evaluation.report.report import ExpectationResult, Outcome, Report, TestOutcome
 from surefind.interfaces.reports.html.markup import is_web_address, shortened
 from surefind.model import ChunkRecord
 from surefind.text.html.to_markdown import readable
@@ -104,7 +104,7 @@ def _row(
     ]
 
 
-def _sought(one: Sought, chunks: _Chunks) -> list[Any]:
+def _sought(one: ExpectationResult, chunks: _Chunks) -> list[Any]:
     return [
         one.expectation,
         one.grade,

@@ -11,8 +11,8 @@ from surefind.evaluation.report.wording import compared, passed_by
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.interfaces.reports.extra_checks import beyond_tests
 from surefind.interfaces.reports.html.charts import (
+    AxisMark,
     Bins,
-    Mark,
     Series,
     bar,
     columns,
@@ -303,7 +303,7 @@ def _values(report: Report) -> Iterable[str]:
     name = next(iter(report.means.values))
     values = [test.measures[name] for test in report.tests if name in test.measures]
     bins = Bins.over(0.0, 1.0)
-    marks = (Mark("mean", report.means.values[name]),)
+    marks = (AxisMark("mean", report.means.values[name]),)
     series = (Series("queries", "bar", bins.count(values)),)
     yield histogram("values", f"{name} of single queries", bins, series, marks)
 
@@ -314,7 +314,11 @@ def _latencies(report: Report) -> Iterable[str]:
         return
     values = [test.latency_ms for test in report.tests if test.latency_ms is not None]
     bins = Bins.over(0.0, max(latency.p99_ms, latency.p50_ms * 1.5))
-    marks = (Mark("p50", latency.p50_ms), Mark("p95", latency.p95_ms), Mark("p99", latency.p99_ms))
+    marks = (
+        AxisMark("p50", latency.p50_ms),
+        AxisMark("p95", latency.p95_ms),
+        AxisMark("p99", latency.p99_ms),
+    )
     beyond = ", the slowest in the last column" if latency.max_ms > bins.edges[-1] else ""
     series = (Series("searches", "bar", bins.count(values)),)
     yield histogram("latencies", f"Milliseconds of a search{beyond}", bins, series, marks)

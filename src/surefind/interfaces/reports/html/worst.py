@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from surefind.evaluation.report.report import Found, Outcome, Report, Sought, TestOutcome
+from surefind.evaluation.report.report import (
+    ExpectationResult,
+    FoundHit,
+    Outcome,
+    Report,
+    TestOutcome,
+)
 from surefind.interfaces.reports.html.markup import link, outcome, section, shortened, text
 from surefind.model import ChunkRecord
 from surefind.text.html.to_markdown import readable
@@ -52,7 +58,7 @@ def _test(test: TestOutcome, passages: Mapping[str, ChunkRecord]) -> str:
     )
 
 
-def _expected(one: Sought, passages: Mapping[str, ChunkRecord]) -> str:
+def _expected(one: ExpectationResult, passages: Mapping[str, ChunkRecord]) -> str:
     if one.stale:
         place = "not in the collection any more"
     else:
@@ -63,7 +69,7 @@ def _expected(one: Sought, passages: Mapping[str, ChunkRecord]) -> str:
     return f"<li>{text(expectation)}: <span class=quiet>{text(place)}</span>{quoted}</li>"
 
 
-def _came(hit: Found, record: ChunkRecord | None, *, expected: bool) -> str:
+def _came(hit: FoundHit, record: ChunkRecord | None, *, expected: bool) -> str:
     place = record.breadcrumb or record.title if record else hit.section
     similarity = "" if hit.similarity is None else f", similarity {hit.similarity:.3f}"
     return (

@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 from typing import Self
 from urllib.parse import quote
 
-from surefind.model import Left, Place
+from surefind.model import PageLocation, SkippedPage
 from surefind.text.sites.docusaurus.links import link_addresses
-from surefind.text.sites.docusaurus.options import Locale, Plugin, Settings, join_paths
+from surefind.text.sites.docusaurus.options import DocusaurusSettings, Locale, Plugin, join_paths
 from surefind.text.sites.site import encode_uri, glob_expression
 
 _CURRENT = "current"
@@ -51,7 +51,10 @@ class DocusaurusSite:
     name = "docusaurus"
 
     def __init__(
-        self, settings: Settings, versions: Mapping[str, tuple[str, ...]], pages: Collection[str]
+        self,
+        settings: DocusaurusSettings,
+        versions: Mapping[str, tuple[str, ...]],
+        pages: Collection[str],
     ) -> None:
         self._settings = settings
         self._versions = {
@@ -79,7 +82,7 @@ class DocusaurusSite:
         docs instances by their id. Where `pages` holds every site path, a page that a translation
         into the default locale replaces is known to be left out.
         """
-        settings = Settings(config_text, base_url)
+        settings = DocusaurusSettings(config_text, base_url)
         texts = {"default": versions_text, **(instance_versions or {})}
         versions = {
             name: _version_names(text, settings.notes)
@@ -92,44 +95,46 @@ class DocusaurusSite:
     def notes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._settings.notes))
 
-    def place(self, site_path: str, front_matter: Mapping[str, object]) -> Place | Left:
+    def place(
+        self, site_path: str, front_matter: Mapping[str, object]
+    ) -> PageLocation | SkippedPage:
         source = self._translated(site_path) or self._untranslated(site_path)
-        if isinstance(source, Left):
+        if isinstance(source, SkippedPage):
             return source
         reason = next(self._reasons(source, front_matter), None)
         if reason is not None:
-            return Left(reason)
+            return SkippedPage(reason)
         if source.plugin.kind == "pages":
             return self._at(source, _page_slug(source.path, front_matter))
         slug = _doc_slug(source, front_matter)
-        if isinstance(slug, Left):
+        if isinstance(slug, SkippedPage):
             return slug
         return self._at(source, slug, self._versions[source.plugin.id][source.version])
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
         return link_addresses(self._settings, self._versions, link, page_url)
 
-    def _translated(self, site_path: str) -> _Source | Left | None:
+    def _translated(self, site_path: str) -> _Source | SkippedPage | None:
         folder = f"{self._settings.translations}/"
         match = _LOCALIZED.fullmatch(site_path.removeprefix(folder))
         if match is None or not site_path.startswith(folder):
             return None
         locale = self._settings.locale(match.group(1))
         if locale is None:
-            return Left(f"the site is not built for the locale {match.group(1)}")
+            return SkippedPage(f"the site is not built for the locale {match.group(1)}")
         kind, instance, path = match.group(2), match.group(3) or "default", match.group(4)
         version = _CURRENT
         if kind == "docs":
             doc = _LOCALIZED_DOC.fullmatch(path)
             if doc is None:
-                return Left("it is in no version of the translated docs")
+                return SkippedPage("it is in no version of the translated docs")
             version, path = doc.group(1) or _CURRENT, doc.group(2)
         for plugin in self._settings.plugins:
             if (plugin.kind, plugin.id) == (kind, instance):
                 return _Source(plugin, version, locale, path, translated=True)
-        return Left(f"the site has no {kind} instance {instance}")
+        return SkippedPage(f"the site has no {kind} instance {instance}")
 
-    def _untranslated(self, site_path: str) -> _Source | Left:
+    def _untranslated(self, site_path: str) -> _Source | SkippedPage:
         locale = self._settings.named(self._settings.default_locale)
         match = _VERSIONED.fullmatch(site_path)
         if match:
@@ -143,7 +148,7 @@ class DocusaurusSite:
             if not plugin.path or site_path.startswith(f"{plugin.path}/")
         ]
         if not homes:
-            return Left("it is in no folder that the site builds pages from")
+            return SkippedPage("it is in no folder that the site builds pages from")
         home = max(homes, key=lambda plugin: len(plugin.path))
         path = site_path[len(home.path) :].lstrip("/")
         return _Source(home, _CURRENT, locale, path, translated=False)
@@ -182,7 +187,7 @@ class DocusaurusSite:
         glob = self._globs.get(pattern)
         return unknown if glob is None else glob.fullmatch(path) is not None
 
-    def _at(self, source: _Source, slug: str, version_path: str = "") -> Place:
+    def _at(self, source: _Source, slug: str, version_path: str = "") -> PageLocation:
         base, slash = source.locale.base, self._settings.trailing_slash
         path = join_paths(base, source.plugin.route, version_path, slug)
         if slug.endswith("/") and path != "/":
@@ -190,14 +195,14 @@ class DocusaurusSite:
         if slash is not None and path not in {"/", base}:
             path = path.rstrip("/") + "/" * slash
         versioned = source.plugin.kind == "docs" and source.plugin.id in self._versioned
-        return Place(
+        return PageLocation(
             source.locale.origin + encode_uri(path),
             version=source.version if versioned else "",
             locale=source.locale.name if self._settings.many_locales else "",
         )
 
 
-def _globs(settings: Settings) -> Iterator[tuple[str, re.Pattern[str]]]:
+def _globs(settings: DocusaurusSettings) -> Iterator[tuple[str, re.Pattern[str]]]:
     """The patterns that can be told; the others are named in the notes, and nothing follows."""
     patterns = [item for plugin in settings.plugins for item in plugin.include + plugin.exclude]
     for pattern in dict.fromkeys(patterns):
@@ -235,14 +240,14 @@ def _site_versions(plugin: Plugin, names: tuple[str, ...]) -> dict[str, str]:
     return {name: plugin.version_paths.get(name, path) for name, path in paths.items()}
 
 
-def _doc_slug(source: _Source, front_matter: Mapping[str, object]) -> str | Left:
+def _doc_slug(source: _Source, front_matter: Mapping[str, object]) -> str | SkippedPage:
     """Below the version's path; it ends with a slash where the page is the index of a folder."""
     path = PurePosixPath(source.path)
     prefixes = source.plugin.number_prefixes and front_matter.get("parse_number_prefixes", True)
     folders = [_without_prefix(name) if prefixes else name for name in path.parts[:-1]]
     name = _text(front_matter.get("id")) or (_without_prefix(path.stem) if prefixes else path.stem)
     if "/" in name:
-        return Left(f"its id {name} has a slash, which Docusaurus refuses")
+        return SkippedPage(f"its id {name} has a slash, which Docusaurus refuses")
     own = _text(front_matter.get("slug"))
     if own.startswith("/"):
         slug = own
@@ -254,7 +259,7 @@ def _doc_slug(source: _Source, front_matter: Mapping[str, object]) -> str | Left
         slug,
         quote(slug, safe=_ENCODE_URI_KEEPS),
     }:
-        return Left(f"its slug {slug} is no path of an address, which Docusaurus refuses")
+        return SkippedPage(f"its slug {slug} is no path of an address, which Docusaurus refuses")
     return slug
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from surefind.text.sites.docusaurus.options import Locale, Settings, join_paths
+from surefind.text.sites.docusaurus.options import DocusaurusSettings, Locale, join_paths
 from surefind.text.sites.site import addresses_below
 
 _MADE_BY_THE_SITE = re.compile(r"(?:category|tags)(?:/|\Z)")
@@ -19,7 +19,7 @@ Versions = Mapping[str, Mapping[str, str]]
 
 
 def link_addresses(
-    settings: Settings, versions: Versions, link: str, page_url: str
+    settings: DocusaurusSettings, versions: Versions, link: str, page_url: str
 ) -> tuple[str, ...]:
     locale = _locale_of(settings, page_url)
     if link.startswith("/"):
@@ -34,13 +34,13 @@ def link_addresses(
     )
 
 
-def _locale_of(settings: Settings, page_url: str) -> Locale:
+def _locale_of(settings: DocusaurusSettings, page_url: str) -> Locale:
     own = [item for item in settings.locales if page_url.startswith(item.origin + item.base)]
     return max(own, key=lambda item: len(item.base), default=settings.locales[0])
 
 
 def _area(
-    settings: Settings, versions: Versions, locale: Locale, url: str
+    settings: DocusaurusSettings, versions: Versions, locale: Locale, url: str
 ) -> tuple[str, str] | None:
     """The docs instance and the version that an address belongs to."""
     below = urlsplit(url).path.removeprefix(locale.base).strip("/")

@@ -94,7 +94,7 @@ class Locale:
     base: str
 
 
-class Settings:
+class DocusaurusSettings:
     """The options of a config that decide addresses."""
 
     def __init__(self, config_text: str | None, base_url: str | None) -> None:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Self
 from urllib.parse import quote
 
-from surefind.model import Left, Place
+from surefind.model import PageLocation, SkippedPage
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.mkdocs.config import MkDocsConfig
 from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile, expand_includes
@@ -60,20 +60,20 @@ class MkDocsSite:
         self,
         site_path: str,
         front_matter: Mapping[str, object],  # noqa: ARG002 - no key of it moves a page
-    ) -> Place | Left:
+    ) -> PageLocation | SkippedPage:
         reason = self._left_out(site_path)
         if reason:
-            return Left(reason)
+            return SkippedPage(reason)
         path = PurePosixPath(site_path.removeprefix(self._folder))
         folder, stem = path.parent, "index" if path.stem == "README" else path.stem
         if path.stem == "README" and self._has_index(site_path):
-            return Left("the index page of its folder has its address")
+            return SkippedPage("the index page of its folder has its address")
         if not self._directory_urls:
             tail = str(folder / f"{stem}.html")
         else:
             at = folder if stem == "index" else folder / stem
             tail = "" if str(at) == "." else f"{at}/"
-        return Place(
+        return PageLocation(
             f"{self._base_url.rstrip('/')}/{quote(tail)}",
             title=self._titles.get(site_path.removeprefix(self._folder), ""),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from surefind.text.sites.mkdocs.includes import Base, IncludeOptions
+from surefind.text.sites.mkdocs.includes import IncludeFolder, IncludeOptions
 from surefind.text.sites.mkdocs.snippets import SnippetOptions
 
 _INCLUDE = "markdown_include.include"
@@ -107,15 +107,15 @@ class MkDocsConfig:
                 return options if isinstance(options, dict) else {}
         return None
 
-    def _bases(self, options: Mapping[str, object], docs_folder: str) -> tuple[Base, ...]:
+    def _bases(self, options: Mapping[str, object], docs_folder: str) -> tuple[IncludeFolder, ...]:
         """Where nothing is said, it is where MkDocs was started: beside its config, as a rule."""
         written = options.get("base_path")
         if written is None:
-            return (Base(), Base(docs_folder))
+            return (IncludeFolder(), IncludeFolder(docs_folder))
         found = []
         for path in written if isinstance(written, list) else [written]:
             if isinstance(path, str):
-                found.append(Base(path))
+                found.append(IncludeFolder(path))
             elif isinstance(path, _Relative):
                 found.append(_relative_base(path.path, docs_folder))
             else:
@@ -123,8 +123,8 @@ class MkDocsConfig:
         return tuple(found)
 
 
-def _relative_base(path: str, docs_folder: str) -> Base:
+def _relative_base(path: str, docs_folder: str) -> IncludeFolder:
     for variable, folder in (("$docs_dir", docs_folder), ("$config_dir", "")):
         if path == variable or path.startswith(f"{variable}/"):
-            return Base(f"{folder}/{path[len(variable) + 1 :]}".strip("/"))
-    return Base(path, beside_page=True)
+            return IncludeFolder(f"{folder}/{path[len(variable) + 1 :]}".strip("/"))
+    return IncludeFolder(path, beside_page=True)

@@ -25,7 +25,7 @@ _MAX_WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class IncludeFolder:
     """A folder that names of files are relative to, below the site's own."""
 
     path: str = ""
@@ -36,7 +36,7 @@ class Base:
 class IncludeOptions:
     """`{!file!}`, of the extension markdown-include."""
 
-    bases: tuple[Base, ...]
+    bases: tuple[IncludeFolder, ...]
     heading_offset: int = 0
     inherits_depth: bool = False
 
@@ -58,7 +58,7 @@ class Inclusions:
             self.warnings.append(warning)
 
     def take(
-        self, name: str, bases: Sequence[Base], *, inside_base: bool = False
+        self, name: str, bases: Sequence[IncludeFolder], *, inside_base: bool = False
     ) -> list[str] | None:
         """The lines of the first file of that name; None, with a warning, where there is none.
 
@@ -84,7 +84,7 @@ class Inclusions:
         self._open.pop()
 
     def _find(
-        self, name: str, bases: Sequence[Base], *, inside_base: bool
+        self, name: str, bases: Sequence[IncludeFolder], *, inside_base: bool
     ) -> tuple[str, str] | None:
         outside = not bases
         for base in bases:
@@ -101,7 +101,7 @@ class Inclusions:
         self.warn(name, f"which is outside of {folder}" if outside else "which is missing")
         return None
 
-    def _candidates(self, name: str, base: Base, *, inside_base: bool) -> list[str]:
+    def _candidates(self, name: str, base: IncludeFolder, *, inside_base: bool) -> list[str]:
         """Paths below the site's folder only. A base may be the very file that is named."""
         if name.startswith(("/", "~")):
             return []

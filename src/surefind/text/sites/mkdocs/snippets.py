@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from surefind.text.sites.mkdocs.includes import Base, Inclusions
+from surefind.text.sites.mkdocs.includes import IncludeFolder, Inclusions
 
 _SCISSORS = re.compile(r"""([ \t]*)(;*)-+8<-+(?:[ \t]+("[^"\n]+"|'[^'\n]+'))?$""")
 _SECTION = re.compile(
@@ -25,7 +25,7 @@ _NAME_LENGTH = 500
 class SnippetOptions:
     """`inside_bases` refuses what is not below one of the bases; `appended` ends every page."""
 
-    bases: tuple[Base, ...]
+    bases: tuple[IncludeFolder, ...]
     appended: tuple[str, ...] = ()
     inside_bases: bool = True
     dedents: bool = False
