@@ -39,11 +39,7 @@ class Prepared:
     async def embed_query(self, query: str) -> Vector:
         return self._vectors[query]
 
-    async def embed_queries(
-        self,
-        queries: Sequence[str],
-        to_come: int = 0,  # noqa: ARG002 - there is nothing to prepare
-    ) -> Sequence[EmbeddedQuery]:
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         return [EmbeddedQuery(self._vectors[query], 0.0) for query in queries]
 
 

@@ -1,10 +1,9 @@
 """What a validation costs beside the embedding that it can't do without.
 
 The questions of squad-dev-even are validated as a user would: asked, judged, explained where they
-failed, summed up, with the start of the processes that help to embed them. Beside it, the same
-questions are embedded and nothing else. Both take turns, and who comes first takes turns too, so
-that they meet the same weather. Neighbours who empty the caches cost a search, which goes through
-many small objects, more than a model that multiplies.
+failed, summed up. Beside it, the same questions are embedded and nothing else. Both take turns, and
+the order alternates, so that the noise of the machine affects both. A neighbour that empties the
+caches slows a search, which goes through many small objects, more than a model that multiplies.
 
 Then metrics over 100,000 judged hits, and the HTML of the report: its size, and how long it takes.
 """
@@ -29,7 +28,6 @@ from surefind.bootstrap import Application
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.measures.ranking import Measure, measure_run
 from surefind.evaluation.report.report import Report
-from surefind.interfaces.cli.validation.garbage import rare_collections
 from surefind.interfaces.reports.html import ReportExtras, html_page
 from surefind.services.validation.validate import ValidateOptions
 from surefind.settings import load
@@ -68,10 +66,9 @@ class Bench:
 
     async def validate(self, tests: Sequence[GoldenTest]) -> None:
         golden = replace(self._golden, tests=tuple(tests))
-        with rare_collections():  # as the command does
-            self.report = await self._application.validate(
-                golden, self._options, lambda _done, _total: None
-            )
+        self.report = await self._application.validate(
+            golden, self._options, lambda _done, _total: None
+        )
 
     async def embed(self, tests: Sequence[GoldenTest]) -> None:
         """As many at a time as the embedder has threads, and no more is to be had."""

@@ -44,14 +44,8 @@ class QueryEmbedder(Protocol):
 
     async def embed_query(self, query: str) -> Vector: ...
 
-    async def embed_queries(
-        self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery]:
-        """Of questions that are known beforehand: what `embed_query` gives, in order.
-
-        EmbeddingError where one of them fails; which one, they are asked one by one. `to_come`
-        tells how many more will be asked for: so many may be worth a preparation.
-        """
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
+        """What `embed_query` gives for each, in order. EmbeddingError if any of them fails."""
         ...
 
 

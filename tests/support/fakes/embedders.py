@@ -48,9 +48,7 @@ class WordEmbedder:
     async def embed_query(self, query: str) -> Vector:
         return self._embed(query)
 
-    async def embed_queries(
-        self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery]:
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         return [EmbeddedQuery(await self.embed_query(query), 0.0) for query in queries]
 
     async def close(self) -> None:

@@ -2,8 +2,7 @@
 
 One session, called from one more thread than there are cores: twice the throughput of one caller
 with two threads inside, and results that no thread count can change. One more, since one of them
-often waits for the interpreter that a search or a parser is using. Who has thousands of questions
-gets processes as well: see `bge_small_crew.py`.
+often waits for the interpreter that a search or a parser is using.
 """
 
 import asyncio
@@ -15,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from surefind.adapters.embedders.bge_small_model import MAX_TOKENS, BgeSmallModel
-from surefind.adapters.embedders.bge_small_workers import WorkerPool
 from surefind.adapters.embedders.model_files import BATCH_SIZE, DIMENSIONS, FINGERPRINT
 from surefind.adapters.embedders.wordpiece import WordPieceCounter
 from surefind.model import EmbedderFingerprint
@@ -29,9 +27,6 @@ class BgeSmallEmbedder:
         self._model = BgeSmallModel(folder)
         self._counter = WordPieceCounter(self._model.tokenizer)
         self._executor = ThreadPoolExecutor(self.threads, thread_name_prefix="surefind-embed")
-        self._worker_pool = WorkerPool(
-            folder, self._embed_each, self.threads, min(self.threads, cores())
-        )
 
     @property
     def fingerprint(self) -> EmbedderFingerprint:
@@ -64,17 +59,11 @@ class BgeSmallEmbedder:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._model.embed, query)
 
-    async def embed_queries(self, queries: Sequence[str], to_come: int = 0) -> list[EmbeddedQuery]:
-        parts = [queries[at : at + BATCH_SIZE] for at in range(0, len(queries), BATCH_SIZE)]
-        told = await asyncio.gather(*(self._worker_pool.embed(part, to_come) for part in parts))
-        return [one for part in told for one in part]
-
-    async def _embed_each(self, queries: Sequence[str]) -> list[EmbeddedQuery]:
+    async def embed_queries(self, queries: Sequence[str]) -> list[EmbeddedQuery]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._model.embed_each, queries)
 
     async def close(self) -> None:
-        await self._worker_pool.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 

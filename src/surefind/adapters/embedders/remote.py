@@ -110,11 +110,7 @@ class RemoteEmbedder:
                 task.add_done_callback(self._asking.discard)
         return await asyncio.shield(answer)
 
-    async def embed_queries(
-        self,
-        queries: Sequence[str],
-        to_come: int = 0,  # noqa: ARG002 - there is nothing to prepare
-    ) -> Sequence[EmbeddedQuery]:
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         """A call takes what it takes, for one question as for many."""
         told: list[EmbeddedQuery] = []
         for start in range(0, len(queries), self.batch_size):

@@ -163,9 +163,7 @@ class CachedEmbedder:
         finally:
             del self._asked[query]
 
-    async def embed_queries(
-        self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery]:
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         """What is remembered takes no time."""
         told: dict[str, EmbeddedQuery] = {}
         for query in queries:
@@ -175,7 +173,7 @@ class CachedEmbedder:
         missing = [query for query in dict.fromkeys(queries) if query not in told]
         self.query_hits += len(queries) - len(missing)
         self.query_misses += len(missing)
-        fresh = await self._embedder.embed_queries(missing, to_come) if missing else ()
+        fresh = await self._embedder.embed_queries(missing) if missing else ()
         for query, one in zip(missing, fresh, strict=True):
             told[query] = one
             self._remember(query, one.vector)
@@ -209,10 +207,8 @@ class LazyEmbedder:
     async def embed_query(self, query: str) -> Vector:
         return await (self._loaded or await self._model()).embed_query(query)
 
-    async def embed_queries(
-        self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery]:
-        return await (self._loaded or await self._model()).embed_queries(queries, to_come)
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
+        return await (self._loaded or await self._model()).embed_queries(queries)
 
     async def _model(self) -> QueryEmbedder:
         self._loaded = await self._load()

@@ -157,11 +157,9 @@ class BreakingEmbedder:
         with self._breaker.watching(EmbeddingError):
             return await self._embedder.embed_query(query)
 
-    async def embed_queries(
-        self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery]:
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         with self._breaker.watching(EmbeddingError):
-            return await self._embedder.embed_queries(queries, to_come)
+            return await self._embedder.embed_queries(queries)
 
     async def close(self) -> None:
         await self._embedder.close()

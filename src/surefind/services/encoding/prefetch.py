@@ -41,10 +41,8 @@ class PrefetchingEmbedder:
     def batch_size(self) -> int:
         return self._embedder.batch_size
 
-    async def embed_queries(
-        self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery]:
-        return await self._embedder.embed_queries(queries, to_come)
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
+        return await self._embedder.embed_queries(queries)
 
     async def embed_query(self, query: str) -> Vector:
         place = self._places.get(query)
@@ -77,9 +75,8 @@ class PrefetchingEmbedder:
 
     async def _embed(self, first: int, size: int) -> None:
         queries = self._queries[first : first + size]
-        to_come = len(self._queries) - first - len(queries)
         try:
-            embedded = await self._embedder.embed_queries(queries, to_come)
+            embedded = await self._embedder.embed_queries(queries)
         except SurefindError:
             return  # each will hear of it when it is asked
         for query, one in zip(queries, embedded, strict=True):

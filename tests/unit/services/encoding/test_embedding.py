@@ -80,12 +80,10 @@ class Grouped(WordEmbedder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.groups: list[tuple[list[str], int]] = []
+        self.groups: list[list[str]] = []
 
-    async def embed_queries(
-        self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery]:
-        self.groups.append((list(queries), to_come))
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
+        self.groups.append(list(queries))
         return [EmbeddedQuery(await self.embed_query(query), 5.0) for query in queries]
 
 
@@ -169,8 +167,8 @@ async def test_what_is_remembered_of_a_group_is_not_embedded_again() -> None:
     inner = Grouped()
     cached = CachedEmbedder(inner, None)
     await cached.embed_query("one")
-    told = await cached.embed_queries(["one", "two", "two", "three"], 7)
-    assert inner.groups == [(["two", "three"], 7)]
+    told = await cached.embed_queries(["one", "two", "two", "three"])
+    assert inner.groups == [["two", "three"]]
     assert [one.took_ms for one in told] == [0.0, 5.0, 5.0, 5.0]
     assert (cached.query_hits, cached.query_misses) == (2, 3)
     await cached.embed_query("three")
@@ -187,7 +185,7 @@ async def test_what_a_group_asks_for_outlives_what_it_brings(
     await cached.embed_queries(["one", "two", "three"])
     await cached.embed_queries(["one", "two", "four"])
     await cached.embed_queries(["one", "two", "four"])
-    assert [group for group, _ in inner.groups] == [["one", "two", "three"], ["four"]]
+    assert inner.groups == [["one", "two", "three"], ["four"]]
 
 
 async def test_a_lazy_embedder_loads_its_model_for_a_group_too_and_once() -> None:
@@ -201,4 +199,4 @@ async def test_a_lazy_embedder_loads_its_model_for_a_group_too_and_once() -> Non
     assert loaded == []
     await lazy.embed_queries(["one", "two"])
     await lazy.embed_query("one")
-    assert [embedder.groups for embedder in loaded] == [[(["one", "two"], 0)]]
+    assert [embedder.groups for embedder in loaded] == [[["one", "two"]]]

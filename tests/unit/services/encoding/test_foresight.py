@@ -23,7 +23,6 @@ class Groups(WordEmbedder):
         super().__init__()
         self.batch_size = 4
         self.groups: list[list[str]] = []
-        self.to_come: list[int] = []
         self.alone: list[str] = []
         self.go = asyncio.Event()
         self.go.set()
@@ -33,11 +32,8 @@ class Groups(WordEmbedder):
         self.alone.append(query)
         return self._embed(query)
 
-    async def embed_queries(
-        self, queries: Sequence[str], to_come: int = 0
-    ) -> Sequence[EmbeddedQuery]:
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         self.groups.append(list(queries))
-        self.to_come.append(to_come)
         await self.go.wait()
         if self.error is not None:
             raise self.error
@@ -57,7 +53,6 @@ async def test_each_is_embedded_once_in_a_group_of_the_embedders_size() -> None:
     ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), [*QUERIES, QUERIES[0]])
     vectors = [await ahead.embed_query(query) for query in QUERIES]
     assert inner.groups == [QUERIES[:4], QUERIES[4:8], QUERIES[8:]]
-    assert inner.to_come == [6, 2, 0]
     assert inner.alone == []
     assert all(
         np.array_equal(one, inner._embed(query))

@@ -16,7 +16,6 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
-from surefind.interfaces.cli.validation.garbage import rare_collections
 from surefind.interfaces.cli.validation.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.validation.report_files import ReportFiles, content_of, files_read
 from surefind.interfaces.cli.validation.stopping import StopRequest, stop_request
@@ -179,13 +178,12 @@ def _run(
             options = replace(further.added_to(options), stop_requested=stop.is_made)
             if wanted.baseline is not None:
                 _check_baseline(wanted.baseline, golden, options)
-            with rare_collections():
-                report = await application.validate(
-                    golden,
-                    options,
-                    lambda done, total: display(Progress("validated", done, total)),
-                    further.generation,
-                )
+            report = await application.validate(
+                golden,
+                options,
+                lambda done, total: display(Progress("validated", done, total)),
+                further.generation,
+            )
             _require_finished(report, stop)
             await further.learn(application, report)
             if wanted.baseline is not None:
