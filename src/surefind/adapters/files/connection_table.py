@@ -1,11 +1,15 @@
-"""A connection as a table of surefind.toml: read from it, and written into it beside all else."""
+"""A connection as a table of surefind.toml, read and saved beside everything else in the file."""
 
-import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import InlineTable, Table
 
 from surefind.adapters.files.data_folder import write_atomically
 from surefind.errors import InputError
@@ -23,7 +27,10 @@ from surefind.model import (
 )
 
 TABLE = "connected"
-_OURS = "# written by `surefind connect`; edit it freely, or connect again"
+_BOM = "\ufeff"
+_LINE_FEED = re.compile(r"(?<!\r)\n")
+_HEADER_WITHOUT_GAP = re.compile(r"(?<=[^\r\n])\r?\n(?=\[connected\.)")
+_WRITTEN_BY = "written by `surefind connect`; edit it freely, or connect again"
 _KEYS = frozenset(
     {
         "collection",
@@ -41,22 +48,22 @@ _KEYS = frozenset(
         "vector",
     }
 )
-_HEADER = re.compile(r"^\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 
 
 # --- reading ----------------------------------------------------------------------------------
 
 
 def read_connection(name: str, table: object) -> Connection:
-    """ValueError, naming the key, where the table does not say how to read a collection."""
+    """Raises ValueError, naming the key, where the table is invalid."""
     if not isinstance(table, Mapping):
-        raise ValueError(f"{name}: it must be a table, [{TABLE}.{name}]")  # noqa: TRY004
+        raise ValueError(f"{name} must be a table, [{TABLE}.{name}]")  # noqa: TRY004
     unknown = sorted(set(table) - _KEYS)
     if unknown:
-        raise ValueError(f"{name}.{unknown[0]}: there is no such key; there are {_listed()}")
+        known = ", ".join(sorted(_KEYS))
+        raise ValueError(f"unknown key {name}.{unknown[0]}; known keys: {known}")
     dimensions = table.get("dimensions")
     if not isinstance(dimensions, int) or isinstance(dimensions, bool) or dimensions < 1:
-        raise ValueError(f"{name}.dimensions: it must be the size of the vectors")
+        raise ValueError(f"{name}.dimensions must be a positive integer, the size of the vectors")
     return Connection(
         name=name,
         collection=_text(name, table, "collection", name),
@@ -79,14 +86,10 @@ def read_connection(name: str, table: object) -> Connection:
     )
 
 
-def _listed() -> str:
-    return ", ".join(sorted(_KEYS))
-
-
 def _text(name: str, table: Mapping[str, Any], key: str, default: str) -> str:
     value = table.get(key, default)
     if not isinstance(value, str):
-        raise ValueError(f"{name}.{key}: it must be a text, in quotes")  # noqa: TRY004
+        raise ValueError(f"{name}.{key} must be a string, in quotes")  # noqa: TRY004
     return value
 
 
@@ -94,21 +97,19 @@ def _one_of(name: str, table: Mapping[str, Any], key: str, kind: Any, default: A
     try:
         return kind(table.get(key, default))
     except ValueError:
-        raise ValueError(f"{name}.{key}: it must be one of {', '.join(kind)}") from None
+        raise ValueError(f"{name}.{key} must be one of {', '.join(kind)}") from None
 
 
 def _roles(name: str, table: object) -> dict[Role, tuple[str, ...]]:
     if not isinstance(table, Mapping):
-        raise ValueError(f"{name}.map: it must be a table of roles")  # noqa: TRY004
+        raise ValueError(f"{name}.map must be a table that maps roles to payload keys")  # noqa: TRY004
     roles: dict[Role, tuple[str, ...]] = {}
     for role, keys in table.items():
         paths = (keys,) if isinstance(keys, str) else keys
         if role not in set(Role):
-            raise ValueError(
-                f"{name}.map.{role}: there is no such role; there are {', '.join(Role)}"
-            )
-        if not isinstance(paths, list | tuple) or not all(isinstance(one, str) for one in paths):
-            raise ValueError(f"{name}.map.{role}: it must be a key of the payload, or several")
+            raise ValueError(f"unknown role {name}.map.{role}; known roles: {', '.join(Role)}")
+        if not isinstance(paths, list | tuple) or not all(isinstance(path, str) for path in paths):
+            raise ValueError(f"{name}.map.{role} must be a payload key, or a list of them")
         for path in paths:
             parts_of(path)
         roles[Role(role)] = tuple(paths)
@@ -117,15 +118,15 @@ def _roles(name: str, table: object) -> dict[Role, tuple[str, ...]]:
 
 def _fields(name: str, table: object) -> tuple[Field, ...]:
     if not isinstance(table, Mapping):
-        raise ValueError(f"{name}.fields: it must be a table of keys")  # noqa: TRY004
+        raise ValueError(f"{name}.fields must be a table that maps payload keys to kinds")  # noqa: TRY004
     fields = []
     for key, kinds in table.items():
-        held = [kinds] if isinstance(kinds, str) else kinds
+        values = [kinds] if isinstance(kinds, str) else kinds
         try:
-            fields.append(Field(str(key), tuple(FieldKind(kind) for kind in held)))
+            fields.append(Field(str(key), tuple(FieldKind(kind) for kind in values)))
         except (TypeError, ValueError):
             raise ValueError(
-                f"{name}.fields.{key}: it must be one or several of {', '.join(FieldKind)}"
+                f"{name}.fields.{key} must be one or more of {', '.join(FieldKind)}"
             ) from None
     return tuple(fields)
 
@@ -137,7 +138,7 @@ def _embedder(name: str, table: object) -> EmbedderFingerprint | None:
         return EmbedderFingerprint(**table)  # type: ignore[arg-type]
     except TypeError:
         raise ValueError(
-            f"{name}.embedder: take it out, then it is looked anew who made the vectors"
+            f"{name}.embedder is incomplete; remove it, and surefind detects the embedder again"
         ) from None
 
 
@@ -145,70 +146,24 @@ def _embedder(name: str, table: object) -> EmbedderFingerprint | None:
 
 
 def connection_toml(connection: Connection) -> str:
-    """The table as it stands in the file."""
-    mapping, space = connection.mapping, connection.space
-    head = f"{TABLE}.{_key(connection.name)}"
-    lines = [f"[{head}]", _OURS]
-    if connection.url:
-        lines.append(f"url = {_value(connection.url)}")
-    if connection.collection != connection.name:
-        lines.append(f"collection = {_value(connection.collection)}")
-    if space.name:
-        lines.append(f"vector = {_value(space.name)}")
-    lines += [
-        f"dimensions = {space.dimensions}",
-        f"distance = {_value(space.distance.value)}",
-        f"unit = {_value(connection.unit)}",
-    ]
-    if connection.lexical:
-        lines.append(f"lexical = {_value(connection.lexical)}")
-    if connection.documents_table:
-        lines.append(f"documents_table = {_value(connection.documents_table)}")
-    if mapping.has(Role.POSITION):
-        lines.append(f"position_kind = {_value(mapping.position_kind.value)}")
-        lines.append(f"first_position = {mapping.first_position}")
-    lines += ["", f"[{head}.map]"]
-    lines += [
-        f"{role} = {_value(keys[0] if len(keys) == 1 else list(keys))}"
-        for role in Role
-        if (keys := mapping.of(role))
-    ]
-    if connection.fields:
-        lines += ["", f"[{head}.fields]"]
-        lines += [
-            f"{_key(field.name)} = {_value(list(map(str, field.kinds)))}"
-            for field in connection.fields
-        ]
-    if connection.embedder is not None:
-        made_by = connection.embedder
-        lines += ["", f"[{head}.embedder]"]
-        lines += [
-            f"{name} = {_value(getattr(made_by, name))}" for name in made_by.__dataclass_fields__
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
-
-
-def _value(value: object) -> str:
-    """JSON's strings, numbers, lists and flags are TOML's too, but for one control character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """The table as it is written into an empty file."""
+    return _text_with("", connection)
 
 
 def save_connection(connection: Connection, path: Path) -> None:
-    """Into the file, with every other line of it as it was. InputError, with the table to put in
-    by hand, where that can't be promised; the file is untouched then.
+    """Writes the table and leaves everything else in the file as it is, comments included.
+
+    Raises InputError, with the table to add by hand, where that is impossible; the file is
+    untouched then.
     """
     try:
         before = path.read_bytes().decode("utf-8") if path.exists() else ""
-        known = tomllib.loads(before.removeprefix("\ufeff"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        after = _text_with(before, connection)
+    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
         raise InputError(_by_hand(connection, path, f"it can't be read ({error})")) from error
-    after = with_table(before, connection)
-    if not _only_that_changed(known, after, connection):
-        raise InputError(_by_hand(connection, path, "the table is written in another way there"))
+    if not _changes_only(before, after, connection):
+        reason = f"its [{TABLE}.{connection.name}] is not written as a table of its own"
+        raise InputError(_by_hand(connection, path, reason))
     try:
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
         write_atomically(path.resolve(), after, mode)
@@ -216,63 +171,73 @@ def save_connection(connection: Connection, path: Path) -> None:
         raise InputError(_by_hand(connection, path, error.strerror or str(error))) from error
 
 
-def with_table(text: str, connection: Connection) -> str:
-    """The file's text with the connection's table in the place of the old one, or at its end."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.splitlines(keepends=True)
-    kept, removed, at = _without(lines, connection.name)
-    remarks = [line.strip() for line in removed if line.strip().startswith("#")]
-    table = connection_toml(connection)
-    for remark in remarks:
-        if remark != _OURS:
-            table = table.replace(_OURS, f"{remark}\n{_OURS}")
-    made = [f"{line}{newline}" for line in table.splitlines()]
-    before, after = kept[:at], kept[at:]
-    if before and not before[-1].endswith(("\n", "\r")):
-        before[-1] += newline
-    if before and before[-1].strip():
-        before.append(newline)
-    if after and after[0].strip():
-        made.append(newline)
-    return "".join([*before, *made, *after])
+def _text_with(text: str, connection: Connection) -> str:
+    """Updates the connection's table where it is, or appends it."""
+    bom = _BOM if text.startswith(_BOM) else ""
+    document = tomlkit.parse(text.removeprefix(_BOM))
+    connections = document.setdefault(TABLE, tomlkit.table(is_super_table=True))
+    if not isinstance(connections, MutableMapping):
+        return text
+    table = connections.get(connection.name)
+    if table is None and not isinstance(connections, InlineTable):
+        table = tomlkit.table()
+        table.add(tomlkit.comment(_WRITTEN_BY))
+        _update(table, _as_table(connection))
+        connections[connection.name] = table
+    elif isinstance(table, Table) and table.display_name:  # dotted keys have none
+        _update(table, _as_table(connection))
+    else:
+        return text
+    written = _HEADER_WITHOUT_GAP.sub("\n\n", document.as_string())
+    return bom + (_LINE_FEED.sub("\r\n", written) if "\r\n" in text else written)
 
 
-def _without(lines: list[str], name: str) -> tuple[list[str], list[str], int]:
-    """(lines that stay, lines of the table, where it stood)."""
-    ours = {f"{TABLE}.{_key(name)}", f'{TABLE}."{name}"', f"{TABLE}.'{name}'"}
-    kept: list[str] = []
-    removed: list[str] = []
-    at: int | None = None
-    inside = False
-    for line in lines:
-        header = _HEADER.match(line)
-        if header:
-            title = re.sub(r"\s*\.\s*", ".", header[1])
-            inside = title in ours or any(title.startswith(f"{own}.") for own in ours)
-        if inside:
-            at = len(kept) if at is None else at
-            removed.append(line)
-        else:
-            kept.append(line)
-    return kept, removed, len(kept) if at is None else at
+def _as_table(connection: Connection) -> dict[str, Any]:
+    mapping, space = connection.mapping, connection.space
+    has_position = mapping.has(Role.POSITION)
+    roles = {str(role): keys for role in Role if (keys := mapping.of(role))}
+    table = {
+        "url": connection.url or None,
+        "collection": connection.collection if connection.collection != connection.name else None,
+        "vector": space.name or None,
+        "dimensions": space.dimensions,
+        "distance": space.distance.value,
+        "unit": connection.unit,
+        "lexical": connection.lexical or None,
+        "documents_table": connection.documents_table or None,
+        "position_kind": mapping.position_kind.value if has_position else None,
+        "first_position": mapping.first_position if has_position else None,
+        "map": {role: keys[0] if len(keys) == 1 else list(keys) for role, keys in roles.items()},
+        "fields": {field.name: list(map(str, field.kinds)) for field in connection.fields} or None,
+        "embedder": asdict(connection.embedder) if connection.embedder else None,
+    }
+    return {key: value for key, value in table.items() if value is not None}
 
 
-def _only_that_changed(before: Mapping[str, Any], text: str, connection: Connection) -> bool:
+def _update(table: MutableMapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Touches only the keys that differ, so that the comments beside the others stay."""
+    for key in set(table) - set(values):
+        del table[key]
+    for key, value in values.items():
+        if isinstance(value, dict) and isinstance(table.get(key), MutableMapping):
+            _update(table[key], value)
+        elif key not in table or table[key] != value:
+            table[key] = value
+
+
+def _changes_only(before: str, after: str, connection: Connection) -> bool:
     try:
-        after = tomllib.loads(text.removeprefix("\ufeff"))
-        table = after[TABLE].pop(connection.name)
-        read = read_connection(connection.name, table)
+        expected = tomllib.loads(before.removeprefix(_BOM))
+        written = tomllib.loads(after.removeprefix(_BOM))
+        saved = read_connection(connection.name, written[TABLE].pop(connection.name))
+        expected.setdefault(TABLE, {}).pop(connection.name, None)
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError):
         return False
-    others = {name: dict(held) if name == TABLE else held for name, held in before.items()}
-    if TABLE in others:
-        others[TABLE].pop(connection.name, None)
-    others.setdefault(TABLE, {})
-    return read == connection and after == others
+    return saved == connection and written == expected
 
 
-def _by_hand(connection: Connection, path: Path, why: str) -> str:
+def _by_hand(connection: Connection, path: Path, reason: str) -> str:
     return (
-        f"{path} was not changed: {why}. Mend it and connect again, or put this into it by hand:"
+        f"{path} was not changed: {reason}. Fix it and connect again, or add this by hand:"
         f"\n\n{connection_toml(connection)}"
     )
