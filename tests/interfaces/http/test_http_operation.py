@@ -22,6 +22,21 @@ from surefind.settings import load
 
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"]*",?)*)\})? ([0-9.e+-]+)')
 
+METRIC_TYPES = {
+    ("surefind_requests_total", "counter"),
+    ("surefind_request_seconds", "histogram"),
+    ("surefind_searches_total", "counter"),
+    ("surefind_searches_remembered_total", "counter"),
+    ("surefind_searches_running", "gauge"),
+    ("surefind_searches_queued", "gauge"),
+    ("surefind_query_cache_hits_total", "counter"),
+    ("surefind_query_cache_misses_total", "counter"),
+    ("surefind_ready", "gauge"),
+    ("surefind_generation", "gauge"),
+    ("surefind_chunks", "gauge"),
+    ("surefind_documents", "gauge"),
+}
+
 
 @pytest.fixture
 async def application(ingested: Path) -> AsyncIterator[Application]:
@@ -36,7 +51,7 @@ def client_of(application: Application) -> httpx2.AsyncClient:
 
 
 def samples(text: str) -> dict[str, float]:
-    """Every line of Prometheus' text format, which each has to follow."""
+    """Every sample in Prometheus' text format, with its labels in the order of their names."""
     found = {}
     for line in text.splitlines():
         if not line.startswith("# "):
@@ -93,8 +108,13 @@ async def test_metrics_count_what_happened(application: Application) -> None:
     assert numbers[f'{total}{{method="GET",route="(none)",status="404"}}'] == 1
     seconds = "surefind_request_seconds"
     assert numbers[f'{seconds}_count{{route="/search"}}'] == 4
-    assert numbers[f'{seconds}_bucket{{route="/search",le="+Inf"}}'] == 4
-    buckets = [v for name, v in numbers.items() if name.startswith(f'{seconds}_bucket{{route="/s')]
+    assert numbers[f'{seconds}_bucket{{le="+Inf",route="/search"}}'] == 4
+    buckets = [
+        value
+        for name, value in numbers.items()
+        if name.startswith(f"{seconds}_bucket") and name.endswith('route="/search"}')
+    ]
+    assert len(buckets) == 14
     assert buckets == sorted(buckets)
     assert numbers[f'{seconds}_sum{{route="/search"}}'] > 0
     assert numbers["surefind_searches_total"] == 3
@@ -105,6 +125,20 @@ async def test_metrics_count_what_happened(application: Application) -> None:
     assert numbers['surefind_generation{collection="docs"}'] == 1
     assert numbers['surefind_chunks{collection="docs"}'] > 4
     assert numbers['surefind_ready{collection="docs"}'] == 1
+    assert set(re.findall(r"^# TYPE (\S+) (\S+)$", answer.text, re.MULTILINE)) == METRIC_TYPES
+
+
+async def test_two_servers_in_one_process_count_apart(
+    application: Application, tmp_path: Path
+) -> None:
+    idle = Application(load(data_dir=tmp_path / "none"))
+    async with client_of(application) as busy_client, client_of(idle) as idle_client:
+        await busy_client.post("/search", json={"query": "vinegar"})
+        busy_numbers = samples((await busy_client.get("/metrics")).text)
+        idle_numbers = samples((await idle_client.get("/metrics")).text)
+    assert busy_numbers["surefind_searches_total"] == 1
+    assert idle_numbers["surefind_searches_total"] == 0
+    await idle.close()
 
 
 async def test_an_embedder_that_keeps_failing_is_left_alone(

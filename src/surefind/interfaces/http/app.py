@@ -7,11 +7,11 @@ from starlette.middleware import Middleware
 
 from surefind.bootstrap import Application
 from surefind.interfaces.http.errors import add_error_handlers
+from surefind.interfaces.http.metrics import Metrics
 from surefind.interfaces.http.middleware.access import Access
 from surefind.interfaces.http.middleware.cors import Cors
 from surefind.interfaces.http.middleware.hosts import AllowedHosts
 from surefind.interfaces.http.middleware.limits import BodyLimit, Deadline
-from surefind.interfaces.http.middleware.metrics import Metrics
 from surefind.interfaces.http.middleware.requests import Requests, note_search
 from surefind.interfaces.http.middleware.security import SecurityHeaders
 from surefind.interfaces.http.middleware.strings import CheckedRoute
@@ -47,8 +47,8 @@ def _layers(
 def create_app(application: Application, *, public: bool = False) -> FastAPI:
     """`public`: other machines can reach it."""
     settings = application.settings
-    metrics = Metrics()
     limiter = ConcurrencyLimiter(settings.max_concurrency, settings.max_queue)
+    metrics = Metrics(limiter)
     app = FastAPI(
         title="surefind",
         version=version("surefind"),
@@ -67,7 +67,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     add_retrieval(app, application)
     add_catalog(app, application)
     add_collections(app, application)
-    add_probes(app, application, metrics, limiter)
+    add_probes(app, application, metrics)
     add_pages(app, application)
     wanted = application.settings.docs
     if wanted or (wanted is None and not public):

@@ -8,9 +8,8 @@ from pydantic import BaseModel
 
 from surefind.bootstrap import Application
 from surefind.errors import NothingIngested, UnknownCollection
-from surefind.interfaces.http.middleware.metrics import CONTENT_TYPE, Metrics, render
+from surefind.interfaces.http.metrics import CONTENT_TYPE, Metrics
 from surefind.interfaces.http.openapi import ERRORS, Responses
-from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 
 _NOT_READY: Responses = {status: ERRORS[status] for status in (500, 503)}
 
@@ -23,9 +22,7 @@ class Ready(BaseModel):
     status: Literal["ready"] = "ready"
 
 
-def add_probes(
-    app: FastAPI, application: Application, metrics: Metrics, limiter: ConcurrencyLimiter
-) -> None:
+def add_probes(app: FastAPI, application: Application, metrics: Metrics) -> None:
     @app.head("/live", include_in_schema=False)
     @app.get("/live", tags=["operation"])
     async def live() -> Live:
@@ -49,7 +46,6 @@ def add_probes(
         responses={500: ERRORS[500]},
         tags=["operation"],
     )
-    async def numbers() -> PlainTextResponse:
-        """Numbers about the server, in the text format that Prometheus reads."""
-        text = await render(metrics, application, limiter)
-        return PlainTextResponse(text, media_type=CONTENT_TYPE)
+    async def scrape() -> PlainTextResponse:
+        """The server's metrics, in the text format of Prometheus."""
+        return PlainTextResponse(await metrics.render(application), media_type=CONTENT_TYPE)
