@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from surefind.model.documents import ChunkRecord
 from surefind.model.filters import Condition
@@ -115,11 +116,12 @@ class Context:
     tokens: int
 
 
-class Hit(NamedTuple):
-    """One ranked passage. `also` are those that count as the same and are not shown.
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked passage. `also` lists the duplicates that were folded into it.
 
-    `highlights` are places in the passage's text, `section_highlights` in the name of its section,
-    where words of the question stand.
+    `highlights` are the (start, end) offsets of the query's words in the text, and
+    `section_highlights` those in the name of the section.
     """
 
     rank: int
@@ -136,7 +138,22 @@ class Hit(NamedTuple):
     also: tuple[ChunkRecord, ...] = ()
 
     @property
+    def text(self) -> str:
+        return self.record.chunk.text
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return self.record.title
+
+    @property
+    def url(self) -> str:
+        """The link to the heading of the passage: the page's address with its anchor."""
+        return self.record.link
+
+    @property
     def tokens(self) -> int:
+        """Those of the context where there is one, else those of the passage."""
         return self.record.chunk.tokens if self.context is None else self.context.tokens
 
 
@@ -194,12 +211,12 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The whole answer.
+    """The answer to a query; iterating over it, `len()` and indexing go to its hits.
 
-    `best_similarity` is told even when the threshold left nothing. `over_budget` are passages that
-    `max_tokens` had no room for. `confidence` is None where nothing was embedded, and where the
-    generation was never calibrated. `notes` are for whoever asked: what was done in another way.
-    `remembered` is an answer that was found for the same question before.
+    `best_similarity` is given even if the threshold removed every hit. `over_budget` holds the
+    passages that did not fit into `max_tokens`. `confidence` is None if nothing was embedded or the
+    generation is not calibrated. `notes` tell the caller what was done differently than requested.
+    `remembered` marks an answer that came from memory.
     """
 
     query: Query
@@ -213,3 +230,18 @@ class SearchResult:
     over_budget: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
     remembered: bool = False
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]

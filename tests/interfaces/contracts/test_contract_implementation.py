@@ -323,7 +323,7 @@ async def test_one_failing_query_stops_no_other(
 
 def test_a_hit_without_an_address_is_partial() -> None:
     whole = Hit(1, 0.9, 0.9, None, None, record(0))
-    lacking = whole._replace(record=replace(record(1), url=""))
+    lacking = replace(whole, record=replace(record(1), url=""))
     timings = Timings(1.0, 1.0, 1.0, 1.0, 4.0)
     for hits, status in (((whole,), "success"), ((whole, lacking), "partial"), ((), "no_results")):
         result = SearchResult(Query("x"), hits, Status.SUCCESS, 0.9, 1, 2, timings)

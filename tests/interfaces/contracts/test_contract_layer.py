@@ -239,7 +239,7 @@ def test_a_stored_chunk_that_breaks_a_rule_is_left_out_and_logged(
     lost = replace(record(1), url="")
     odd = replace(record(2), url="not a url")
     empty = replace(record(3), chunk=replace(record(3).chunk, text=" \n"))
-    flawed = [whole._replace(record=one) for one in (lost, odd, empty)]
+    flawed = [replace(whole, record=one) for one in (lost, odd, empty)]
     assert results_of([*flawed, whole]) == [RetrievalResult.of(whole)]
     assert caplog.messages == [
         "left out the stored chunk 'chunk-1': url is missing",

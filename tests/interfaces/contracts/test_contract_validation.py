@@ -312,7 +312,7 @@ def test_the_connection_is_never_unknown(stats: Values, failed: int, expected: s
 def test_a_hit_without_an_address_lowers_the_completeness() -> None:
     """It is the store's lack, not a reason to hide the hit or to fail."""
     whole = Hit(1, 0.9, 0.9, None, None, record(0))
-    lacking = whole._replace(record=dataclasses.replace(record(1), url=""))
+    lacking = dataclasses.replace(whole, record=dataclasses.replace(record(1), url=""))
     results = [RetrievalResult.of(hit, "q", "m") for hit in (whole, lacking)]
     assert aggregated(results=results).metadata_completeness == 0.5
 

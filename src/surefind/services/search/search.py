@@ -189,7 +189,7 @@ class Searcher:
             hits = await self._reranked(query, hits)
         hits, over_budget = within_budget(await self._expanded(hits, run), query.max_tokens)
         if over_budget:
-            hits = [hit._replace(rank=rank) for rank, hit in enumerate(hits, start=1)]
+            hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
         if query.highlight:
             hits = [self._highlighted(hit, query) for hit in hits]
         run.clock.mark("formatted")
@@ -237,7 +237,7 @@ class Searcher:
         scores = await self._reranker.rerank(query.text, [hit.record.chunk.passage for hit in hits])
         ordered = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].rank))
         return [
-            hit._replace(rank=rank, score=score, reranking=Reranking(score, hit.rank))
+            replace(hit, rank=rank, score=score, reranking=Reranking(score, hit.rank))
             for rank, (score, hit) in enumerate(ordered[: query.top_k], start=1)
         ]
 
@@ -248,11 +248,12 @@ class Searcher:
         for hit in hits:
             catalog = run.generations[hit.collection].require_catalog()
             context = await context_of(hit.record, run.query, catalog)
-            expanded.append(hit._replace(context=context))
+            expanded.append(replace(hit, context=context))
         return expanded
 
     def _highlighted(self, hit: Hit, query: Query) -> Hit:
-        return hit._replace(
+        return replace(
+            hit,
             highlights=tuple(self._terms.matches(hit.record.chunk.text, query.text)),
             section_highlights=tuple(self._terms.matches(hit.record.section, query.text)),
         )

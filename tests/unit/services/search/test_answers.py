@@ -153,7 +153,7 @@ async def test_what_counts_as_the_same_takes_room_too(home: Installation) -> Non
         found = await home.search(CATS.text, top_k=1)
         [hit] = found.hits
         answers = AnswerCache(memory=10_000)
-        answers.keep(CATS, held, replace(found, hits=(hit._replace(also=(hit.record,) * 5),)))
+        answers.keep(CATS, held, replace(found, hits=(replace(hit, also=(hit.record,) * 5),)))
         assert answers.known(CATS, held) is None
         answers.keep(CATS, held, found)
         assert answers.known(CATS, held) is found

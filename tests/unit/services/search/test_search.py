@@ -40,6 +40,19 @@ async def test_ranks_and_scores_are_in_order_and_in_bounds(home: Installation, m
     assert result.status is Status.SUCCESS
 
 
+async def test_a_result_is_a_sequence_of_hits_with_the_common_things_at_hand(
+    home: Installation,
+) -> None:
+    result = await home.search("run setup on windows", top_k=3)
+    assert tuple(result) == result.hits
+    assert len(result) == 3
+    assert (result[0], result[-1], result[1:]) == (result.hits[0], result.hits[2], result.hits[1:])
+    best = result[0]
+    assert (best.title, best.url) == ("Install", best.record.link)
+    assert best.url.endswith("#windows")
+    assert "run setup on windows" in best.text
+
+
 @pytest.mark.parametrize("mode", list(Mode))
 async def test_the_same_question_twice_gives_the_same_answer_also_after_a_restart(
     home: Installation, mode: Mode, tmp_path: Path
