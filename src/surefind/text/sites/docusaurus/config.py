@@ -1,7 +1,8 @@
-"""What a docusaurus.config file says, read as far as it is plain data; nothing is executed.
+"""Reads a docusaurus.config file as plain data, without running it.
 
-The file is a program. What it writes out (strings, booleans, lists, objects, constants that hold
-them) is read; what it computes is UNREAD, and the reader says so. Every step is linear.
+The file is a program. Strings, booleans, lists, objects and the constants that hold them are read;
+a value that the program computes is UNREAD. Reading takes linear time: a site's config may be
+hostile. (tree-sitter needs 17 s to recover from 50 kB of quotation marks, with no way to stop it.)
 """
 
 import re
