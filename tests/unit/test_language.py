@@ -53,7 +53,6 @@ ALLOWED: dict[tuple[str, str], str] = {}
 NOT_YET_CLEAN: tuple[str, ...] = (
     "src/surefind/",
     "docs/",
-    "CHANGELOG.md",
 )
 
 
