@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from itertools import zip_longest
@@ -39,9 +40,9 @@ class Address:
     conninfo: str = field(repr=False)
     where: str
     hosts: tuple[str, ...]
-    names: tuple[str, ...]
     connect_timeout_s: float | None
     prefers_standby: bool
+    is_single: bool
     user: str
     pooled: bool
     password: str = field(repr=False)
@@ -74,7 +75,7 @@ def address_of(url: str) -> Address:
         conninfo=make_conninfo(**found, **conduct),
         where=f"{','.join(hosts)}/{database}",
         hosts=hosts,
-        names=() if "hostaddr" in found else tuple(filter(_is_a_name, host.split(","))),
+        is_single=_is_single(found),
         connect_timeout_s=_seconds(found.get("connect_timeout", "0")),
         prefers_standby=found.get("target_session_attrs") == "prefer-standby",
         user=found.get("user", ""),
@@ -90,14 +91,15 @@ def _hosts(names: list[str], ports: list[str]) -> tuple[str, ...]:
     return tuple(name if name.startswith("/") else f"{name}:{port or 5432}" for name, port in pairs)
 
 
-def _is_a_name(host: str) -> bool:
-    if not host or host.startswith("/"):
+def _is_single(found: Mapping[str, str]) -> bool:
+    """One IP address or socket; a name may have several addresses."""
+    place = found.get("hostaddr") or found.get("host", "/")
+    if found.get("target_session_attrs") == "prefer-standby":  # psycopg tries each host twice
         return False
     try:
-        ip_address(host)
+        return place.startswith("/") or bool(ip_address(place))
     except ValueError:
-        return True
-    return False
+        return False
 
 
 def _seconds(written: str) -> float | None:

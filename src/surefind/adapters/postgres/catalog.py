@@ -16,7 +16,7 @@ from surefind.adapters.catalog_rows import (
     whole_document_of,
 )
 from surefind.adapters.postgres.connection import Database
-from surefind.adapters.postgres.queue import Connection
+from surefind.adapters.postgres.pool import Connection
 from surefind.errors import StoreError, UnknownDocument
 from surefind.model import ChunkRecord, Document, DocumentRecord, GenerationRef, point_id
 

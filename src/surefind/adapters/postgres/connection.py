@@ -8,40 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import os
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import psycopg
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool
 
 from surefind.adapters.postgres.address import Address, address_of
-from surefind.adapters.postgres.connect_timeout import connect_timeouts, count_addresses
 from surefind.adapters.postgres.errors import (
-    ConnectingTookTooLong,
     TookTooLong,
     connection_is_gone,
     naming_faults,
     statement_was_lost,
 )
-from surefind.adapters.postgres.queue import Connection, Queue
+from surefind.adapters.postgres.pool import Connection, Pool
 
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 WRITE_TIMEOUT_S = 900.0
 """Of a whole transaction: long enough to copy a generation of millions of chunks."""
-_CLOSE_S = 2.0
-
-# What it warns of reaches the caller as an error, and says there what to do.
-logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +47,13 @@ class Database:
         self.address: Address = address_of(url)
         self.schema = schema
         self._limits = limits or Limits()
-        self._pool: AsyncConnectionPool[Connection] | None = None
-        self._opening = asyncio.Lock()
+        self._pool = Pool(
+            self.address,
+            size=self._limits.pool_size,
+            connect_timeout_s=self._limits.connect_timeout_s,
+            timeout_s=self._limits.timeout_s,
+        )
         self._prepares = not self.address.pooled
-        self._queue = Queue(self._limits.timeout_s)
         self._statements: dict[str, bytes] = {}
 
     @property
@@ -87,7 +81,7 @@ class Database:
             try:
                 return await self._fetch(template, values)
             except _Again:
-                await self._discard_dead()
+                await self._pool.discard_dead()
                 try:
                     return await self._fetch(template, values)
                 except _Again as error:
@@ -107,7 +101,7 @@ class Database:
     async def connect(self) -> Connection:
         """One of the caller's own, outside the pool."""
         with naming_faults(self.address):
-            return await self._dial(AsyncConnection.connect, self.address.conninfo, autocommit=True)
+            return await self._pool.connect()
 
     async def execute(
         self, connection: Connection, template: str, values: Values = ()
@@ -117,12 +111,10 @@ class Database:
         return await cursor.fetchall() if cursor.description else []
 
     async def close(self) -> None:
-        if self._pool is not None:
-            await self._pool.close(timeout=_CLOSE_S)
-            self._pool = None
+        await self._pool.close()
 
     async def _fetch(self, template: str, values: Values) -> list[TupleRow]:
-        async with self._connection() as connection:
+        async with self._pool.connection() as connection:
             try:
                 async with self.ending(connection, self._limits.timeout_s):
                     cursor = await connection.execute(
@@ -142,12 +134,12 @@ class Database:
 
     @asynccontextmanager
     async def _live_connection(self) -> AsyncIterator[Connection]:
-        async with self._connection() as connection:
+        async with self._pool.connection() as connection:
             if await self._lives(connection):
                 yield connection
                 return
-        await self._discard_dead()
-        async with self._connection() as connection:
+        await self._pool.discard_dead()
+        async with self._pool.connection() as connection:
             yield connection
 
     async def _lives(self, connection: Connection) -> bool:
@@ -157,72 +149,6 @@ class Database:
         except psycopg.OperationalError:
             return False
         return True
-
-    async def _discard_dead(self) -> None:
-        """After a restart all idle connections are dead, not only the one that was tried."""
-        pool = await self._opened()
-        async with asyncio.timeout(self._limits.timeout_s):
-            await pool.check()
-
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Connection]:
-        pool = await self._opened()
-        connection = await self._queue.take(pool)
-        try:
-            with self._queue.using():
-                yield connection
-        finally:
-            await pool.putconn(connection)
-
-    async def _opened(self) -> AsyncConnectionPool[Connection]:
-        if self._pool is None:
-            async with self._opening:
-                if self._pool is None:
-                    pool = self._new_pool()
-                    await pool.open()
-                    self._pool = pool
-        return self._pool
-
-    def _new_pool(self) -> AsyncConnectionPool[Connection]:
-        return AsyncConnectionPool(
-            self.address.conninfo,
-            connection_class=self._pooled_class,
-            kwargs={
-                "autocommit": True,
-                "prepare_threshold": 5 if self._prepares else None,
-            },
-            min_size=0,
-            max_size=self._limits.pool_size,
-            open=False,
-            name="surefind",
-            timeout=self._limits.timeout_s,
-            reconnect_timeout=0,
-        )
-
-    @cached_property
-    def _pooled_class(self) -> type[Connection]:
-        database = self
-
-        class PooledConnection(AsyncConnection[TupleRow]):
-            @classmethod
-            async def connect(cls, *arguments: Any, **options: Any) -> Connection:  # type: ignore[override]
-                with database._queue.connecting():
-                    return await database._dial(super().connect, *arguments, **options)
-
-        return PooledConnection
-
-    async def _dial(
-        self, connect: Callable[..., Awaitable[Connection]], *arguments: Any, **options: Any
-    ) -> Connection:
-        allowed_s = self._limits.connect_timeout_s
-        addresses = await count_addresses(self.address, allowed_s)
-        plan = connect_timeouts(self.address, allowed_s, addresses)
-        try:
-            async with asyncio.timeout(plan.limit_s):
-                return await connect(*arguments, **(plan.options | options))
-        except TimeoutError as error:
-            slow = f"connecting took more than {plan.limit_s:g} s"
-            raise ConnectingTookTooLong(slow) from error
 
     @asynccontextmanager
     async def ending(self, connection: Connection, timeout_s: float) -> AsyncIterator[None]:

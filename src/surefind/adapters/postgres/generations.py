@@ -19,7 +19,7 @@ from surefind.adapters.postgres.catalog import (
 )
 from surefind.adapters.postgres.connection import Database
 from surefind.adapters.postgres.migrations import Migration, applied_number, check_readable, migrate
-from surefind.adapters.postgres.queue import Connection
+from surefind.adapters.postgres.pool import Connection
 from surefind.adapters.postgres.writer_lock import WriterLock
 from surefind.errors import StoreError, UnknownGeneration
 from surefind.model import GenerationRef, Manifest

@@ -19,7 +19,7 @@ import psycopg
 
 from surefind.adapters.postgres.connection import Database
 from surefind.adapters.postgres.errors import naming_faults
-from surefind.adapters.postgres.queue import Connection
+from surefind.adapters.postgres.pool import Connection
 from surefind.errors import StoreBusy, StoreError
 
 _LOCK = "surefind writer of "

@@ -9,7 +9,7 @@ from importlib import resources
 from psycopg import Rollback, sql
 
 from surefind.adapters.postgres.connection import Database
-from surefind.adapters.postgres.queue import Connection
+from surefind.adapters.postgres.pool import Connection
 from surefind.errors import FormatTooNew, StoreError
 
 _LOCK = "surefind migration of "
