@@ -1,16 +1,22 @@
-"""The documentation knows every command, option, setting and error there is."""
+"""The documentation is complete: every command, option and setting, and links that work."""
 
 import re
 from pathlib import Path
 
 import pytest
 import typer.main
+import yaml
 from typer.core import TyperCommand, TyperGroup
 
+from support.import_graph import with_drawing
 from surefind.interfaces.cli import app
 from surefind.settings import Settings
+from surefind.text.slugs import anchor_of
 
-DOCS = Path(__file__).parents[3] / "docs"
+PROJECT = Path(__file__).parents[3]
+DOCS = PROJECT / "docs"
+HOW_IT_WORKS = DOCS / "how-it-works.md"
+PAGES = [*DOCS.rglob("*.md"), *PROJECT.glob("*.md")]
 
 
 def commands() -> dict[str, TyperCommand]:
@@ -39,7 +45,7 @@ def test_every_command_and_option_is_documented(name: str) -> None:
     for parameter in commands()[name].params:
         for option in parameter.opts:
             if option.startswith("--") and option != "--help":
-                assert option in text, f"{page.name} says nothing of {option}"
+                assert option in text, f"{page.name} lacks {option}"
 
 
 def test_every_setting_is_documented() -> None:
@@ -48,9 +54,56 @@ def test_every_setting_is_documented() -> None:
         assert str(field.validation_alias or f"SUREFIND_{name.upper()}") in text
 
 
-def test_links_between_the_pages_lead_somewhere() -> None:
-    project = DOCS.parent
-    for page in [*DOCS.rglob("*.md"), *project.glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.relative_to(project)}: {target}"
+def anchors(page: Path) -> set[str]:
+    """The fragments of the page's headings."""
+    prose = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {anchor_of(re.sub(r"`|\]\(.*?\)|\[", "", title)) for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
+def test_links_lead_to_a_page_and_a_heading(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text()):
+        linked = page.parent / target if target else page
+        if "://" not in target:
+            assert linked.exists(), f"no page {target}"
+        if anchor and linked.suffix == ".md" and "://" not in target:
+            assert anchor in anchors(linked), f"no heading {target}#{anchor}"
+
+
+def test_every_page_is_linked_from_the_index() -> None:
+    """Pages of a folder may be listed by that folder's own README."""
+    listed = "".join((DOCS / name).read_text() for name in ("index.md", "decisions/README.md"))
+    for page in DOCS.rglob("*.md"):
+        assert page.name == "index.md" or page.name in listed, f"the index does not link {page}"
+
+
+@pytest.mark.parametrize("heading", ["How does a page get in?", "How does an answer come out?"])
+def test_how_it_works_names_files_that_exist(heading: str) -> None:
+    section = HOW_IT_WORKS.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    files = set(re.findall(r"`([a-z0-9_/]+\.py)`", section))
+    assert 10 <= len(files) <= 15
+    for file in files:
+        assert (PROJECT / "src/surefind" / file).exists(), f"no file {file}"
+
+
+def test_the_import_graph_is_up_to_date() -> None:
+    page = HOW_IT_WORKS.read_text()
+    assert page == with_drawing(page), "run `make import-graph`"
+
+
+def test_contributing_lists_every_make_target() -> None:
+    targets = re.findall(r"^([a-z-]+):.*## ", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    contributing = (PROJECT / "CONTRIBUTING.md").read_text()
+    assert len(targets) > 20
+    for target in set(targets) - {"help", "install"}:
+        assert f"| `make {target}` |" in contributing, f"CONTRIBUTING.md lacks make {target}"
+
+
+def test_workflows_run_commands_that_exist() -> None:
+    makefile = (PROJECT / "Makefile").read_text()
+    for path in (PROJECT / ".github/workflows").glob("*.yml"):
+        for job in yaml.safe_load(path.read_text())["jobs"].values():
+            for step in job["steps"]:
+                for target in re.findall(r"\bmake ([a-z-]+)", step.get("run", "")):
+                    assert f"\n{target}:" in makefile, f"{path.name}: no target {target}"
