@@ -29,7 +29,7 @@ from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.measures.ranking import Measure, measure_run
 from surefind.evaluation.report.report import Report
 from surefind.interfaces.reports.html import ReportExtras, html_page
-from surefind.services.validation.validate import ValidateOptions
+from surefind.services.validation.request import RunRequest
 from surefind.settings import load
 
 DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data")) / "squad-dev-even"
@@ -61,7 +61,7 @@ class Bench:
         self._application = application
         self._bare = bare
         self._golden = golden
-        self._options = ValidateOptions(concurrency=concurrency)
+        self._options = RunRequest(concurrency=concurrency)
         self.report: Report | None = None
 
     async def validate(self, tests: Sequence[GoldenTest]) -> None:
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=900, help="how many questions")
     parser.add_argument("--all", action="store_true", help="all 5,665 questions")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
-    parser.add_argument("--concurrency", type=int, default=ValidateOptions().concurrency)
+    parser.add_argument("--concurrency", type=int, default=RunRequest().concurrency)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(run(arguments, Path(folder)))

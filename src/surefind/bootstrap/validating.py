@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from surefind.evaluation.report.report import Report as ValidationReport
     from surefind.model import ChunkRecord, Threshold
     from surefind.services.generations.readers import Readers
-    from surefind.services.validation.validate import CountProgress as Validated
-    from surefind.services.validation.validate import ValidateOptions
+    from surefind.services.validation.request import RunRequest
+    from surefind.services.validation.validate import CountProgress
 
 
 class Validating(Parts):
@@ -47,26 +47,24 @@ class Validating(Parts):
     async def validate(
         self,
         golden: GoldenSet,
-        options: ValidateOptions,
-        progress: Validated,
-        generation: int | None = None,
+        request: RunRequest,
+        progress: CountProgress,
     ) -> ValidationReport:
-        """`generation` is the one to ask, also where no reader sees it."""
         from surefind.services.search.search import Searcher
         from surefind.services.validation.validate import Validator
 
-        async with self._reading(generation) as readers:
-            if generation is None:
+        async with self._reading(request.generation) as readers:
+            if request.generation is None:
                 searcher = await self.searcher()
             else:
                 searcher = Searcher(readers, await self.question_embedder(), self.terms)
             under_load = None
-            if options.load is not None:
-                # Users ask what nobody has asked before: a load of remembered questions flatters.
+            if request.load is not None:
+                # Users ask new questions: a load test of cached ones would be too fast.
                 fresh = (await self.embedder()).uncached
                 under_load = Searcher(readers, fresh, self.terms)
             validator = Validator(readers, searcher, version("surefind"), under_load)
-            return await validator.run(golden, options, progress)
+            return await validator.run(golden, request, progress)
 
     @asynccontextmanager
     async def _reading(self, generation: int | None) -> AsyncIterator[Readers]:

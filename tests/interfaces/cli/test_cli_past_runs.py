@@ -77,10 +77,10 @@ def test_damaged_runs_are_told_and_the_others_shown(runs: Path) -> None:
     (runs / "20260101T000000.000000Z-x.json").write_text("{")
     shown = validate("--history")
     assert (shown.exit_code, shown.stdout) == (0, "no run that can be read\n")
-    assert "an earlier run can't be read and is left out" in shown.stderr
+    assert "skipped an unreadable record of an earlier run" in shown.stderr
     page = validate("golden.yaml", "--html", "report.html")
     assert page.exit_code == 0
-    assert "is left out" in page.stderr
+    assert "skipped an unreadable record" in page.stderr
     assert Path("report.html").exists()
 
 
@@ -88,7 +88,7 @@ def test_a_run_that_can_not_be_kept_is_no_worse_for_it(runs: Path) -> None:
     runs.write_text("a file stands in the way")
     done = validate("golden.yaml")
     assert done.exit_code == 0
-    assert "this run is not kept for --history" in done.stderr
+    assert "this run was not recorded for --history" in done.stderr
 
 
 def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
@@ -102,14 +102,14 @@ def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--history", "--html", "x.html"], "--history asks nothing"),
-        (["--history", "--baseline", "x.json"], "--history asks nothing"),
+        (["--history", "--html", "x.html"], "--history runs no tests"),
+        (["--history", "--baseline", "x.json"], "--history runs no tests"),
         (["--history", "nothing.yaml"], "can't be read"),
         (["--history", "--collection", "nope"], "there is no collection 'nope' yet"),
         (["golden.yaml", "--html", "."], "can't be written: it is a folder"),
         (["golden.yaml", "--html", "golden.yaml/x.html"], "golden.yaml is no folder"),
         (["golden.yaml", "--trec-out", "golden.yaml"], "golden.yaml is no folder"),
-        (["--history", "--tests-out", "x.json"], "--history asks nothing"),
+        (["--history", "--tests-out", "x.json"], "--history runs no tests"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_asked(

@@ -284,12 +284,14 @@ def test_a_judged_collection_and_topics_are_read(home: Path) -> None:
     [
         (["nothing.yaml"], "can't be read: No such file"),
         (["broken.yaml"], "broken.yaml, line 2: a test has no key 'querry_text'"),
-        (["golden.yaml", "--top-k", "0"], "top_k: it is 0"),
-        (["golden.yaml", "--concurrency", "0"], "concurrency: it is 0"),
+        (["golden.yaml", "--top-k", "0"], "top_k must be between 1 and 1000, not 0"),
+        (["golden.yaml", "--concurrency", "0"], "concurrency must be between 1 and 64, not 0"),
         (["golden.yaml", "--baseline", "golden.yaml"], "golden.yaml: it is no JSON"),
         (["golden.yaml", "--baseline", "nothing.json"], "nothing.json can't be read"),
         (["golden.yaml", "--markdown", "docs"], "docs can't be written"),
-        (["--qrels", "qrels.txt"], "--qrels: name the file of topics"),
+        (["--qrels", "qrels.txt"], "--qrels needs a file of topics"),
+        (["golden.yaml", "--rate", "5"], "--rate needs --duration"),
+        (["golden.yaml", "--force"], "--force needs --calibrate"),
         (["golden.yaml", "--collection", "nothing"], "nothing"),
     ],
 )

@@ -17,7 +17,8 @@ from surefind.evaluation.report.report import Report
 from surefind.evaluation.statistics.significance import wilson_interval
 from surefind.model import Evidence, Mode
 from surefind.services.validation.calibration import learn_threshold
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
 
@@ -151,7 +152,7 @@ GOLDEN = GoldenSet(
 
 async def validated(home: Installation, **options: object) -> Report:
     validator = Validator(home.readers, home.searcher, "test")
-    return await validator.run(GOLDEN, ValidateOptions(**options))  # type: ignore[arg-type]
+    return await validator.run(GOLDEN, RunRequest(**options))  # type: ignore[arg-type]
 
 
 async def test_searches_go_by_what_was_learned_at_once(home: Installation) -> None:

@@ -15,7 +15,7 @@ from surefind.evaluation.golden.expectations import ByChunk
 from surefind.evaluation.golden.gates import RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, TestKind
 from surefind.evaluation.measures.ranking import Measure
-from surefind.evaluation.report.comparison import beside_baseline, check_baseline, compare_reports
+from surefind.evaluation.report.comparison import check_baseline, compare_reports, compared_with
 from surefind.evaluation.report.past_runs import remembered
 from surefind.evaluation.report.report import (
     ExpectationResult,
@@ -388,20 +388,20 @@ def test_tests_that_expect_nothing_are_refused_before_they_are_asked() -> None:
 def test_a_comparison_that_can_not_be_made_is_no_pass_and_hides_no_failure() -> None:
     before = many([1.0])
     unjudged = report(outcome("t0", None))
-    told = beside_baseline(before, unjudged)
+    told = compared_with(before, unjudged)
     assert (unjudged.verdict, told.verdict) == (Verdict.PASS, Verdict.INCONCLUSIVE)
     assert told.reasons == (
         "not compared with the baseline: no test has a judged answer, so there is nothing to "
         "compare",
     )
-    failed = beside_baseline(before, report(outcome("t0", None, Outcome.FAILED)))
+    failed = compared_with(before, report(outcome("t0", None, Outcome.FAILED)))
     assert failed.verdict is Verdict.FAIL
     assert failed.reasons[0] == "1 test failed"
 
 
 def test_a_baseline_that_was_asked_otherwise_is_compared_with_and_told() -> None:
     after = many([1.0, 0.5])
-    assert beside_baseline(after, after).warnings == ()
+    assert compared_with(after, after).warnings == ()
     subject = replace(
         after.subject,
         mode=Mode.DENSE,
@@ -409,7 +409,7 @@ def test_a_baseline_that_was_asked_otherwise_is_compared_with_and_told() -> None
         embedder="other/model",
         collection="handbook",
     )
-    told = beside_baseline(replace(after, subject=subject), after)
+    told = compared_with(replace(after, subject=subject), after)
     assert told.verdict is Verdict.PASS
     assert told.warnings == (
         "the baseline was asked in dense mode, this run in hybrid",

@@ -78,7 +78,7 @@ def check_baseline(
     _shared(baseline, [str(measure) for measure in measures])
 
 
-def beside_baseline(baseline: Report, report: Report) -> Report:
+def compared_with(baseline: Report, report: Report) -> Report:
     """The report with what the comparison says.
 
     Where there can be none, it says why, and is no pass: a comparison that was asked for and could

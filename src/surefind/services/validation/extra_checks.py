@@ -1,6 +1,6 @@
-"""Beyond the tests: whether the index finds what is there, and how it bears a load.
+"""After the tests: the recall of the approximate index, and latencies under load.
 
-What can't be measured since a store or a service is away ends the run, as it does among the tests.
+An unavailable store or service ends the run here, as it does during the tests.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.search import Searcher
 from surefind.services.validation.golden_test_run import TestRunner
 from surefind.services.validation.index_recall import RecallMeter
-from surefind.services.validation.load_test import LoadOptions, LoadStopped, put_load
+from surefind.services.validation.load_test import LoadStopped, put_load
+from surefind.services.validation.request import RunRequest
 
 
 class ExtraChecks:
@@ -29,27 +30,29 @@ class ExtraChecks:
         self.index_recall: IndexRecall | None = None
         self.load: LoadResult | None = None
         self.interrupted = ""
-        self.store_away = False
+        self.is_unavailable = False
         self._searcher = searcher
         self._under_load = under_load
         self._generation = generation
         self._tester = tester
 
-    async def measure(
-        self, golden: GoldenSet, *, recall: bool, load: LoadOptions | None, partial: bool
-    ) -> None:
+    async def measure(self, golden: GoldenSet, request: RunRequest) -> None:
+        load = request.load
+        has_rule = any(rule.quantity == "index_recall" for rule in golden.gates)
         try:
-            if recall or any(gate.quantity == "index_recall" for gate in golden.gates):
+            if request.index_recall or has_rule:
                 meter = RecallMeter(self._searcher, self._generation, self._tester.subject.top_k)
                 self.index_recall = await meter.measure(golden.tests)
             if load is not None:
                 queries = self._queries(golden.tests)
-                self.load = await put_load(self._under_load.search, queries, load)
+                self.load = await put_load(
+                    self._under_load.search, queries, load, request.concurrency
+                )
         except (StoreError, EmbeddingError) as error:
-            self.interrupted, self.store_away = str(error), True
+            self.interrupted, self.is_unavailable = str(error), True
         except asyncio.CancelledError as stopped:
             task = asyncio.current_task()
-            if not partial or task is None or task.uncancel():
+            if not request.partial or task is None or task.uncancel():
                 raise
             self.interrupted = "it was stopped while the index was measured"
             if load is not None and isinstance(stopped, LoadStopped):
@@ -60,7 +63,7 @@ class ExtraChecks:
                 )
 
     def _queries(self, tests: Sequence[GoldenTest]) -> list[Query]:
-        """Those of all tests that can be asked at all."""
+        """The valid queries of the tests."""
         queries = []
         for test in tests:
             try:

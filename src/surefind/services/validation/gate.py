@@ -1,7 +1,7 @@
-"""The gate: golden tests on the next generation, before readers see it.
+"""The gate: run golden tests on the next generation before publishing it.
 
-The same tests are asked of the generation that readers see, where there is one: a significant
-regression and an answer that the ingest removed are held back, also where the rules would pass.
+The same tests run on the published generation, if there is one. A significant regression, or an
+answer that the ingest removed, holds the next generation back even where the rules would pass.
 """
 
 from collections.abc import AsyncIterator
@@ -19,43 +19,45 @@ from surefind.evaluation.report.wording import compared
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.model import ChunkRecord, FailedTest, GateResult, GenerationRef, Manifest
 from surefind.ports import Catalog
-from surefind.services.generations.index_building import IngestTools, Progress
-from surefind.services.generations.index_building import ReportProgress as Tell
+from surefind.services.generations.index_building import IngestTools, Progress, ReportProgress
 from surefind.services.generations.readers import Readers
 from surefind.services.search.search import Searcher
-from surefind.services.validation.validate import (
-    ValidateOptions,
-    Validator,
-    check_runnable,
-    resolve_in,
-)
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator, resolve_in
 
-_TOLD = 20
+_MAX_FAILED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """`strict`: what can't be decided is held back too."""
+    """`strict` also holds back a generation when the gate is inconclusive."""
 
     golden: GoldenSet
     strict: bool = False
 
     def check(self) -> None:
-        """InputError where it could never decide anything, before anything is built."""
+        """InputError if the gate could never decide; call it before building anything."""
         if not self.golden.tests:
-            raise InputError(f"the gate {self.golden.name} has no tests, so it can't decide")
-        check_runnable(self.golden)
+            raise InputError(
+                f"the gate {self.golden.name} has no tests, so it can't decide; add some, for "
+                "example with `surefind golden add`"
+            )
+        RunRequest().measures_for(self.golden)
 
     def dry_run_result(self) -> GateResult:
         return GateResult(0, self.golden.name, len(self.golden.tests))
 
 
 async def judge(
-    gate: Gate, manifest: Manifest, before: Manifest | None, tools: IngestTools, tell: Tell
+    gate: Gate,
+    manifest: Manifest,
+    before: Manifest | None,
+    tools: IngestTools,
+    progress: ReportProgress,
 ) -> GateResult:
-    """StoreError where a store or a service is unavailable: then nobody can say."""
+    """StoreError if a store or a service is unavailable."""
     lost = {} if before is None else await _lost_answers(gate.golden, manifest, before, tools)
-    report = await _validated(gate, manifest, tools, tell, lost)
+    report = await _validated(gate, manifest, tools, progress, lost)
     if report.interrupted:
         raise StoreError(
             f"the gate {gate.golden.name} could not be run, so nothing was published: "
@@ -65,11 +67,11 @@ async def judge(
     comparison: tuple[str, ...] = ()
     if before is not None and not not_compared:
         try:
-            baseline = await _validated(gate, before, tools, tell)
-            beside = compare_reports(baseline, report)
-            report = with_comparison(report, beside, f"generation {before.number}")
+            baseline = await _validated(gate, before, tools, progress)
+            found = compare_reports(baseline, report)
+            report = with_comparison(report, found, f"generation {before.number}")
             compared_with = before.number
-            comparison = tuple(compared(beside, f"generation {before.number}"))
+            comparison = tuple(compared(found, f"generation {before.number}"))
         except (NotComparable, StoreError) as error:
             not_compared = str(error)
     held = report.verdict is Verdict.FAIL or (gate.strict and report.verdict is not Verdict.PASS)
@@ -92,30 +94,34 @@ async def judge(
 async def _lost_answers(
     golden: GoldenSet, manifest: Manifest, before: Manifest, tools: IngestTools
 ) -> LostAnswers:
-    """What the tests expect, the generation before had, and nothing in this one is.
+    """Expectations that the previous generation met and this one does not.
 
-    A passage whose words are still there, on a page that was renamed or under another heading, is
-    not lost: the test that names it is stale.
+    A passage whose words survive, on a renamed page or under another heading, is not lost: the
+    test that names it is stale.
     """
     async with _opened(before.ref, tools) as older, _opened(manifest.ref, tools) as newer:
         had, has = await resolve_in(golden, older), await resolve_in(golden, newer)
-        gone = {one: chunks for one, chunks in had.items() if chunks and not has[one]}
+        gone = {
+            expectation: chunks
+            for expectation, chunks in had.items()
+            if chunks and not has[expectation]
+        }
         if not gone:
             return {}
-        wanted = {chunk_id for chunks in gone.values() for chunk_id in chunks}
-        records = [one async for one in older.chunks() if one.chunk.id in wanted]
-        left = {one.chunk.content_hash async for one in newer.chunks()}
+        gone_ids = {chunk_id for chunks in gone.values() for chunk_id in chunks}
+        records = [record async for record in older.chunks() if record.chunk.id in gone_ids]
+        hashes = {record.chunk.content_hash async for record in newer.chunks()}
         kept = {
-            one.chunk.id
-            for one in records
-            if one.chunk.content_hash in left or await _still_on_its_page(one, newer)
+            record.chunk.id
+            for record in records
+            if record.chunk.content_hash in hashes or await _is_still_on_its_page(record, newer)
         }
     message = f"it was in generation {before.number}, and this ingest removed it"
-    return {one: message for one, chunks in gone.items() if kept.isdisjoint(chunks)}
+    return {expectation: message for expectation, chunks in gone.items() if kept.isdisjoint(chunks)}
 
 
-async def _still_on_its_page(record: ChunkRecord, catalog: Catalog) -> bool:
-    """Its words below the headings: a heading that was reworded takes no answer away."""
+async def _is_still_on_its_page(record: ChunkRecord, catalog: Catalog) -> bool:
+    """Compares the words below the headings: rewording a heading removes no answer."""
     path = record.chunk.source_path
     lines = record.chunk.text.split("\n")
     words = squeezed("\n".join(line for line in lines if not line.startswith("#")))
@@ -134,15 +140,19 @@ async def _opened(ref: GenerationRef, tools: IngestTools) -> AsyncIterator[Catal
 
 
 async def _validated(
-    gate: Gate, manifest: Manifest, tools: IngestTools, tell: Tell, lost: LostAnswers | None = None
+    gate: Gate,
+    manifest: Manifest,
+    tools: IngestTools,
+    progress: ReportProgress,
+    lost: LostAnswers | None = None,
 ) -> Report:
     readers = Readers(tools.index, tools.catalogs, pinned=manifest)
     validator = Validator(readers, Searcher(readers, tools.embedder, tools.terms), tools.version)
-    options = ValidateOptions(manifest.collection, partial=False)
+    request = RunRequest(manifest.collection, partial=False)
     stage = f"testing {manifest.number}"
     try:
         return await validator.run(
-            gate.golden, options, lambda done, total: tell(Progress(stage, done, total)), lost
+            gate.golden, request, lambda done, total: progress(Progress(stage, done, total)), lost
         )
     finally:
         await readers.close()
@@ -159,19 +169,19 @@ def _incomparable(before: Manifest | None, tools: IngestTools) -> str:
 
 
 def _failed(report: Report) -> tuple[FailedTest, ...]:
-    told = [
+    failed = [
         FailedTest(test.test_id, test.query_text, test.outcome.value, test.cause, test.message)
         for test in report.tests
         if test.outcome is not Outcome.PASSED
     ]
     comparison = report.comparison
     if comparison is not None and comparison.verdict is Verdict.FAIL:
-        told += [_worse(one, comparison.measure) for one in comparison.worse if _is_passed(one)]
-    return tuple(told[:_TOLD])
-
-
-def _is_passed(change: TestChange) -> bool:
-    return change.after is Outcome.PASSED
+        failed += [
+            _worse(change, comparison.measure)
+            for change in comparison.worse
+            if change.after is Outcome.PASSED
+        ]
+    return tuple(failed[:_MAX_FAILED])
 
 
 def _worse(change: TestChange, measure: str) -> FailedTest:

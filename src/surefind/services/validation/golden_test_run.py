@@ -38,7 +38,7 @@ class AnsweredTest:
 
     outcome: TestOutcome
     generation: int | None = None
-    is_away: bool = False
+    is_unavailable: bool = False
 
 
 class TestRunner:
@@ -71,16 +71,20 @@ class TestRunner:
     async def run(self, test: GoldenTest) -> AnsweredTest:
         if test.is_empty:
             message = "it expects nothing; name expected_results, or say expect: none"
-            return AnsweredTest(self.unasked(test, Outcome.INVALID, "empty_expectation", message))
+            return AnsweredTest(
+                self.without_answer(test, Outcome.INVALID, "empty_expectation", message)
+            )
         executed_at = datetime.now(UTC)
         try:
             query = self.query_of(test)
             result = await self._searcher.search(query)
             uncatalogued = await self._uncatalogued(result)
         except SurefindError as error:
-            failed = self.unasked(test, Outcome.ERROR, "error", str(error))
-            is_away = isinstance(error, StoreError | EmbeddingError)
-            return AnsweredTest(replace(failed, executed_at=executed_at), is_away=is_away)
+            failed = self.without_answer(test, Outcome.ERROR, "error", str(error))
+            is_unavailable = isinstance(error, StoreError | EmbeddingError)
+            return AnsweredTest(
+                replace(failed, executed_at=executed_at), is_unavailable=is_unavailable
+            )
         self._hits.count(result, uncatalogued)
         judged = self._judge(test, result.hits)
         told = TestOutcome(
@@ -118,7 +122,7 @@ class TestRunner:
         rows = await self._catalog.by_point(points)
         return tuple(hit for hit in result.hits if hit.record.chunk.point_id not in rows)
 
-    def unasked(
+    def without_answer(
         self, test: GoldenTest, outcome: Outcome, cause: str = "", message: str = ""
     ) -> TestOutcome:
         """A test without an answer: with zeros, unless it was never its turn."""

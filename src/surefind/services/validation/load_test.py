@@ -1,4 +1,4 @@
-"""Load: many searches at a time for a while, each timed from the moment at which it was due."""
+"""Load test: concurrent searches for a while, each timed from the moment at which it was due."""
 
 import asyncio
 import itertools
@@ -26,12 +26,12 @@ SearchCall = Callable[[Query], Awaitable[SearchResult]]
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """`rate_per_s` None: as fast as they are answered, `concurrency` at a time.
+    """How long to search, and how often; without `rate_per_s`, as fast as answers come.
 
-    `grace_s` more may pass until all that was due is answered; None is as long again, or a little.
+    Searches that are due may take `grace_s` more to be answered. The default is `duration_s`, but
+    at least ten seconds.
     """
 
-    concurrency: int
     duration_s: float
     rate_per_s: float | None = None
     grace_s: float | None = None
@@ -39,19 +39,22 @@ class LoadOptions:
     def __post_init__(self) -> None:
         if not 0 < self.duration_s <= MAX_DURATION_S:
             raise InputError(
-                f"duration: it is {self.duration_s:g}, it must be above 0 and at most "
-                f"{MAX_DURATION_S:g} seconds"
+                f"duration must be above 0 and at most {MAX_DURATION_S:g} seconds, "
+                f"not {self.duration_s:g}"
             )
         if self.rate_per_s is not None and not 0 < self.rate_per_s <= MAX_REQUESTS:
-            raise InputError(f"rate: it is {self.rate_per_s:g}, it must be above 0")
+            raise InputError(
+                f"rate must be above 0 and at most {MAX_REQUESTS:,} searches a second, "
+                f"not {self.rate_per_s:g}"
+            )
         if self.rate_per_s is not None and self.requests > MAX_REQUESTS:
             raise InputError(
-                f"rate and duration ask for {self.requests:,} searches, at most "
-                f"{MAX_REQUESTS:,} are sent; lower one of them"
+                f"rate and duration make {self.requests:,} searches, at most {MAX_REQUESTS:,} are "
+                "allowed; lower one of them"
             )
 
     @property
-    def most_s(self) -> float:
+    def max_s(self) -> float:
         grace = max(self.duration_s, _LEAST_GRACE_S) if self.grace_s is None else self.grace_s
         return self.duration_s + grace
 
@@ -61,26 +64,26 @@ class LoadOptions:
 
 
 async def put_load(
-    search: SearchCall, queries: Sequence[Query], options: LoadOptions
+    search: SearchCall, queries: Sequence[Query], options: LoadOptions, concurrency: int
 ) -> LoadResult:
-    """The queries in turn, over and over. A failure is counted and stops nothing.
+    """Cycle through the queries. A failed search is counted, and the test continues.
 
-    LoadStopped, with what was measured until then, where it is cancelled.
+    LoadStopped, with what was measured so far, if it is cancelled.
     """
     if not queries:
-        raise InputError("duration: there is no question to put a load on with")
-    run = _LoadRun(search, queries, options)
+        raise InputError("duration: no test has a valid question to put a load on with")
+    run = _LoadRun(search, queries, options, concurrency)
     try:
         sent = await run.at_a_rate() if options.rate_per_s else await run.one_after_the_other()
     except asyncio.CancelledError as error:
-        put_on_s = min(run.stopped_s, options.duration_s)
-        load = load_of(run.until_stopped(), options.concurrency, put_on_s, options.rate_per_s)
+        elapsed_s = min(run.stopped_s, options.duration_s)
+        load = load_of(run.until_stopped(), concurrency, elapsed_s, options.rate_per_s)
         raise LoadStopped(load) from error
-    return load_of(sent, options.concurrency, options.duration_s, options.rate_per_s)
+    return load_of(sent, concurrency, options.duration_s, options.rate_per_s)
 
 
 class LoadStopped(asyncio.CancelledError):
-    """Whoever stops a load may see what it measured."""
+    """Carries what a cancelled load test measured."""
 
     def __init__(self, load: LoadResult) -> None:
         super().__init__()
@@ -88,10 +91,17 @@ class LoadStopped(asyncio.CancelledError):
 
 
 class _LoadRun:
-    def __init__(self, search: SearchCall, queries: Sequence[Query], options: LoadOptions) -> None:
+    def __init__(
+        self,
+        search: SearchCall,
+        queries: Sequence[Query],
+        options: LoadOptions,
+        concurrency: int,
+    ) -> None:
         self._search = search
         self._queries = queries
         self._options = options
+        self._concurrency = concurrency
         self._began = time.perf_counter()
         self._next = 0
         self._sent: list[SentRequest] = []
@@ -103,29 +113,29 @@ class _LoadRun:
         return time.perf_counter() - self._began
 
     async def at_a_rate(self) -> list[SentRequest]:
-        """Request n is due at n / rate, whoever is still waited for."""
+        """Request n is due at n / rate, however many are still unanswered."""
         options = self._options
         await self._with_workers(self._scheduled)
         given_up_s = self._now_s
-        late = range(self._next, options.requests)
-        return [*self._sent, *(SentRequest(self._due(one), given_up_s, UNANSWERED) for one in late)]
+        unsent = map(self._due, range(self._next, options.requests))
+        return [*self._sent, *(SentRequest(due, given_up_s, UNANSWERED) for due in unsent)]
 
     async def one_after_the_other(self) -> list[SentRequest]:
         await self._with_workers(self._eager)
         return self._sent
 
     def until_stopped(self) -> list[SentRequest]:
-        """What was due until then; with a rate also what nobody had come round to asking."""
+        """All requests that were due by then; with a rate, that includes those not yet sent."""
         if not self._options.rate_per_s:
             return self._sent
-        left = map(self._due, range(self._next, self._options.requests))
-        late = itertools.takewhile(lambda due: due <= self.stopped_s, left)
-        return [*self._sent, *(SentRequest(due, self.stopped_s, STOPPED) for due in late)]
+        unsent = map(self._due, range(self._next, self._options.requests))
+        due_by_now = itertools.takewhile(lambda due: due <= self.stopped_s, unsent)
+        return [*self._sent, *(SentRequest(due, self.stopped_s, STOPPED) for due in due_by_now)]
 
     async def _with_workers(self, work: Callable[[], Awaitable[None]]) -> None:
-        workers = [asyncio.ensure_future(work()) for _ in range(self._options.concurrency)]
+        workers = [asyncio.ensure_future(work()) for _ in range(self._concurrency)]
         try:
-            await asyncio.wait(workers, timeout=self._options.most_s)
+            await asyncio.wait(workers, timeout=self._options.max_s)
         except asyncio.CancelledError:
             self.stopped_s, self._cut_off = self._now_s, STOPPED
             raise
@@ -153,7 +163,7 @@ class _LoadRun:
             self._next += 1
             await self._ask(number, due)
             due = self._now_s
-            await asyncio.sleep(0)  # an answer from memory must not keep the others from asking
+            await asyncio.sleep(0)  # cached answers never await: give the other workers a turn
 
     async def _ask(self, number: int, due: float) -> None:
         error = UNANSWERED

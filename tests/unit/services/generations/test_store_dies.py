@@ -14,7 +14,9 @@ from surefind.interfaces.cli.validation.validate import _exit_code
 from surefind.interfaces.failures import AWAY
 from surefind.model import Mode
 from surefind.services.generations.readers import Readers
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.load_test import LoadOptions
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
 NUMBERS = range(12)
@@ -43,7 +45,7 @@ async def validated(home: Installation, searches: int, **options: object) -> Rep
     assert isinstance(home.index, FaultyIndexStore)
     home.index.left = searches + 1  # each finds all points, and the first has to name them
     validator = Validator(home.readers, home.searcher, "test")
-    wanted = ValidateOptions(concurrency=1, mode=Mode.DENSE, **options)  # type: ignore[arg-type]
+    wanted = RunRequest(concurrency=1, mode=Mode.DENSE, **options)  # type: ignore[arg-type]
     return await validator.run(GOLDEN, wanted)
 
 
@@ -71,7 +73,7 @@ async def test_a_store_that_dies_after_the_tests_leaves_them_standing(home: Inst
 
 
 async def test_a_store_that_dies_under_load_is_errors_of_the_load(home: Installation) -> None:
-    told = await validated(home, searches=len(NUMBERS) + 2, duration_s=0.05, rate_per_s=200.0)
+    told = await validated(home, searches=len(NUMBERS) + 2, load=LoadOptions(0.05, 200.0))
     assert told.load is not None
     assert told.load.errors == {"StoreError": 8}
     assert told.load.answered == 2

@@ -16,7 +16,8 @@ from surefind.interfaces.reports.extra_checks import beyond_tests
 from surefind.model import AnyOf, Condition, Ranking, Under
 from surefind.services.generations.readers import Readers
 from surefind.services.validation.index_recall import suggested
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
 WORDS = ("cats", "dogs", "owls", "bees", "ants", "pigs")
@@ -48,7 +49,7 @@ async def measured(home: Installation, *rules: str, asked: bool = True) -> Repor
     gates = tuple(QualityRule.parse(RuleSeverity.FAIL, rule) for rule in rules)
     validator = Validator(home.readers, home.searcher, "test")
     golden = GoldenSet("golden.yaml", tuple(tests), gates=gates, top_k=5)
-    return await validator.run(golden, ValidateOptions(index_recall=asked))
+    return await validator.run(golden, RunRequest(index_recall=asked))
 
 
 def lossy(home: Installation, share: int) -> Installation:

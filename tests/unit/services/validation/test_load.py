@@ -20,7 +20,8 @@ from surefind.model import Query, SearchResult, Status, Timings
 from surefind.ports import Vector
 from surefind.services.search.search import Searcher
 from surefind.services.validation.load_test import LoadOptions, LoadStopped, put_load
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
 QUERIES = [Query("one"), Query("two")]
@@ -92,7 +93,7 @@ def test_a_server_without_latency_implies_nothing() -> None:
 async def test_at_a_rate_a_stall_shows_in_the_percentiles() -> None:
     """Two at a time, 200 a second for .3 s, and the tenth search blocks everything for .2 s."""
     server = Server(stall_at=10, stall_s=0.2)
-    told = await put_load(server.search, QUERIES, LoadOptions(2, 0.3, 200.0))
+    told = await put_load(server.search, QUERIES, LoadOptions(0.3, 200.0), concurrency=2)
     assert (told.sent, told.answered, told.errors) == (60, 60, {})
     assert told.max_ms >= 150
     assert told.p95_ms >= 100
@@ -101,7 +102,7 @@ async def test_at_a_rate_a_stall_shows_in_the_percentiles() -> None:
 
 async def test_as_fast_as_they_are_answered_a_stall_shows_too() -> None:
     server = Server(stall_at=20, stall_s=0.2)
-    told = await put_load(server.search, QUERIES, LoadOptions(2, 0.3))
+    told = await put_load(server.search, QUERIES, LoadOptions(0.3), concurrency=2)
     assert told.offered_per_s is None
     assert told.implied > 0
     assert told.p95_ms >= 50
@@ -109,11 +110,11 @@ async def test_as_fast_as_they_are_answered_a_stall_shows_too() -> None:
 
 async def test_what_is_never_answered_is_an_error_that_waited() -> None:
     server = Server(stall_at=3, stall_s=60.0)
-    told = await put_load(server.search, QUERIES, LoadOptions(2, 0.05, 200.0, 0.05))
+    told = await put_load(server.search, QUERIES, LoadOptions(0.05, 200.0, 0.05), concurrency=2)
     assert (told.sent, told.answered) == (10, 2)
     assert told.errors == {UNANSWERED: 8}
     assert told.max_ms >= 50
-    closed = await put_load(server.search, QUERIES, LoadOptions(2, 0.05, grace_s=0.05))
+    closed = await put_load(server.search, QUERIES, LoadOptions(0.05, grace_s=0.05), concurrency=2)
     assert closed.errors == {UNANSWERED: 2}
 
 
@@ -122,7 +123,7 @@ async def test_failures_are_counted_by_kind_and_stop_nothing() -> None:
         await asyncio.sleep(0)
         raise Overloaded("full") if query.text == "one" else EmbeddingError("away")
 
-    told = await put_load(search, QUERIES, LoadOptions(1, 0.05, 200.0))
+    told = await put_load(search, QUERIES, LoadOptions(0.05, 200.0), concurrency=1)
     assert told.errors == {"EmbeddingError": 5, "Overloaded": 5}
     assert told.error_rate == 1.0
 
@@ -132,7 +133,7 @@ async def test_a_bug_is_not_counted_as_a_failure_of_the_server() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await put_load(search, QUERIES, LoadOptions(1, 0.02))
+        await put_load(search, QUERIES, LoadOptions(0.02), concurrency=1)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_what_can_not_be_put_on_is_refused(
     duration_s: float, rate: float | None, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        LoadOptions(1, duration_s, rate)
+        LoadOptions(duration_s, rate)
 
 
 # --- as a validation --------------------------------------------------------------------------
@@ -171,8 +172,8 @@ async def loaded(
         gates=tuple(QualityRule.parse(RuleSeverity.FAIL, rule) for rule in rules),
     )
     validator = Validator(home.readers, home.searcher, "test", under_load)
-    options = ValidateOptions(
-        concurrency=2, duration_s=duration_s, rate_per_s=100.0, partial=partial
+    options = RunRequest(
+        concurrency=2, load=LoadOptions(duration_s, rate_per_s=100.0), partial=partial
     )
     return await validator.run(golden, options)
 
@@ -204,16 +205,14 @@ async def test_errors_under_load_fail_a_run_unless_the_file_allows_some(
     assert allowed.verdict is Verdict.PASS
 
 
-async def test_a_rate_wants_a_duration_and_a_load_wants_questions(home: Installation) -> None:
+async def test_a_load_test_needs_questions(home: Installation) -> None:
     await home.ingest(PAGES)
     validator = Validator(home.readers, home.searcher, "test")
     golden = GoldenSet("golden.yaml", (GoldenTest("cats", "cats", TestKind.QUERY),))
-    with pytest.raises(InputError, match="say for how long"):
-        await validator.run(golden, ValidateOptions(rate_per_s=5.0))
-    with pytest.raises(InputError, match="no question"):
-        await validator.run(replace(golden, tests=()), ValidateOptions(duration_s=1.0))
+    with pytest.raises(InputError, match="no questions"):
+        await validator.run(replace(golden, tests=()), RunRequest(load=LoadOptions(1.0)))
     with pytest.raises(InputError, match="false_accept_cost"):
-        await validator.run(golden, ValidateOptions(false_accept_cost=0.0))
+        await validator.run(golden, RunRequest(false_accept_cost=0.0))
 
 
 class Waiting(WordEmbedder):
@@ -258,7 +257,9 @@ async def test_whoever_stops_a_load_sees_what_it_measured(home: Installation) ->
 async def test_a_load_that_is_stopped_has_what_was_due_until_then() -> None:
     """A hundred a second, two at a time, and the third search hangs: the others queue up."""
     server = Server(stall_at=3, stall_s=3600.0)
-    run = asyncio.create_task(put_load(server.search, QUERIES, LoadOptions(2, 600.0, 100.0)))
+    run = asyncio.create_task(
+        put_load(server.search, QUERIES, LoadOptions(600.0, 100.0), concurrency=2)
+    )
     await asyncio.sleep(0.25)
     run.cancel()
     with pytest.raises(LoadStopped) as stopped:
@@ -267,7 +268,7 @@ async def test_a_load_that_is_stopped_has_what_was_due_until_then() -> None:
     assert (told.answered, told.errors) == (2, {})
     assert told.sent == pytest.approx(100 * told.duration_s, abs=2)
     assert told.max_ms >= 150
-    eager = asyncio.create_task(put_load(server.search, QUERIES, LoadOptions(2, 600.0)))
+    eager = asyncio.create_task(put_load(server.search, QUERIES, LoadOptions(600.0), concurrency=2))
     await asyncio.sleep(0.01)
     eager.cancel()
     with pytest.raises(LoadStopped) as stopped:

@@ -15,8 +15,9 @@ from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.report import Outcome, Report, TestOutcome
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.model import ChunkerSettings, Collapse, Mode
+from surefind.services.validation.request import RunRequest
 from surefind.services.validation.starter_set import MAX_STARTERS, starter_set
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 from unit.services.validation.validating import (
     FISH,
@@ -185,7 +186,7 @@ async def test_how_it_is_asked_is_settled_by_the_caller_then_the_file(home: Inst
     golden = GoldenSet("g", (wants(FISH, FOOD),), top_k=2, mode=Mode.DENSE)
     by_file = await validator.run(golden)
     assert (by_file.subject.top_k, by_file.subject.mode) == (2, Mode.DENSE)
-    by_caller = await validator.run(golden, ValidateOptions(top_k=3, mode=Mode.LEXICAL))
+    by_caller = await validator.run(golden, RunRequest(top_k=3, mode=Mode.LEXICAL))
     assert (by_caller.subject.top_k, by_caller.subject.mode) == (3, Mode.LEXICAL)
     usual = await validator.run(replace(golden, top_k=None, mode=None))
     assert (usual.subject.top_k, usual.subject.mode) == (5, Mode.HYBRID)
@@ -203,16 +204,16 @@ async def test_measures_and_gates_must_fit_the_number_of_results(home: Installat
     told = await validator.run(golden)
     assert list(told.means.values) == ["MRR", "R@3"]
     with pytest.raises(InputError, match="R@3 needs 3 results, and top_k is 2; set top_k to 3"):
-        await validator.run(golden, ValidateOptions(top_k=2))
+        await validator.run(golden, RunRequest(top_k=2))
     written = b"top_k: 2\nmeasures: [MRR]\nwarn_if:\n  - R@3 < 0.5\ntests: []"
     with pytest.raises(InputError, match=r"^golden\.yaml, line 4: R@3 needs 3 results"):
         await validator.run(read_golden_yaml("golden.yaml", written))
-    with pytest.raises(InputError, match="top_k: it is 0"):
-        await validator.run(golden, ValidateOptions(top_k=0))
-    with pytest.raises(InputError, match="concurrency: it is 65, it must be from 1 to 64"):
-        await validator.run(golden, ValidateOptions(concurrency=65))
+    with pytest.raises(InputError, match="top_k must be between 1 and 1000, not 0"):
+        await validator.run(golden, RunRequest(top_k=0))
+    with pytest.raises(InputError, match="concurrency must be between 1 and 64, not 65"):
+        await validator.run(golden, RunRequest(concurrency=65))
     with pytest.raises(UnknownCollection):
-        await validator.run(golden, ValidateOptions(collection="nothing"))
+        await validator.run(golden, RunRequest(collection="nothing"))
 
 
 async def test_any_concurrency_gives_the_same_report(home: Installation) -> None:

@@ -22,7 +22,8 @@ from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.candidates import EncodedQuery
 from surefind.services.search.search import Searcher
 from surefind.services.search.why_not import Cause, Explainer
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 from unit.services.validation.validating import (
     FISH,
@@ -143,7 +144,7 @@ async def test_a_generation_that_is_published_meanwhile_ends_the_run(home: Insta
 
     tests = [wants(FISH, FOOD), wants("publish", FOOD), wants(FISH, BySource("docs/cats.md"))]
     told = await validate(home, *tests, searcher=Publishing(home.searcher), concurrency=1)
-    assert told.interrupted == "generation 2 took the place of 1 while it ran"
+    assert told.interrupted == "generation 2 replaced generation 1 during the run"
     assert (told.totals.not_run, told.store_away) == (1, False)
 
 
@@ -277,7 +278,7 @@ async def test_a_stop_whose_cancellation_got_lost_ends_the_run(
     """Also one that comes with the last answer: the run is no baseline then."""
     done: list[int] = []
     golden = GoldenSet("a.yaml", (*(wants(f"{FISH} {number}", FOOD) for number in range(3)),))
-    options = ValidateOptions(concurrency=1, stop_requested=lambda: len(done) >= answered)
+    options = RunRequest(concurrency=1, stop_requested=lambda: len(done) >= answered)
     validator = Validator(home.readers, home.searcher, "test")
     told = await validator.run(golden, options, lambda count, _total: done.append(count))
     assert (told.totals.passed, told.totals.not_run) == (answered, 3 - answered)
@@ -293,7 +294,7 @@ async def test_a_stop_while_the_index_is_measured_is_not_lost(home: Installation
         return len(asked) > 2  # before the first question, and after it
 
     golden = GoldenSet("a.yaml", (wants(FISH, FOOD),))
-    options = ValidateOptions(index_recall=True, stop_requested=stopped)
+    options = RunRequest(index_recall=True, stop_requested=stopped)
     told = await Validator(home.readers, home.searcher, "test").run(golden, options)
     assert (told.totals.passed, told.interrupted) == (1, "it was stopped")
 
@@ -305,7 +306,7 @@ async def test_a_stop_before_the_first_question_has_no_report(home: Installation
     with pytest.raises(asyncio.CancelledError):
         await validator.run(
             golden,
-            ValidateOptions(stop_requested=lambda: True),
+            RunRequest(stop_requested=lambda: True),
             lambda count, _total: asked.append(count),
         )
     assert asked == []

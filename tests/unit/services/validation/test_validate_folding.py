@@ -12,7 +12,8 @@ from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.judging import judge
 from surefind.evaluation.report.report import Outcome, TestOutcome
 from surefind.model import Collapse
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
 SAME = "# Parrots\n\nthe same long words about many green parrots in a wide forest"
@@ -36,7 +37,7 @@ async def home(tmp_path: Path) -> AsyncIterator[Installation]:
 async def outcome(home: Installation, path: str, **options: object) -> TestOutcome:
     golden = GoldenSet("g", (GoldenTest("t", QUESTION, expected=(BySource(path),)),), top_k=1)
     validator = Validator(home.readers, home.searcher, "test")
-    report = await validator.run(golden, ValidateOptions(**options))  # type: ignore[arg-type]
+    report = await validator.run(golden, RunRequest(**options))  # type: ignore[arg-type]
     return report.tests[0]
 
 

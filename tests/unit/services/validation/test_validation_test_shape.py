@@ -22,7 +22,8 @@ from surefind.evaluation.golden.golden_set import (
     read_golden_yaml,
 )
 from surefind.evaluation.report.report import Outcome
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
 # The fields in the order in which they are published.
@@ -141,15 +142,13 @@ async def test_a_run_is_written_so_that_it_can_be_run_again(
         top_k=1,
     )
     validator = Validator(home.readers, home.searcher, "test")
-    report = await validator.run(golden, ValidateOptions())
+    report = await validator.run(golden, RunRequest())
     written = validation_tests_of(report)
     assert [test.test_id for test in written] == ["cats", "both"]
     assert [test.result_accuracy for test in written] == [1.0, 0.5]
     assert [len(test.expected_results) for test in written] == [1, 2]
     assert written[0].test_category == "c"
     told = json.dumps([test.model_dump(mode="json") for test in written])
-    again = await validator.run(
-        read_golden_yaml("again.json", told.encode()), ValidateOptions(top_k=1)
-    )
+    again = await validator.run(read_golden_yaml("again.json", told.encode()), RunRequest(top_k=1))
     assert [test.outcome for test in again.tests] == [Outcome.PASSED, Outcome.FAILED]
     assert [test.accuracy for test in again.tests] == [1.0, 0.5]

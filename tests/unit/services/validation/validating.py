@@ -4,7 +4,8 @@ from surefind.evaluation.golden.expectations import ByAddress, Expectation
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, SuccessCriteria, TestKind
 from surefind.evaluation.report.report import Report, TestOutcome
 from surefind.services.search.search import Searcher
-from surefind.services.validation.validate import ValidateOptions, Validator
+from surefind.services.validation.request import RunRequest
+from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
 PAGES = {
@@ -40,7 +41,7 @@ async def validate(
 ) -> Report:
     validator = Validator(home.readers, searcher or home.searcher, "test")
     golden = GoldenSet("golden", tests)
-    return await validator.run(golden, ValidateOptions(**options))  # type: ignore[arg-type]
+    return await validator.run(golden, RunRequest(**options))  # type: ignore[arg-type]
 
 
 async def outcome_of(

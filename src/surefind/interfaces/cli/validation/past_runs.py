@@ -35,7 +35,7 @@ def show_history(
 
     runs, damaged = run(work, collection=collection, data_dir=data_dir)
     for line in damaged:
-        note(f"an earlier run can't be read and is left out: {line}")
+        note(f"skipped an unreadable record of an earlier run: {line}")
     if as_json:
         from surefind.interfaces.reports.past_runs import history_json
 

@@ -1,4 +1,4 @@
-"""`surefind validate`: is retrieval right, whole and fast."""
+"""`surefind validate`: run golden tests, report, compare."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,17 +19,6 @@ from surefind.interfaces.cli.console import (
 from surefind.interfaces.cli.validation.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.validation.report_files import ReportFiles, content_of, files_read
 from surefind.interfaces.cli.validation.stopping import StopRequest, stop_request
-from surefind.interfaces.cli.validation.validate_options import (
-    Calibrate,
-    Duration,
-    ExtraOptions,
-    FalseAcceptCost,
-    Force,
-    Generation,
-    IndexRecallOption,
-    RateOption,
-    TestsOut,
-)
 from surefind.model import Mode
 
 if TYPE_CHECKING:
@@ -37,7 +26,8 @@ if TYPE_CHECKING:
     from surefind.evaluation.golden.golden_set import GoldenSet
     from surefind.evaluation.report.report import Report
     from surefind.interfaces.reports.html import ReportExtras
-    from surefind.services.validation.validate import ValidateOptions
+    from surefind.services.validation.request import RunRequest
+    from surefind.services.validation.validate import CountProgress
 
 
 def validate(
@@ -45,7 +35,7 @@ def validate(
         Path | None,
         typer.Argument(
             help="Golden tests (.yaml, .json, .jsonl), questions (.txt), a BEIR folder, or topics. "
-            "Without it, the collection's own headings are asked for.",
+            "Without it, the tests are made from the collection's own headings.",
             show_default=False,
         ),
     ] = None,
@@ -60,10 +50,10 @@ def validate(
         Path | None, typer.Option(help="TREC judgements; the file then holds the topics.")
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="Compare with the report that was saved here.")
+        Path | None, typer.Option(help="Compare with the report saved in this file.")
     ] = None,
     save_baseline: Annotated[
-        Path | None, typer.Option(help="Save the report here, to compare later runs with.")
+        Path | None, typer.Option(help="Save the report to this file, to compare later runs with.")
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the report as Markdown, for a pull request.")
@@ -72,135 +62,194 @@ def validate(
         Path | None, typer.Option(help="Write the report as JUnit XML, for continuous integration.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Write the report as one page of HTML, to look around in.")
+        Path | None, typer.Option(help="Write the report as a single HTML page.")
     ] = None,
     trec_out: Annotated[
         Path | None,
         typer.Option(help="Write run.txt and qrels.txt for trec_eval into this folder."),
     ] = None,
     concurrency: Annotated[
-        int, typer.Option(help="How many questions are asked at a time, 1 to 64.")
+        int, typer.Option(help="How many questions run at the same time, 1 to 64.")
     ] = 8,
-    duration: Duration = None,
-    rate: RateOption = None,
-    index_recall: IndexRecallOption = False,
-    calibrate: Calibrate = False,
-    force: Force = False,
-    false_accept_cost: FalseAcceptCost = 1.0,
-    generation: Generation = None,
-    tests_out: TestsOut = None,
+    duration: Annotated[
+        float | None,
+        typer.Option(help="Then run a load test of this many seconds, --concurrency at a time."),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Searches per second in the load test. [default: as fast as they are answered]"
+        ),
+    ] = None,
+    index_recall: Annotated[
+        bool,
+        typer.Option("--index-recall", help="Compare the approximate index with exact search."),
+    ] = False,
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Store the suggested threshold with the collection."),
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="With --calibrate: accept fewer than 12 negative tests."),
+    ] = False,
+    false_accept_cost: Annotated[
+        float,
+        typer.Option(help="Cost of a false accept relative to a false reject, for the threshold."),
+    ] = 1.0,
+    generation: Annotated[
+        int | None,
+        typer.Option(help="Validate this generation, for example one that a gate held back."),
+    ] = None,
+    tests_out: Annotated[
+        Path | None,
+        typer.Option("--tests-out", help="Write the tests with their results, to run them again."),
+    ] = None,
     history: Annotated[
         bool,
-        typer.Option("--history", help="Ask nothing: list earlier runs, of FILE if given."),
+        typer.Option("--history", help="Run nothing: list earlier runs, of FILE if given."),
     ] = False,
     number: Annotated[
-        int, typer.Option("--number", "-n", min=1, help="With --history: how many runs are listed.")
+        int, typer.Option("--number", "-n", min=1, help="With --history: how many runs to list.")
     ] = DEFAULT_SHOWN,
     no_history: Annotated[
-        bool, typer.Option("--no-history", help="Do not keep this run for --history.")
+        bool, typer.Option("--no-history", help="Do not record this run for --history.")
     ] = False,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask questions, judge the answers, and report.
+    """Run questions, judge the answers, and report.
 
-    Exit codes: 0 passed, 1 failed or worse than the baseline, 2 the caller's mistake,
+    Exit codes: 0 passed, 1 failed or worse than the baseline, 2 invalid input,
     3 inconclusive, not comparable, stopped early or no queries, 4 a store or service is
     unavailable, 130 or 143 stopped before the first question, after the last one, or twice.
     """
     from surefind.errors import InputError
 
-    if qrels is not None and file is None:
-        raise InputError("--qrels: name the file of topics that it judges")
     files = ReportFiles(markdown, junit, html, trec_out, save_baseline, tests_out)
+    if qrels is not None and file is None:
+        raise InputError("--qrels needs a file of topics; name it before the options")
     if history:
         if not files.is_empty or baseline is not None:
-            raise InputError("--history asks nothing, so there is no report to write or compare")
+            raise InputError("--history runs no tests, so there is no report to write or compare")
         show_history(file, qrels, number, collection, data_dir, as_json=as_json)
         return
-    further = ExtraOptions(
-        duration, rate, index_recall, calibrate, force, false_accept_cost, generation
-    )
+    if force and not calibrate:
+        raise InputError("--force needs --calibrate")
+    if rate is not None and duration is None:
+        raise InputError("--rate needs --duration; say for how many seconds")
     with stop_request() as stop:
         files.check(files_read(file, qrels, baseline))
-        before = None if baseline is None else _read_baseline(baseline)
-        further.check()
-        kept, with_passages = not no_history, html is not None
-        wanted = _ValidateRequest(
-            file, qrels, top_k, mode, concurrency, before, further, kept, with_passages
+        from surefind.services.validation.load_test import LoadOptions
+        from surefind.services.validation.request import RunRequest
+
+        command = _Command(
+            file,
+            qrels,
+            RunRequest(
+                generation=generation,
+                top_k=top_k,
+                mode=mode,
+                concurrency=concurrency,
+                index_recall=index_recall,
+                load=None if duration is None else LoadOptions(duration, rate),
+                false_accept_cost=false_accept_cost,
+                stop_requested=stop.is_made,
+            ),
+            None if baseline is None else _read_baseline(baseline),
+            calibrate=calibrate,
+            force=force,
+            is_recorded=not no_history,
+            needs_extras=html is not None,
         )
-        done = _run(wanted, collection, data_dir, stop)
+        done = _run(command, collection, data_dir, stop)
         _write(done, files, stop, as_json=as_json)
-    raise typer.Exit(further.exit_code(_exit_code(done.report)))
+    raise typer.Exit(_exit_code(done.report, is_calibrated=done.is_calibrated))
 
 
 @dataclass(frozen=True, slots=True)
-class _ValidateRequest:
-    """What a run is asked for; `with_passages` where somebody will read them."""
+class _Command:
+    """What the command line asks for: a request, and what happens before and after the run."""
 
     file: Path | None
     qrels: Path | None
-    top_k: int | None
-    mode: Mode | None
-    concurrency: int
+    request: "RunRequest"
     baseline: "Report | None"
-    further: ExtraOptions
-    is_kept: bool
-    with_passages: bool
+    calibrate: bool
+    force: bool
+    is_recorded: bool
+    needs_extras: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
     report: "Report"
-    beside: "ReportExtras | None"
+    extras: "ReportExtras | None"
+    is_calibrated: bool
 
 
 def _run(
-    wanted: _ValidateRequest, collection: str | None, data_dir: str | None, stop: StopRequest
+    command: _Command, collection: str | None, data_dir: str | None, stop: StopRequest
 ) -> _Done:
-    from surefind.evaluation.report.comparison import beside_baseline
     from surefind.services.generations.index_building import Progress
-    from surefind.services.validation.validate import ValidateOptions
 
     with progress_display() as display:
 
+        def show_progress(done: int, total: int) -> None:
+            display(Progress("validated", done, total))
+
         async def work(application: "Application") -> _Done:
             with stop.cancels_this_task():
-                return await validated(application)
-
-        async def validated(application: "Application") -> _Done:
-            golden = await application.golden(wanted.file, wanted.qrels)
-            options = ValidateOptions(
-                application.settings.collection, wanted.top_k, wanted.mode, wanted.concurrency
-            )
-            further = wanted.further
-            options = replace(further.added_to(options), stop_requested=stop.is_made)
-            if wanted.baseline is not None:
-                _check_baseline(wanted.baseline, golden, options)
-            report = await application.validate(
-                golden,
-                options,
-                lambda done, total: display(Progress("validated", done, total)),
-                further.generation,
-            )
-            _require_finished(report, stop)
-            await further.learn(application, report)
-            if wanted.baseline is not None:
-                report = beside_baseline(wanted.baseline, report)
-            _require_finished(report, stop)
-            if wanted.is_kept:
-                await _keep(application, report)
-            beside = None
-            if wanted.with_passages:
-                beside = await _beside(application, report, further.generation)
-            return _Done(report, beside)
+                return await _validated(application, command, show_progress, stop)
 
         return run(work, collection=collection, data_dir=data_dir)
 
 
+async def _validated(
+    application: "Application",
+    command: _Command,
+    progress: "CountProgress",
+    stop: StopRequest,
+) -> _Done:
+    from surefind.evaluation.report.comparison import compared_with
+
+    golden = await application.golden(command.file, command.qrels)
+    request = replace(command.request, collection=application.settings.collection)
+    if command.baseline is not None:
+        _check_baseline(command.baseline, golden, request)
+    report = await application.validate(golden, request, progress)
+    _require_finished(report, stop)
+    is_calibrated = not command.calibrate or await _calibrated(application, command, report)
+    if command.baseline is not None:
+        report = compared_with(command.baseline, report)
+    _require_finished(report, stop)
+    if command.is_recorded:
+        await _record(application, report)
+    extras = await _extras(application, report, request) if command.needs_extras else None
+    return _Done(report, extras, is_calibrated)
+
+
+async def _calibrated(application: "Application", command: _Command, report: "Report") -> bool:
+    """Also after a failed run: tests may fail only because there is no threshold yet."""
+    from surefind.errors import NotComparable
+    from surefind.interfaces.reports.extra_checks import rate
+
+    try:
+        threshold = await application.learn_threshold(report, force=command.force)
+    except NotComparable as error:
+        note(str(error))
+        return False
+    note(
+        f"generation {report.subject.generation} of {report.subject.collection} now uses the "
+        f"threshold {threshold.similarity:.3f}; false accepts {rate(threshold.false_accepts)}, "
+        f"false rejects {rate(threshold.false_rejects)}, with 95 % confidence"
+    )
+    return True
+
+
 def _write(done: _Done, files: ReportFiles, stop: StopRequest, *, as_json: bool) -> None:
-    """A stop in the middle of the baseline waits until it is whole: half of one is no use."""
+    """A stop during the write of the baseline waits, so that the file is never cut short."""
     from surefind.interfaces.reports.json_report import report_json
 
     report = done.report
@@ -212,14 +261,14 @@ def _write(done: _Done, files: ReportFiles, stop: StopRequest, *, as_json: bool)
             from surefind.interfaces.reports.terminal import terminal
 
             show(terminal(report))
-        files.write(report, done.beside)
+        files.write(report, done.extras)
     _require_finished(report, stop)
     files.write_baseline(report)
     _require_finished(report, stop)
 
 
 def _require_finished(report: "Report", stop: StopRequest) -> None:
-    """A report says itself that its run was stopped; later stops end the command."""
+    """End the command on a stop, unless the report already says that it was interrupted."""
     if not report.interrupted:
         stop.check()
 
@@ -230,17 +279,16 @@ def _read_baseline(path: Path) -> "Report":
     return read_report(str(path), content_of(path))
 
 
-def _check_baseline(baseline: "Report", golden: "GoldenSet", options: "ValidateOptions") -> None:
-    """What can't be compared is refused before an hour of questions, not after it."""
+def _check_baseline(baseline: "Report", golden: "GoldenSet", request: "RunRequest") -> None:
+    """Refuse before the questions run, not an hour later."""
     from surefind.evaluation.report.comparison import check_baseline
-    from surefind.services.validation.validate import DEFAULT_TOP_K, measures_for, settled
 
-    top_k = settled(options, golden).top_k or DEFAULT_TOP_K
-    check_baseline(baseline, golden, top_k, measures_for(golden, top_k))
+    measures = request.measures_for(golden)
+    check_baseline(baseline, golden, request.top_k_for(golden), measures)
 
 
-async def _keep(application: "Application", report: "Report") -> None:
-    """A run is no worse for not being remembered."""
+async def _record(application: "Application", report: "Report") -> None:
+    """For --history. Failing to record a run does not fail the run."""
     from surefind.errors import StoreError
     from surefind.evaluation.report.past_runs import remembered
 
@@ -249,31 +297,32 @@ async def _keep(application: "Application", report: "Report") -> None:
     try:
         await application.history.keep(remembered(report))
     except StoreError as error:
-        note(f"this run is not kept for --history: {error}")
+        note(f"this run was not recorded for --history: {error}")
 
 
-async def _beside(
-    application: "Application", report: "Report", asked: int | None
+async def _extras(
+    application: "Application", report: "Report", request: "RunRequest"
 ) -> "ReportExtras":
     from surefind.errors import StoreError
     from surefind.evaluation.report.past_runs import trend_of
     from surefind.interfaces.reports.html import ReportExtras
 
-    passages = await application.passages_of(report, asked)
+    passages = await application.passages_of(report, request.generation)
     try:
         runs, damaged = await application.history.runs(report.subject.collection)
     except StoreError as error:
-        note(f"the trend is left out: {error}")
+        note(f"the trend is left out of the report: {error}")
         return ReportExtras(passages)
     for line in damaged:
-        note(f"an earlier run can't be read and is left out: {line}")
+        note(f"skipped an unreadable record of an earlier run: {line}")
     return ReportExtras(passages, trend_of(report, runs))
 
 
-def _exit_code(report: "Report") -> int:
+def _exit_code(report: "Report", *, is_calibrated: bool = True) -> int:
     from surefind.evaluation.statistics.significance import Verdict
     from surefind.interfaces.failures import AWAY, FAILED, INCONCLUSIVE
 
     if report.store_away:
         return AWAY
-    return {Verdict.PASS: 0, Verdict.FAIL: FAILED}.get(report.verdict, INCONCLUSIVE)
+    passed = 0 if is_calibrated else INCONCLUSIVE
+    return {Verdict.PASS: passed, Verdict.FAIL: FAILED}.get(report.verdict, INCONCLUSIVE)
