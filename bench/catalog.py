@@ -31,7 +31,7 @@ from surefind.adapters.embedders.bge_small import BgeSmallEmbedder  # noqa: E402
 from surefind.adapters.embedders.model_files import locate  # noqa: E402
 from surefind.adapters.postgres.connection import Database  # noqa: E402
 from surefind.adapters.postgres.generations import PostgresCatalogStore  # noqa: E402
-from surefind.bootstrap import Application  # noqa: E402
+from surefind.bootstrap import Application, IngestRequest  # noqa: E402
 from surefind.model import ChunkRecord, GenerationRef, Mode, Query  # noqa: E402
 from surefind.services.generations.readers import Readers  # noqa: E402
 from surefind.services.search.search import Searcher  # noqa: E402
@@ -91,16 +91,16 @@ async def measure_join(service: PostgresService, schema: str) -> tuple[float, fl
     with tempfile.TemporaryDirectory() as folder:
         settings = load(data_dir=folder, database_url=service.url, database_schema=schema)
         application = Application(settings, print)
-        await application.ingest([ROOT / "docs"], lambda _: None)
+        await application.ingesting.ingest(IngestRequest(paths=[ROOT / "docs"]))
         embedder = BgeSmallEmbedder(locate(None, settings.cache_dir, print))
-        async with application.reader.lease() as generation:
+        async with application.parts.reader.lease() as generation:
             assert generation.catalog is not None
             records = {one.chunk.point_id: one async for one in generation.catalog.chunks()}
             alone = RememberedStore(pointers={"docs": 1})
             alone.sealed[generation.manifest.ref] = generation.manifest
             alone.remembered = Remembered(records)
-        joined = Searcher(application.readers, embedder, application.terms)
-        bare = Searcher(Readers(application.index, alone), embedder, application.terms)
+        joined = Searcher(application.parts.readers, embedder, application.parts.terms)
+        bare = Searcher(Readers(application.parts.index, alone), embedder, application.parts.terms)
         chance = random.Random(7)
         texts = [one.chunk.text.split() for one in records.values() if one.chunk.tokens > 30]
 

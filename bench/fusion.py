@@ -16,7 +16,7 @@ import numpy as np
 from quality import SETS, Judged, interval, measure, read
 from results import Result, Row
 from rooms import RESULTS
-from surefind.bootstrap import Application
+from surefind.bootstrap import Application, IngestRequest
 from surefind.model import Ranking, SparseVector
 from surefind.ports import DenseQuery, SparseQuery, Vector
 from surefind.services.generations.readers import OpenGeneration
@@ -45,7 +45,7 @@ async def ingest(sets: list[Judged]) -> tuple[Application, dict[str, str]]:
             page.write_text(f"# {title}\n\n{text}\n")
             documents[f"pages/{page.name}"] = f"{judged.name} {document}"
     application = Application(load(data_dir=FOLDER / "data"))
-    report = await application.ingest([pages], lambda _: None)
+    report = await application.ingesting.ingest(IngestRequest(paths=[pages]))
     print(f"{report.documents} pages, {report.chunks} chunks", flush=True)
     return application, documents
 
@@ -80,12 +80,12 @@ class Legs:
 
 
 async def rows_of(judged: Judged, application: Application, documents: dict[str, str]) -> list[Row]:
-    embedder = await application.embedder()
+    embedder = await application.parts.embedder()
     measured: dict[int, list[dict[str, float]]] = {depth: [] for depth in DEPTHS}
-    async with application.reader.lease() as generation:
+    async with application.parts.reader.lease() as generation:
         for text, gains in judged.questions:
             vector = await embedder.embed_query(text)
-            legs = await Legs.of(generation, vector, application.terms.query(text))
+            legs = await Legs.of(generation, vector, application.parts.terms.query(text))
             wanted = {f"{judged.name} {document}": gain for document, gain in gains.items()}
             for depth in DEPTHS:
                 points = legs.best(depth)

@@ -92,14 +92,14 @@ def bare(tree: Path, root: Path) -> tuple[int, float]:
 
     from embedding import SameEmbedder
     from surefind.adapters.embedders.model_files import locate
-    from surefind.bootstrap import Application
+    from surefind.bootstrap import Application, IngestRequest
     from surefind.settings import load
 
     async def passages() -> list[str]:
         application = Application(load(data_dir=root / "bare"))
         try:
-            await application.ingest([tree], lambda _: None)
-            async with application.reader.lease() as generation:
+            await application.ingesting.ingest(IngestRequest(paths=[tree]))
+            async with application.parts.reader.lease() as generation:
                 assert generation.catalog is not None
                 return [record.chunk.passage async for record in generation.catalog.chunks()]
         finally:

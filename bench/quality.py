@@ -31,7 +31,7 @@ from drawing import Chart
 from quality_peers import peers_answers, peers_versions
 from results import Result, Row
 from rooms import RESULTS
-from surefind.bootstrap import Application
+from surefind.bootstrap import Application, IngestRequest
 from surefind.model import Collapse, Mode, Query
 from surefind.ports import DenseQuery, SparseQuery
 from surefind.settings import load
@@ -110,7 +110,7 @@ class System:
             if not page.exists() or page.read_text() != content:
                 page.write_text(content)
             self._ids[f"pages/{page.name}"] = document
-        report = await self.application.ingest([pages], lambda _: None, rebuild=True)
+        report = await self.application.ingesting.ingest(IngestRequest(paths=[pages], rebuild=True))
         print(f"{self._judged.name}: {report.documents} pages, {report.chunks} chunks", flush=True)
 
     def ids_of_pages(self) -> dict[str, str]:
@@ -119,7 +119,7 @@ class System:
 
     async def search(self, text: str, mode: Mode) -> Ranked:
         query = Query(text, top_k=DEEP, mode=mode, collapse=Collapse.SAME)
-        result = await self.application.search(query)
+        result = await self.application.searching.search(query)
         paths = [
             record.chunk.source_path for hit in result.hits for record in (hit.record, *hit.also)
         ]
@@ -127,9 +127,9 @@ class System:
 
     async def fused(self, text: str, fusion: Callable[..., dict[str, float]]) -> Ranked:
         """The two legs' first hundred, fused as somebody else does."""
-        embedder = await self.application.embedder()
-        vector, terms = await embedder.embed_query(text), self.application.terms.query(text)
-        async with self.application.reader.lease() as generation:
+        embedder = await self.application.parts.embedder()
+        vector, terms = await embedder.embed_query(text), self.application.parts.terms.query(text)
+        async with self.application.parts.reader.lease() as generation:
             legs = await generation.index.search(
                 [DenseQuery(vector, DEEP), SparseQuery(terms, DEEP)]
             )
@@ -174,7 +174,7 @@ def dbsf(*legs: Mapping[str, float]) -> dict[str, float]:
 
 
 async def bare_embedder(judged: Judged, application: Application) -> list[Ranked]:
-    embedder = await application.embedder(writing=True)
+    embedder = await application.parts.embedder(writing=True)
     ids = list(judged.documents)
     passages = [f"{title}\n\n{text}" for title, text in judged.documents.values()]
     matrix = await embedder.embed_passages(passages)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.adapters.embedders.model_files import locate
-from surefind.bootstrap import Application
+from surefind.bootstrap import Application, IngestRequest
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.measures.ranking import Measure, measure_run
 from surefind.evaluation.report.report import Report
@@ -66,7 +66,7 @@ class Bench:
 
     async def validate(self, tests: Sequence[GoldenTest]) -> None:
         golden = replace(self._golden, tests=tuple(tests))
-        self.report = await self._application.validate(
+        self.report = await self._application.validation.validate(
             golden, self._options, lambda _done, _total: None
         )
 
@@ -112,8 +112,8 @@ async def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     application = Application(settings)
     bare = BgeSmallEmbedder(locate(settings.model_dir, settings.cache_dir, print), settings.threads)
     print("ingesting squad-dev-even")
-    await application.ingest([pages(folder)], lambda _progress: None)
-    golden = await application.golden(DATA)
+    await application.ingesting.ingest(IngestRequest(paths=[pages(folder)]))
+    golden = await application.validation.golden(DATA)
     tests = list(golden.tests)
     random.Random(SEED).shuffle(tests)
     bench = Bench(application, bare, golden, arguments.concurrency)
@@ -121,7 +121,7 @@ async def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     chosen = tests[WARM_UP:] if arguments.all else tests[WARM_UP : WARM_UP + arguments.queries]
     found = await ratios(bench, chosen, arguments.repetitions)
     assert bench.report is not None
-    passages = await application.passages_of(bench.report)
+    passages = await application.validation.passages_of(bench.report)
     # As large as the report of all questions, whatever part of them was asked.
     times = -(-len(tests) // len(bench.report.tests))
     told = replace(bench.report, tests=(bench.report.tests * times)[: len(tests)])

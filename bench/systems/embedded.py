@@ -14,7 +14,7 @@ from stored import Prepared, build, number_of
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite.generations import SqliteCatalogStore
-from surefind.bootstrap import Application
+from surefind.bootstrap import Application, IngestRequest
 from surefind.interfaces.library.portal import Portal
 from surefind.model import Mode, Query
 from surefind.services.encoding.bm25 import Bm25Encoder
@@ -45,7 +45,7 @@ class Surefind:
     def ingest(self, pages: Path, store: Path) -> dict[str, int]:
         async def run() -> dict[str, int]:
             application = Application(load(data_dir=store))
-            report = await application.ingest([pages], lambda _: None)
+            report = await application.ingesting.ingest(IngestRequest(paths=[pages]))
             await application.close()
             return {"chunks": report.chunks, "embedded": report.embedded}
 
@@ -57,7 +57,7 @@ class Surefind:
             found = []
             for question in questions:
                 query = Query(question, top_k=_DEEP, mode=Mode(mode))
-                result = await application.search(query)
+                result = await application.searching.search(query)
                 paths = [hit.record.chunk.source_path for hit in result.hits]
                 found.append([path.partition("/")[2] for path in paths])
             await application.close()

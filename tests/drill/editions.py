@@ -152,7 +152,7 @@ def stored(data: Path, **settings: Any) -> Content:
         application = Application(load(data_dir=data, **settings))
         try:
             manifest = await application.generations.one()
-            stores = (application.index, application.catalogs)
+            stores = (application.parts.index, application.parts.catalogs)
             async with both_stores(manifest.ref, *stores) as (index, catalog):
                 pages = [page async for page in pages_of(catalog, kept_in(index))]
             assert manifest.chunks == sum(len(page.records) for page in pages)

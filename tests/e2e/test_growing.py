@@ -10,9 +10,7 @@ import pytest
 from support.postgres import PostgresService
 from support.qdrant.http_server import running
 from support.qdrant.service import unique
-from surefind.bootstrap import Application
-from surefind.bootstrap.examining import doctor_of
-from surefind.bootstrap.moving import export_archive, import_archive, promote
+from surefind.bootstrap import Application, IngestRequest
 from surefind.errors import InputError
 from surefind.model import Query
 from surefind.services.generations.index_building import Progress
@@ -39,7 +37,7 @@ async def opened(home: Path, **settings: Any) -> AsyncIterator[Application]:
 
 
 async def answers(application: Application) -> list[Any]:
-    found = [await application.search(Query(text)) for text in QUESTIONS]
+    found = [await application.searching.search(Query(text)) for text in QUESTIONS]
     return [[(hit.record, round(hit.score, 5)) for hit in result.hits] for result in found]
 
 
@@ -49,7 +47,7 @@ async def home(tmp_path: Path) -> Path:
         (tmp_path / "docs" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "docs" / name).write_text(text)
     async with opened(tmp_path) as application:
-        await application.ingest([tmp_path / "docs"], quiet)
+        await application.ingesting.ingest(IngestRequest(paths=[tmp_path / "docs"]))
     return tmp_path
 
 
@@ -67,35 +65,35 @@ async def test_one_command_moves_a_collection_into_servers_and_another_back(
             "database_schema": schema,
         }
         async with opened(home, **servers) as application:
-            moved = await promote(application, "qdrant", quiet)
+            moved = await application.transfer.promote("qdrant", quiet)
             assert (moved.number, moved.follows) == (1, None)
             assert await answers(application) == wanted
-            seen = await doctor_of(application).examine()
+            seen = await application.maintenance.doctor().examine()
             assert seen.sound, seen.findings
             assert [(side.indexed, side.current) for side in seen.sides] == [(True, True)]
-            await export_archive(application, tmp_path / "x.surefind", None, quiet)
-            back = await promote(application, "embedded", quiet)
+            await application.transfer.export_archive(tmp_path / "x.surefind", None, quiet)
+            back = await application.transfer.promote("embedded", quiet)
             assert back.number == 2, "the one that was there first is kept"
-            await application.index.drop(moved.ref)
-            broken = await doctor_of(application).examine()
+            await application.parts.index.drop(moved.ref)
+            broken = await application.maintenance.doctor().examine()
             assert not broken.sound
-            await doctor_of(application).repair(broken.repairs[0], quiet)
-            assert (await doctor_of(application).examine()).sound
+            await application.maintenance.doctor().repair(broken.repairs[0], quiet)
+            assert (await application.maintenance.doctor().examine()).sound
             assert await answers(application) == wanted
-            for side in (await doctor_of(application).examine()).sides:
-                await application.index.drop(side.ref)
+            for side in (await application.maintenance.doctor().examine()).sides:
+                await application.parts.index.drop(side.ref)
     async with opened(home) as application:
         assert (await application.generations.current()) == 2
         assert await answers(application) == wanted
     async with opened(tmp_path / "elsewhere") as application:
-        await import_archive(application, tmp_path / "x.surefind", None, quiet)
+        await application.transfer.import_archive(tmp_path / "x.surefind", None, quiet)
         assert await answers(application) == wanted
 
 
 async def test_there_must_be_a_place_to_move_to(home: Path) -> None:
     async with opened(home) as application:
         with pytest.raises(InputError, match="neither QDRANT_URL nor DATABASE_URL"):
-            await promote(application, "qdrant", quiet)
+            await application.transfer.promote("qdrant", quiet)
     async with opened(home, database_url="postgresql://localhost/x") as application:
         with pytest.raises(InputError, match="QDRANT_URL is not set"):
-            await promote(application, "qdrant", quiet)
+            await application.transfer.promote("qdrant", quiet)

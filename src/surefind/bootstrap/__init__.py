@@ -1,70 +1,80 @@
 """The only place where objects are built and wired.
 
-Vendors are imported when they are wanted: help texts and catalogs need no embedding model.
+Every import of a vendor is local to the function that needs it: help texts and commands on the
+catalog load no embedding model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surefind.bootstrap.ingesting import Ingesting
+from surefind.bootstrap.connections import Connecting
+from surefind.bootstrap.ingesting import Ingesting, IngestRequest
+from surefind.bootstrap.maintenance import Maintenance
 from surefind.bootstrap.models import Notify
-from surefind.bootstrap.stores import postgres_store
+from surefind.bootstrap.parts import Parts, silent
+from surefind.bootstrap.searching import Searching
+from surefind.bootstrap.serving import Serving
+from surefind.bootstrap.transfer import Transfer
+from surefind.bootstrap.validation import Validation
 
 if TYPE_CHECKING:
-    from surefind.adapters.postgres.migrations import Migration
-    from surefind.model import Query, SearchResult
-    from surefind.services.search.facets import Facets
-    from surefind.services.search.passages import PassageReader
-    from surefind.services.search.vector_search import VectorSearcher
-    from surefind.services.search.why_not import WhyNot
+    from surefind.services.generations.generations import Generations
     from surefind.settings import Settings
 
+__all__ = ["Application", "IngestRequest", "Notify", "fetch_model"]
 
-class Application(Ingesting):
-    """One installation, and everything that can be done with it."""
 
-    async def search(self, query: Query) -> SearchResult:
-        return await (await self.searcher()).search(query)
+class Application:
+    """One installation: its parts, and one small object for each kind of work."""
 
-    async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
-        from surefind.services.search.batch import search_all
-
-        return await search_all(queries, await self.searcher())
-
-    async def why_not(self, query: Query, wanted: str) -> WhyNot:
-        from surefind.services.search.why_not import Explainer
-
-        return await Explainer(self.readers, await self.searcher()).why_not(query, wanted)
-
-    async def migrate_catalog(self, *, dry_run: bool) -> Sequence[Migration]:
-        """The steps that the tables in PostgreSQL lacked, now taken, or shown to be possible."""
-        store = postgres_store(self.settings)
-        try:
-            return await store.migrate(dry_run=dry_run)
-        finally:
-            await store.close()
+    def __init__(
+        self,
+        settings: Settings,
+        notify: Notify = silent,
+        free_bytes: Callable[[Path], int] | None = None,
+    ) -> None:
+        """`free_bytes` returns the free space of a path's disk; the default asks the system."""
+        self.settings = settings
+        self.parts = Parts(settings, notify, free_bytes)
 
     @cached_property
-    def passages(self) -> PassageReader:
-        from surefind.services.search.passages import PassageReader
-
-        return PassageReader(self.reader)
+    def searching(self) -> Searching:
+        return Searching(self.parts)
 
     @cached_property
-    def facets(self) -> Facets:
-        from surefind.services.search.facets import Facets
-
-        return Facets(self.reader)
+    def validation(self) -> Validation:
+        return Validation(self.parts)
 
     @cached_property
-    def vectors(self) -> VectorSearcher:
-        from surefind.services.search.vector_search import VectorSearcher
+    def ingesting(self) -> Ingesting:
+        return Ingesting(self.parts, self.validation)
 
-        return VectorSearcher(self.reader)
+    @property
+    def generations(self) -> Generations:
+        return self.parts.generations()
+
+    @cached_property
+    def transfer(self) -> Transfer:
+        return Transfer(self.parts)
+
+    @cached_property
+    def connecting(self) -> Connecting:
+        return Connecting(self.parts)
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        return Maintenance(self.parts)
+
+    @cached_property
+    def serving(self) -> Serving:
+        return Serving(self.parts)
+
+    async def close(self) -> None:
+        await self.parts.close()
 
 
 def fetch_model(settings: Settings, notify: Notify) -> Path:

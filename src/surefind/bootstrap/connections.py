@@ -11,6 +11,7 @@ from surefind.bootstrap.stores import documents_table, with_table
 
 if TYPE_CHECKING:
     from surefind.bootstrap.models import Notify
+    from surefind.bootstrap.parts import Parts
     from surefind.model import Connection
     from surefind.ports import (
         CatalogStore,
@@ -20,11 +21,37 @@ if TYPE_CHECKING:
         PublishedCatalogs,
     )
     from surefind.services.connected.collection import ConnectedCollection
-    from surefind.services.connected.connect import CandidateTable, ConnectOptions
+    from surefind.services.connected.connect import CandidateTable, ConnectOptions, Proposal
+    from surefind.services.connected.vector_origin import CountProgress
     from surefind.settings import Settings
 
 DOCUMENTS = "documents"
 """What the retrieval API's contract calls its table."""
+
+
+class Connecting:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def propose(self, options: ConnectOptions, progress: CountProgress) -> Proposal:
+        """How surefind would read a foreign collection. Nothing is stored."""
+        from surefind.services.connected.connect import propose
+
+        parts = self._parts
+        candidate = candidate_table(options, parts.settings)
+        foreign = foreign_collection(options.collection, options.url, parts.settings, parts.notify)
+        try:
+            return await propose(
+                foreign, await parts.embedder(), parts.terms, options, candidate, progress
+            )
+        finally:
+            await foreign.close()
+            if candidate is not None:
+                await candidate.table.close()
+
+    async def is_own(self, collection: str) -> bool:
+        """Whether surefind itself has made a collection of that name."""
+        return collection in await self._parts.own_catalogs.collections()
 
 
 def connected_collections(

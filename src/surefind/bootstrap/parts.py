@@ -1,10 +1,10 @@
-"""The parts of an installation, built when they are first used and closed together."""
+"""The parts of an installation: built on first use, closed together."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from surefind.services.generations.generations import Generations
     from surefind.services.generations.readers import CollectionReader, Readers
     from surefind.services.search.search import Searcher
-    from surefind.services.serving.health import HealthCheck
-    from surefind.services.serving.keys import Keyring, Keys
     from surefind.settings import Settings
 
 
@@ -49,22 +47,21 @@ def silent(_message: str) -> None:
 
 
 class Parts:
-    """One installation, wired as its settings say. What is not used is never built."""
+    """Wired as the settings say. A part that nothing uses is never built."""
 
     def __init__(
         self,
         settings: Settings,
         notify: Notify = silent,
-        free: Callable[[Path], int] | None = None,
+        free_bytes: Callable[[Path], int] | None = None,
     ) -> None:
-        """`free` says how many bytes the disk of a path has left; by default the system does."""
         from surefind.adapters.files.data_folder import DataFolder
 
-        self._free = free
+        self._free_bytes = free_bytes
         self.settings = settings
-        self._notify = notify
-        self._folder = DataFolder(settings.data_dir)
-        self._folder.check_format()
+        self.notify = notify
+        self.folder = DataFolder(settings.data_dir)
+        self.folder.check_format()
         for name in settings.idle_keys:
             notify(f"{name} is set, but not used: see the settings embedder and reranker")
         self._embedder: CachedEmbedder | None = None
@@ -78,8 +75,10 @@ class Parts:
 
     @cached_property
     def own_index(self) -> IndexStore:
-        """Of what surefind itself has ingested."""
-        return index_store(self.settings, self._folder, self.own_catalogs, self._notify, self._free)
+        """The index of what surefind itself has ingested, without connected collections."""
+        return index_store(
+            self.settings, self.folder, self.own_catalogs, self.notify, self._free_bytes
+        )
 
     @cached_property
     def catalogs(self) -> CatalogStore:
@@ -87,12 +86,12 @@ class Parts:
 
     @cached_property
     def own_catalogs(self) -> CatalogStore:
-        return catalog_store(self.settings, self._folder)
+        return catalog_store(self.settings, self.folder)
 
     @cached_property
     def connected(self) -> Sequence[ConnectedCollection]:
         return connected_collections(
-            self.settings, self._notify, self.embedder, lambda: self.terms.name
+            self.settings, self.notify, self.embedder, lambda: self.terms.name
         )
 
     @cached_property
@@ -104,7 +103,7 @@ class Parts:
         index = BreakingIndexStore(
             self.index, lambda ref: CircuitBreaker(f"the vector index of {ref}")
         )
-        own = published_catalogs(self.own_catalogs, self.settings, self._folder)
+        own = published_catalogs(self.own_catalogs, self.settings, self.folder)
         return Readers(
             index,
             routed_published(own, self.connected, self.settings),
@@ -122,33 +121,11 @@ class Parts:
 
         return Bm25Encoder(Bm25Analyzer())
 
-    @property
-    def generations(self) -> Generations:
-        return self.generations_of(None)
-
-    def generations_of(self, collection: str | None) -> Generations:
-        """Of the collection that is worked on, or of another one."""
+    def generations(self, collection: str | None = None) -> Generations:
+        """The generations of a collection; by default the one that the settings name."""
         from surefind.services.generations.generations import Generations
 
         return Generations(collection or self.settings.collection, self.index, self.catalogs)
-
-    @cached_property
-    def keys(self) -> Keys:
-        from surefind.adapters.files.key_file import KeyFile
-        from surefind.services.serving.keys import Keys
-
-        return Keys(KeyFile(self._folder))
-
-    @cached_property
-    def keyring(self) -> Keyring:
-        from surefind.adapters.files.key_file import KeyFile
-        from surefind.services.serving.keys import Keyring
-
-        return Keyring(KeyFile(self._folder))
-
-    def serving(self) -> AbstractContextManager[None]:
-        """Hold the data folder's one place for a server; where nobody can write, there is none."""
-        return nullcontext() if self._folder.read_only else self._folder.held("serve")
 
     async def searcher(self) -> Searcher:
         from surefind.services.search.answer_cache import AnswerCache
@@ -159,7 +136,7 @@ class Parts:
                 from surefind.adapters.opentelemetry import write_spans
 
                 self.observers.append(write_spans)
-            # Others write into a table of documents whenever they like.
+            # Another program may change the documents table at any time: cache no answers.
             answers = None if self.settings.documents_table else AnswerCache()
             embedder = await self.question_embedder()
             self._searcher = Searcher(
@@ -168,7 +145,7 @@ class Parts:
         return self._searcher
 
     async def question_embedder(self) -> QueryEmbedder:
-        """The local model is loaded for the first question that has to be embedded."""
+        """The local model is loaded when the first query has to be embedded."""
         from surefind.adapters.embedders.model_files import BATCH_SIZE, FINGERPRINT
         from surefind.services.encoding.cached_embedder import LazyEmbedder
 
@@ -184,23 +161,17 @@ class Parts:
     def reranker(self) -> Reranker | None:
         from surefind.services.encoding.circuit_breaker import BreakingReranker, CircuitBreaker
 
-        chosen = reranker_of(self.settings, self._notify)
+        chosen = reranker_of(self.settings, self.notify)
         return chosen and BreakingReranker(chosen, CircuitBreaker("the reranking service"))
 
     @cached_property
-    def _embedding(self) -> CircuitBreaker:
+    def embedding_breaker(self) -> CircuitBreaker:
         from surefind.services.encoding.circuit_breaker import CircuitBreaker
 
         return CircuitBreaker("the embedding service")
 
-    @cached_property
-    def health(self) -> HealthCheck:
-        from surefind.services.serving.health import HealthCheck
-
-        return HealthCheck(self.reader, self._embedding)
-
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
-        """The model, loaded once. Only who writes opens the cache on disk."""
+        """The model, loaded once. `writing` also opens the embedding cache on disk."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
         from surefind.errors import EmbeddingError
         from surefind.services.encoding.cached_embedder import CachedEmbedder
@@ -208,32 +179,34 @@ class Parts:
 
         async with self._loading:
             if self._embedder is None:
-                with self._embedding.watching(EmbeddingError):
-                    opened = await open_embedder(self.settings, self._notify)
-                self._embedder = CachedEmbedder(BreakingEmbedder(opened, self._embedding), None)
+                with self.embedding_breaker.watching(EmbeddingError):
+                    opened = await open_embedder(self.settings, self.notify)
+                self._embedder = CachedEmbedder(
+                    BreakingEmbedder(opened, self.embedding_breaker), None
+                )
             if writing and not self._embedder.has_cache:
-                self._embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self._notify))
+                self._embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self.notify))
         return self._embedder
 
-    async def _dry_run_embedder(self) -> CachedEmbedder:
-        """For one that costs money, with a look at what is paid already."""
+    async def dry_run_embedder(self) -> CachedEmbedder:
+        """Reads the embedding cache if embedding costs money, so that estimates leave it out."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
         from surefind.errors import StoreError
 
         embedder = await self.embedder()
         if price_of_tokens(self.settings) and not embedder.has_cache:
-            with suppress(StoreError):  # there is none yet
-                cache = SqliteEmbeddingCache(self._cache_path, self._notify, read_only=True)
+            with suppress(StoreError):  # no cache yet
+                cache = SqliteEmbeddingCache(self._cache_path, self.notify, read_only=True)
                 embedder.keep_in(cache)
         return embedder
 
     def embedding_cache(self, *, read_only: bool) -> EmbeddingCache | None:
-        """The one on disk, where there is one."""
+        """The cache on disk, or None if there is none yet."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 
         if not self._cache_path.exists():
             return None
-        return SqliteEmbeddingCache(self._cache_path, self._notify, read_only=read_only)
+        return SqliteEmbeddingCache(self._cache_path, self.notify, read_only=read_only)
 
     @property
     def _cache_path(self) -> Path:

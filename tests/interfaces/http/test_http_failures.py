@@ -55,7 +55,7 @@ async def test_a_bug_is_a_500_without_internals_and_is_logged(
     async def fail(_query: Query) -> SearchResult:
         raise RuntimeError("the secret inside")
 
-    monkeypatch.setattr(application, "search", fail)
+    monkeypatch.setattr(application.searching, "search", fail)
     async with client_of(application) as client:
         answer = await client.post("/search", json={"query": "tea"})
     assert answer.status_code == 500

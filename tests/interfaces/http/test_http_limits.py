@@ -12,6 +12,7 @@ import pytest
 
 from support.commands import serving
 from surefind.bootstrap import Application
+from surefind.bootstrap.searching import Searching
 from surefind.interfaces.http.app import create_app
 from surefind.model import Query, SearchResult
 from surefind.settings import load
@@ -286,13 +287,13 @@ async def test_a_crowd_is_answered_or_refused_at_once_whatever_it_asks(
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[asyncio.Event]:
     """Searches wait for it."""
     gate = asyncio.Event()
-    search = Application.search
+    search = Searching.search
 
-    async def wait(application: Application, query: Query) -> SearchResult:
+    async def wait(searching: Searching, query: Query) -> SearchResult:
         await gate.wait()
-        return await search(application, query)
+        return await search(searching, query)
 
-    monkeypatch.setattr(Application, "search", wait)
+    monkeypatch.setattr(Searching, "search", wait)
     yield gate
     gate.set()
 

@@ -150,7 +150,7 @@ async def test_a_bug_is_in_the_log_with_the_id_of_its_answer(
     async def fail(_query: Query) -> SearchResult:
         raise RuntimeError("the secret inside")
 
-    monkeypatch.setattr(application, "search", fail)
+    monkeypatch.setattr(application.searching, "search", fail)
     transport = httpx2.ASGITransport(create_app(application))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.post(
@@ -174,7 +174,7 @@ async def test_no_failure_of_a_store_shows_where_its_files_are(
     async def fail(*_arguments: object) -> int:
         raise StoreError("/srv/hidden/place: the disk is full")
 
-    monkeypatch.setattr(application.catalogs, "token", fail)
+    monkeypatch.setattr(application.parts.catalogs, "token", fail)
     transport = httpx2.ASGITransport(create_app(application))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         asked = {"query": "tea"}

@@ -273,7 +273,7 @@ async def test_without_a_table_the_payload_says_it_all(parts: SetUp) -> None:
 async def test_a_table_without_a_database_is_refused(parts: SetUp) -> None:
     application = Application(parts.settings(database_url=None, documents_table="documents"))
     with pytest.raises(InputError, match="DATABASE_URL is not set"):
-        await application.health()
+        await application.serving.health()
     await application.close()
 
 
@@ -358,7 +358,9 @@ async def test_a_part_that_does_not_answer_is_down_and_does_not_hold_up_the_othe
 ) -> None:
     await service.search()
     parts.qdrant.always = SILENT
-    hasty = HealthCheck(service.application.reader, CircuitBreaker("the embedder"), patience_s=3.0)
+    hasty = HealthCheck(
+        service.application.parts.reader, CircuitBreaker("the embedder"), patience_s=3.0
+    )
     assert await hasty() == Health(index=False, catalog=True, embedder=True)
 
 

@@ -16,7 +16,7 @@ from interfaces.conftest import PAGES
 from support.commands import serving, surefind
 from support.postgres import PASSWORD, PostgresService, line_to
 from support.qdrant import http_server as qdrant_http
-from surefind.bootstrap import Application
+from surefind.bootstrap import Application, IngestRequest
 from surefind.errors import InputError
 from surefind.model import GenerationRef, Query, Status
 from surefind.settings import load
@@ -117,7 +117,7 @@ async def with_their_table(
     theirs = f"{schema}_theirs"
     try:
         application = Application(settings)
-        await application.ingest([home / "docs"], lambda _: None)
+        await application.ingesting.ingest(IngestRequest(paths=[home / "docs"]))
         postgres.execute(f"CREATE SCHEMA {theirs}")
         postgres.execute(
             f"CREATE TABLE {theirs}.documents AS SELECT chunk_id, 'their/' || source_path AS"
@@ -133,7 +133,7 @@ async def with_their_table(
 async def test_the_table_of_the_retrieval_api_serves_a_search(
     with_their_table: Application,
 ) -> None:
-    async with with_their_table.reader.lease() as generation:
+    async with with_their_table.parts.reader.lease() as generation:
         assert generation.catalog is not None
         points = [one.chunk.point_id async for one in generation.catalog.chunks()]
         records, whole = await generation.records(points)
@@ -150,7 +150,7 @@ async def test_what_others_write_into_their_table_is_in_the_next_answer(
     told = []
     for title in ("first title", "second title"):
         postgres.execute(f"UPDATE {table} SET title = '{title}'")
-        result = await with_their_table.search(Query("the lid is open"))
+        result = await with_their_table.searching.search(Query("the lid is open"))
         told.append({hit.record.title for hit in result.hits})
     assert told == [{"first title"}, {"second title"}]
 
@@ -170,13 +170,13 @@ async def test_both_stores_may_be_servers(
         async with line_to(postgres) as line:
             settings = load(database_url=SecretStr(line.url), **given)
             application = Application(settings)
-            report = await application.ingest([home / "docs"], lambda _: None)
+            report = await application.ingesting.ingest(IngestRequest(paths=[home / "docs"]))
             assert report.index_points == report.chunks > 0
-            whole = await application.search(Query("the lid is open"))
+            whole = await application.searching.search(Query("the lid is open"))
             await application.close()
             line.away = True
             late = Application(settings)
-            alone = await late.search(Query("the lid is open"))
+            alone = await late.searching.search(Query("the lid is open"))
             await late.close()
             assert (whole.status, alone.status) == (Status.SUCCESS, Status.PARTIAL)
             assert [hit.record.chunk.id for hit in alone.hits] == [
@@ -184,7 +184,7 @@ async def test_both_stores_may_be_servers(
             ]
             line.away = False
             store = Application(settings)
-            await store.index.drop(GenerationRef("docs", report.generation))
+            await store.parts.index.drop(GenerationRef("docs", report.generation))
             await store.close()
 
 
@@ -194,9 +194,9 @@ def test_without_the_driver_it_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     application = Application(load(data_dir=tmp_path, database_url=SecretStr("postgresql://h/d")))
     with pytest.raises(InputError, match=r"pip install 'surefind\[postgres\]'"):
-        _ = application.catalogs
+        _ = application.parts.catalogs
 
 
 async def test_sqlite_has_nothing_to_migrate(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="DATABASE_URL is not set"):
-        await Application(load(data_dir=tmp_path)).migrate_catalog(dry_run=True)
+        await Application(load(data_dir=tmp_path)).maintenance.migrate_catalog(dry_run=True)

@@ -134,7 +134,11 @@ async def test_without_the_extra_it_is_said_how_to_install_it(
     for choice in ({"embedder": "cohere"}, {"reranker": "cohere"}):
         application = Application(load(cohere_api_key=KEY, **choice))
         with pytest.raises(InputError, match=r"pip install 'surefind\[cohere\]'"):
-            await (application.embedder() if "embedder" in choice else application.searcher())
+            await (
+                application.parts.embedder()
+                if "embedder" in choice
+                else application.parts.searcher()
+            )
         await application.close()
 
 

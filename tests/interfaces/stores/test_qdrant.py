@@ -22,7 +22,7 @@ from support import embedding_service
 from support.commands import surefind
 from support.qdrant.http_server import running, serve
 from support.qdrant.service import BROKEN, Address, Trouble, unique
-from surefind.bootstrap import Application
+from surefind.bootstrap import Application, IngestRequest
 from surefind.errors import InputError, StoreError, StoreRefused
 from surefind.interfaces.cli import app
 from surefind.interfaces.http.app import create_app
@@ -167,8 +167,8 @@ def test_the_commands_work_with_a_server(
     assert verdicts[0] == verdicts[1]
 
 
-async def ingest(opened: Application, home: Path, **wanted: Any) -> Any:
-    return await opened.ingest([home / "docs"], lambda _: None, **wanted)
+async def ingest(opened: Application, home: Path, **options: Any) -> Any:
+    return await opened.ingesting.ingest(IngestRequest(paths=[home / "docs"], **options))
 
 
 @pytest.fixture
@@ -206,10 +206,10 @@ async def test_an_embedded_collection_moves_to_a_server_with_the_next_ingest(
         await ingest(embedded, pages)
     async with application(pages, **settings_of(address, prefix)) as opened:
         with pytest.raises(StoreError, match=r"has no collection .*0001; `surefind ingest`"):
-            await opened.reader._current()
+            await opened.parts.reader._current()
         report = await ingest(opened, pages)
         assert (report.generation, report.embedded) == (2, 0), "every vector was in the cache"
-        async with opened.reader.lease() as generation:
+        async with opened.parts.reader.lease() as generation:
             assert await generation.index.count() == 4
     assert client.count(f"{prefix}docs").count == 4
 
@@ -231,7 +231,7 @@ async def test_another_model_is_refused_with_both_named(
             assert "bge-small" in answer.json()["message"]
             assert "openai/words" in answer.json()["message"]
             with pytest.raises(InputError, match=r"bge-small.*openai/words"):
-                await opened.ingest([home / "docs"], lambda _: None)
+                await opened.ingesting.ingest(IngestRequest(paths=[home / "docs"]))
 
 
 # --- servers that misbehave -------------------------------------------------------------------
@@ -248,7 +248,7 @@ async def test_a_run_that_fails_leaves_what_readers_see_and_nothing_else(pages: 
                     await ingest(opened, pages)
                 assert set(service.collections) == {"docs--0001"}
                 assert service.aliases == {"docs": "docs--0001"}
-            async with opened.reader.lease() as generation:
+            async with opened.parts.reader.lease() as generation:
                 assert await generation.index.count() == 4
 
 
@@ -272,11 +272,11 @@ async def test_a_collection_that_somebody_deleted_is_told_and_built_anew(pages: 
             await ingest(opened, pages)
             service.delete("docs--0001")
             with pytest.raises(StoreError, match="has no collection docs--0001"):
-                async with opened.reader.lease() as generation:
+                async with opened.parts.reader.lease() as generation:
                     await generation.index.count()
             report = await ingest(opened, pages)
             assert (report.generation, report.embedded) == (2, 0)
-            async with opened.reader.lease() as generation:
+            async with opened.parts.reader.lease() as generation:
                 assert await generation.index.count() == 4
 
 
@@ -298,4 +298,4 @@ async def test_without_the_extra_it_is_said_how_to_install_it(
     monkeypatch.setattr("surefind.bootstrap.stores.find_spec", lambda _: None)
     async with application(ingested, qdrant_url="http://localhost:6333") as opened:
         with pytest.raises(InputError, match=r"pip install 'surefind\[qdrant\]'"):
-            _ = opened.index
+            _ = opened.parts.index

@@ -17,7 +17,6 @@ import pytest
 
 from surefind.adapters.files.archive import Archive, write_archive
 from surefind.bootstrap import Application
-from surefind.bootstrap.moving import import_archive
 from surefind.errors import FormatTooNew, InputError
 from surefind.model import GenerationRef
 from surefind.services.generations.index_building import both_stores
@@ -89,7 +88,7 @@ async def test_a_flipped_byte_is_refused_or_does_not_matter(tmp_path: Path, arch
         except InputError:
             refused += 1
             with pytest.raises(InputError, match=archive.name):
-                await import_archive(application, archive, None, lambda _: None)
+                await application.transfer.import_archive(archive, None, lambda _: None)
             assert state_of(there.root) == before, f"byte {place}"
         else:
             assert found == content, f"byte {place}"
@@ -594,7 +593,7 @@ async def test_forged_content_is_refused_before_anything_is_written(
     forged.write(archive)
     application = Application(load(data_dir=tmp_path / "data"))
     with pytest.raises(InputError) as refusal:
-        await import_archive(application, archive, None, lambda _: None)
+        await application.transfer.import_archive(archive, None, lambda _: None)
     assert reason in str(refusal.value)
     assert not (tmp_path / "data").exists()
     await application.close()
@@ -606,7 +605,7 @@ async def test_what_is_forged_without_a_change_is_imported(tmp_path: Path, archi
     Forged(archive).write(archive)
     assert await content_of(Archive(archive)) == before
     application = Application(load(data_dir=tmp_path / "data"))
-    manifest = await import_archive(application, archive, None, lambda _: None)
+    manifest = await application.transfer.import_archive(archive, None, lambda _: None)
     assert (manifest.documents, manifest.chunks) == (5, 6)
     await application.close()
 

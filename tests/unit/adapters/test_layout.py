@@ -56,7 +56,7 @@ def test_a_folder_that_may_only_be_read_is_said_before_anything_is_tried(
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
     with pytest.raises(StoreError, match="can't be written"):
         folder.prepare()
-    with Application(load(data_dir=tmp_path / "data")).serving():
+    with Application(load(data_dir=tmp_path / "data")).serving.lock():
         assert not (tmp_path / "data" / "serve.lock").exists()
 
 

@@ -11,8 +11,7 @@ from filelock import FileLock
 from surefind.adapters.files.archive import Archive, write_archive
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.qdrant.edge import EdgeIndexStore
-from surefind.bootstrap import Application
-from surefind.bootstrap.moving import export_archive, import_archive
+from surefind.bootstrap import Application, IngestRequest
 from surefind.errors import InputError, StoreError, StoreFull
 from surefind.settings import load
 from unit.installation import PAGES, Installation
@@ -35,7 +34,7 @@ async def home(tmp_path: Path) -> Installation:
 @pytest.fixture
 async def archive(tmp_path: Path, home: Installation) -> Path:
     application = Application(load(data_dir=home.root))
-    await export_archive(application, tmp_path / "x.surefind", None, quiet)
+    await application.transfer.export_archive(tmp_path / "x.surefind", None, quiet)
     await application.close()
     return tmp_path / "x.surefind"
 
@@ -68,16 +67,16 @@ async def test_what_a_killed_run_left_is_removed_before_room_is_asked_for(
     half = folder / "index" / "half"
     application = Application(
         load(data_dir=home.root, collection="docs" if left is unfinished else "new"),
-        free=lambda _: 0 if half.exists() else ROOMY,
+        free_bytes=lambda _: 0 if half.exists() else ROOMY,
     )
     if command == "ingest":
-        report = await application.ingest(
-            [archive.parent / "docs"], quiet, rebuild=True, allow_shrink=True
+        report = await application.ingesting.ingest(
+            IngestRequest(paths=[archive.parent / "docs"], rebuild=True, allow_shrink=True)
         )
         assert report.published
     else:
-        manifest = await import_archive(
-            application, archive, application.settings.collection, quiet
+        manifest = await application.transfer.import_archive(
+            archive, application.settings.collection, quiet
         )
         assert manifest.documents == 3
     assert not half.exists()
@@ -130,12 +129,12 @@ async def test_a_disk_that_is_full_on_the_way_loses_nothing(
 ) -> None:
     application, before = Application(load(data_dir=home.root)), names(home.root)
     with files_of_at_most(size), pytest.raises(StoreError, match=str(home.root)):
-        await import_archive(application, archive, None, quiet)
+        await application.transfer.import_archive(archive, None, quiet)
     with files_of_at_most(size), pytest.raises(StoreError, match=str(home.root)):
         await home.ingest({**PAGES, "new.md": "# New\n\npage"}, rebuild=True)
     assert names(home.root) <= before
     assert await application.generations.current() == 1
-    manifest = await import_archive(application, archive, None, quiet)
+    manifest = await application.transfer.import_archive(archive, None, quiet)
     assert manifest.number == 2
     report = await home.ingest({**PAGES, "new.md": "# New\n\npage"})
     assert (report.published, report.documents) == (True, 4)

@@ -38,7 +38,7 @@ def _layers(
         Middleware(Requests, observe=metrics.observe, log_queries=settings.log_queries),
         Middleware(AllowedHosts, names=settings.allowed_hosts, public=public),
         Middleware(Cors, settings=settings),
-        Middleware(Access, keyring=application.keyring, rates=rates),
+        Middleware(Access, keyring=application.serving.keyring, rates=rates),
         Middleware(BodyLimit, timeout_s=settings.body_timeout_s),
         Middleware(Deadline, limiter=limiter, timeout_s=settings.request_timeout_s),
     ]
@@ -59,7 +59,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
         middleware=_layers(application, metrics, limiter, public=public),
     )
     app.router.route_class = CheckedRoute
-    application.observers.append(note_search)
+    application.parts.observers.append(note_search)
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]
     add_error_handlers(app)
 

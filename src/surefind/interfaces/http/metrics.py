@@ -75,7 +75,7 @@ class _Families(Collector):
 
 
 async def _query_cache(application: Application) -> list[Metric]:
-    embedder = await application.embedder()
+    embedder = await application.parts.embedder()
     return [
         CounterMetricFamily(
             "surefind_query_cache_hits",
@@ -99,7 +99,7 @@ async def _collection(application: Application) -> list[Metric]:
         families.append(family)
 
     try:
-        async with application.reader.lease() as generation:
+        async with application.parts.reader.lease() as generation:
             manifest = generation.manifest
             add("surefind_generation", "Number of the current generation.", manifest.number)
             add("surefind_chunks", "Chunks in the current generation.", manifest.chunks)

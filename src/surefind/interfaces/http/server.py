@@ -30,11 +30,11 @@ async def serve_application(application: Application, notify: Callable[[str], No
     """Until SIGINT or SIGTERM; requests under way are answered first."""
     settings = application.settings
     log_as_json()
-    with application.serving(), _bound(settings.host, settings.port) as listener:
+    with application.serving.lock(), _bound(settings.host, settings.port) as listener:
         public = _is_public(listener)
         if public and not settings.allow_open:
             await _require_keys(application, listener)
-        await application.embedder()  # before anybody asks
+        await application.parts.embedder()  # before anybody asks
         server = _Server(
             uvicorn.Config(
                 create_app(application, public=public),
@@ -107,19 +107,19 @@ def _is_public(listener: socket.socket) -> bool:
 
 async def _require_keys(application: Application, listener: socket.socket) -> None:
     """No server is open to other machines by mistake, nor becomes so when its keys are gone."""
-    if not await application.keyring.wanted():
+    if not await application.serving.keyring.wanted():
         raise InputError(
             f"{listener.getsockname()[0]} can be reached by other machines, and there are no keys: "
             "`surefind keys create --name NAME` makes one; with --allow-open anybody may ask"
         )
-    application.keyring.close_for_good()
+    application.serving.keyring.close_for_good()
 
 
 async def _welcome(application: Application, listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     try:
-        async with application.reader.lease() as generation:
+        async with application.parts.reader.lease() as generation:
             manifest = generation.manifest
             what = (
                 f"generation {manifest.number} of {manifest.collection}, {manifest.chunks} chunks"

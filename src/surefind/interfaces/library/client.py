@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
-from surefind.bootstrap import Application
+from surefind.bootstrap import Application, IngestRequest
 from surefind.contracts import layer
 from surefind.contracts.validation import RetrievalQuery, RetrievalResult, results_of
 from surefind.interfaces.search_options import SearchOptions, one_of, query_of
@@ -34,31 +34,33 @@ class AsyncSurefind:
         return self._opened
 
     async def search(self, text: str, **options: Unpack[SearchOptions]) -> SearchResult:
-        return await self._application.search(self._query(text, options))
+        return await self._application.searching.search(self._query(text, options))
 
     async def search_many(
         self, texts: Sequence[str], **options: Unpack[SearchOptions]
     ) -> list[SearchResult]:
         """One result per question, in order; all of them are read before any is asked."""
-        return await self._application.search_many([self._query(text, options) for text in texts])
+        return await self._application.searching.search_many(
+            [self._query(text, options) for text in texts]
+        )
 
     async def why_not(self, text: str, wanted: str, **options: Unpack[SearchOptions]) -> WhyNot:
         """Why a chunk, a page's address or its path is not among the hits of this search."""
-        return await self._application.why_not(self._query(text, options), wanted)
+        return await self._application.searching.why_not(self._query(text, options), wanted)
 
     async def chunk(self, chunk_id: str) -> ChunkRecord:
-        return await self._application.passages.chunk(chunk_id)
+        return await self._application.searching.passages.chunk(chunk_id)
 
     async def neighbours(self, chunk_id: str, before: int = 1, after: int = 1) -> list[ChunkRecord]:
         """The chunk with those around it, in the order of the document."""
-        return await self._application.passages.neighbours(chunk_id, before, after)
+        return await self._application.searching.passages.neighbours(chunk_id, before, after)
 
     async def section(self, chunk_id: str) -> list[ChunkRecord]:
         """All chunks of the chunk's section, its subsections among them."""
-        return await self._application.passages.section(chunk_id)
+        return await self._application.searching.passages.section(chunk_id)
 
     async def document(self, source_path: str) -> list[ChunkRecord]:
-        return await self._application.passages.document(source_path)
+        return await self._application.searching.passages.document(source_path)
 
     def _query(self, text: str, options: SearchOptions) -> Query:
         return query_of(text, self._application.settings.collection, options)
@@ -71,12 +73,8 @@ class AsyncSurefind:
         gate: str | PathLike[str] | None = None,
     ) -> IngestReport:
         """`gate` names golden tests that must pass before it is published; `""` is no gate."""
-        return await self._application.ingest(
-            paths,
-            lambda _progress: None,
-            rebuild=rebuild,
-            allow_shrink=allow_shrink,
-            gate=gate,
+        return await self._application.ingesting.ingest(
+            IngestRequest(paths=paths, rebuild=rebuild, allow_shrink=allow_shrink, gate=gate)
         )
 
     async def retrieve(
@@ -84,14 +82,14 @@ class AsyncSurefind:
     ) -> list[RetrievalResult]:
         """The validation contract's search: in the order of the cosine, unless `mode` says else."""
         asked = query.to_query(self._application.settings.collection, one_of("mode", Mode, mode))
-        result = await self._application.search(asked)
+        result = await self._application.searching.search(asked)
         # A search refuses every collection that another model has made.
-        made_by = (await self._application.embedder()).fingerprint
+        made_by = (await self._application.parts.embedder()).fingerprint
         return results_of(result, query.query_id, made_by.model)
 
     async def generate_query_embedding(self, query: str) -> layer.QueryEmbedding:
         layer.check_query(query)
-        embedder = await self._application.embedder()
+        embedder = await self._application.parts.embedder()
         vector = await embedder.embed_query(query)
         return layer.QueryEmbedding(vector.tolist(), query, embedder.fingerprint.model)
 
@@ -102,7 +100,7 @@ class AsyncSurefind:
         from surefind.services.search.search import MAX_TOP_K  # noqa: PLC0415 - it brings numpy
 
         limit = layer.check_limit(limit, MAX_TOP_K)
-        vectors = self._application.vectors
+        vectors = self._application.searching.vectors
         vector = layer.vector_for(query_embedding, await vectors.embedder())
         return layer.results_of(await vectors.search_vector(vector, limit))
 

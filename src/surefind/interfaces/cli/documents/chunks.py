@@ -19,7 +19,7 @@ def count(collection: Collection = None, data_dir: DataDir = None, as_json: AsJs
     """How many chunks there are, in the catalog and in the index."""
 
     async def work(application: "Application") -> dict[str, int | None]:
-        async with application.reader.lease() as generation:
+        async with application.parts.reader.lease() as generation:
             in_catalog = await generation.catalog.count() if generation.catalog else None
             return {
                 "generation": generation.manifest.number,
@@ -51,7 +51,7 @@ def show_chunk(
     """One chunk, with everything that is known about it."""
 
     async def work(application: "Application") -> "ChunkRecord":
-        return await application.passages.chunk(chunk_id)
+        return await application.searching.passages.chunk(chunk_id)
 
     from surefind.interfaces.json_output import chunk_json
 

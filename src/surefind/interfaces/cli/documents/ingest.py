@@ -100,26 +100,30 @@ def ingest(
     if no_gate and gate is not None:
         raise InputError("--gate and --no-gate: give one of the two")
 
+    from surefind.adapters.sources.website.http import CrawlOptions
+    from surefind.bootstrap import IngestRequest
+
+    request = IngestRequest(
+        paths=sources or (),
+        sites=site or (),
+        crawl=CrawlOptions(
+            include=tuple(include or ()),
+            exclude=tuple(exclude or ()),
+            max_pages=max_pages,
+            delay_s=delay,
+        ),
+        rebuild=rebuild,
+        allow_shrink=allow_shrink,
+        check_links=check_links,
+        dry_run=dry_run,
+        max_cost=max_cost,
+        gate="" if no_gate else gate,
+        gate_strict=gate_strict,
+    )
+
     async def work(application: "Application") -> "IngestReport":
         with progress_display() as progress:
-            return await application.ingest(
-                sources or [],
-                progress,
-                rebuild=rebuild,
-                allow_shrink=allow_shrink,
-                dry_run=dry_run,
-                check_links=check_links,
-                max_cost=max_cost,
-                gate="" if no_gate else gate,
-                gate_strict=gate_strict,
-                websites=site or [],
-                crawl={
-                    "include": tuple(include or ()),
-                    "exclude": tuple(exclude or ()),
-                    "max_pages": max_pages,
-                    "delay_s": delay,
-                },
-            )
+            return await application.ingesting.ingest(request, progress)
 
     try:
         report = run(work, collection=collection, data_dir=data_dir, base_url=base_url)

@@ -45,7 +45,7 @@ def inspect(
         raise InputError(f"{page} is a folder; name one page of it")
 
     async def work(application: "Application") -> "Inspection":
-        return await application.inspect(page, check_links=check_links)
+        return await application.ingesting.inspect(page, check_links=check_links)
 
     inspection = run(work, base_url=base_url, collection=collection, data_dir=data_dir)
     if as_json:

@@ -38,7 +38,6 @@ def export(
 
     `surefind import` reads it back, here or elsewhere, into whatever stores are configured there.
     """
-    from surefind.bootstrap.moving import export_archive
     from surefind.errors import InputError
 
     if file.is_dir():
@@ -47,7 +46,7 @@ def export(
         raise InputError(f"{file} exists; name another file, or give --force to write over it")
 
     async def work(application: "Application") -> "Manifest":
-        return await export_archive(application, file, generation, report)
+        return await application.transfer.export_archive(file, generation, report)
 
     with progress_display() as report:
         manifest = run(work, collection=collection, data_dir=data_dir)
@@ -75,10 +74,9 @@ def import_(
     It becomes the next generation of its collection; `surefind generations rollback` goes back to
     the one before. Nothing is embedded again. The file is checked whole before anything is written.
     """
-    from surefind.bootstrap.moving import import_archive
 
     async def work(application: "Application") -> "Manifest":
-        return await import_archive(application, file, collection, report)
+        return await application.transfer.import_archive(file, collection, report)
 
     with progress_display() as report:
         manifest = run(work, data_dir=data_dir)
@@ -108,10 +106,9 @@ def promote(
     catalog goes into that database. Nothing is embedded again, and the collection stays where it
     was as well, until you remove it.
     """
-    from surefind.bootstrap.moving import promote as move
 
     async def work(application: "Application") -> "Manifest":
-        return await move(application, to.value, report)
+        return await application.transfer.promote(to.value, report)
 
     with progress_display() as report:
         manifest = run(work, collection=collection, data_dir=data_dir)

@@ -49,7 +49,7 @@ def audit(
     with progress_display() as display:
 
         async def work(application: "Application") -> "AuditReport":
-            return await application.audit(options, display)
+            return await application.maintenance.audit(options, display)
 
         report = run(work, collection=collection, data_dir=data_dir)
     if as_json:

@@ -29,7 +29,7 @@ def migrate(
     """Make the tables, or bring them up to date. The first ingest does it too."""
 
     async def work(application: Application) -> Sequence[Migration]:
-        return await application.migrate_catalog(dry_run=dry_run)
+        return await application.maintenance.migrate_catalog(dry_run=dry_run)
 
     steps = run(work)
     for step in steps:

@@ -85,12 +85,12 @@ def connect(
     with progress_display() as display:
 
         async def work(application: "Application") -> "Proposal":
-            if await application.is_own(called):
+            if await application.connecting.is_own(called):
                 raise InputError(
                     f"surefind itself has a collection {called!r}; give the other one a name "
                     "with --as"
                 )
-            return await application.propose(
+            return await application.connecting.propose(
                 options, lambda done, total: display(Progress("embedded", done, total))
             )
 

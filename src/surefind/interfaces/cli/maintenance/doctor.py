@@ -43,7 +43,7 @@ def doctor(
     --repair: then it lists what can be repaired, and does so once you agree.
     """
     if repair:
-        _mend_folder(data_dir)
+        _repair_format(data_dir)
     with progress_display() as report:
         findings, examination = run(
             lambda application: _look(application, report, quick=quick), data_dir=data_dir
@@ -73,27 +73,24 @@ def doctor(
 async def _look(
     application: "Application", report: "ReportProgress", *, quick: bool
 ) -> tuple[list["CheckFinding"], "Examination"]:
-    from surefind.bootstrap.examining import doctor_of, surroundings
-
-    examination = await doctor_of(application).examine(report, quick=quick)
-    return [*surroundings(application), *examination.findings], examination
+    examination = await application.maintenance.doctor().examine(report, quick=quick)
+    return [*application.maintenance.surroundings(), *examination.findings], examination
 
 
-def _mend_folder(data_dir: str | None) -> None:
+def _repair_format(data_dir: str | None) -> None:
     """Before all else: nothing works in a folder whose format can't be read."""
-    from surefind.bootstrap.examining import mend_folder
+    from surefind.bootstrap.maintenance import repair_format
     from surefind.settings import load
 
-    for done in mend_folder(load(data_dir=data_dir)):
+    for done in repair_format(load(data_dir=data_dir)):
         note(f"done: {done}")
 
 
 async def _repair(
     application: "Application", repairs: list["Repair"], report: "ReportProgress"
 ) -> None:
-    from surefind.bootstrap.examining import doctor_of
 
-    doctor = doctor_of(application, repairing=True)
+    doctor = application.maintenance.doctor(repairing=True)
     for one in repairs:
         await doctor.repair(one, report)
         note(f"done: {one}")

@@ -26,7 +26,7 @@ def create(
     """Make a key and print it. It is shown this once: only its hash is kept."""
 
     async def work(application: "Application") -> tuple["ApiKey", str]:
-        return await application.keys.create(name, scope)
+        return await application.serving.keys.create(name, scope)
 
     key, secret = run(work, data_dir=data_dir)
     note(f"the key {key.name} ({key.id}, {key.scope}); it can't be shown again, so keep it now")
@@ -38,7 +38,7 @@ def list_keys(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Every key with its scope, oldest first. The keys themselves can't be shown."""
 
     async def work(application: "Application") -> Sequence["ApiKey"]:
-        return await application.keys.list()
+        return await application.serving.keys.list()
 
     keys = run(work, data_dir=data_dir)
     if as_json:
@@ -67,7 +67,7 @@ def revoke(
     """Make a key worthless, also for servers that are running."""
 
     async def work(application: "Application") -> tuple["ApiKey", Sequence["ApiKey"]]:
-        return await application.keys.revoke(which), await application.keys.list()
+        return await application.serving.keys.revoke(which), await application.serving.keys.list()
 
     key, left = run(work, data_dir=data_dir)
     show(f"{key.name} ({key.id}) is revoked")

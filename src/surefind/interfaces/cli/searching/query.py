@@ -50,7 +50,7 @@ def query(
     )
 
     async def work(application: "Application") -> "SearchResult":
-        return await application.search(request.to_query(application.settings.collection))
+        return await application.searching.search(request.to_query(application.settings.collection))
 
     result = run(work, collection=collection, data_dir=data_dir)
     response = QueryResponse.of(result, include_metadata=include_metadata)

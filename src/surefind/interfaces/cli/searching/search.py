@@ -97,8 +97,8 @@ def search(
         own = application.settings.collection
         query = query_of(question, own, {**options, "collections": [own, *(also_in or ())]})
         if why_not is not None:
-            return await application.why_not(query, why_not)
-        return await application.search(query)
+            return await application.searching.why_not(query, why_not)
+        return await application.searching.search(query)
 
     found = run(work, collection=collection, data_dir=data_dir)
     from surefind.model import SearchResult

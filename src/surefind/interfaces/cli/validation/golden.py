@@ -60,7 +60,7 @@ def init(
         raise InputError(f"{file} is there already; choose another name, or use --force")
 
     async def work(application: "Application") -> "list[GoldenTest]":
-        golden = await application.golden(None, most=number)
+        golden = await application.validation.golden(None, most=number)
         return list(golden.tests)
 
     tests = run(work, collection=collection, data_dir=data_dir)
@@ -144,8 +144,8 @@ def lint(
     from surefind.interfaces.reports.lint import lint_json, lint_text
 
     async def work(application: "Application") -> "tuple[int, list[LintFinding]]":
-        golden = await application.golden(file)
-        return len(golden.tests), await application.lint(golden)
+        golden = await application.validation.golden(file)
+        return len(golden.tests), await application.validation.lint(golden)
 
     tests, findings = run(work, collection=collection, data_dir=data_dir)
     if as_json:
@@ -238,7 +238,7 @@ def _picked(
             mode=wanted.mode,
             collection=application.settings.collection,
         )
-        return await application.search(query)
+        return await application.searching.search(query)
 
     result = run(search, collection=collection, data_dir=data_dir)
     picks = _picks(wanted, result)
@@ -249,7 +249,7 @@ def _picked(
     chosen = [(result.hits[rank - 1].record, grade) for rank, grade in picks.items()]
 
     async def expectations(application: "Application") -> "tuple[Expectation, ...]":
-        return await application.expectations_for(chosen)
+        return await application.validation.expectations_for(chosen)
 
     expected = run(expectations, collection=collection, data_dir=data_dir)
     return GoldenTest(name, wanted.question, TestKind.POSITIVE, expected, criteria, wanted.category)

@@ -25,11 +25,11 @@ def show_history(
     """The latest `number` runs; those of a file's tests where a file is given."""
 
     async def work(application: "Application") -> "tuple[Sequence[PastRun], Sequence[str]]":
-        runs, damaged = await application.history.runs(application.settings.collection)
+        runs, damaged = await application.validation.history.runs(application.settings.collection)
         if not runs and not damaged:
             await application.generations.list()  # no runs of what is not there is a mistake
         if file is not None:
-            digest = (await application.golden(file, qrels)).digest
+            digest = (await application.validation.golden(file, qrels)).digest
             runs = [one for one in runs if one.golden_digest == digest]
         return runs[-number:], damaged
 

@@ -214,11 +214,11 @@ async def _validated(
 ) -> _Done:
     from surefind.evaluation.report.comparison import compared_with
 
-    golden = await application.golden(command.file, command.qrels)
+    golden = await application.validation.golden(command.file, command.qrels)
     request = replace(command.request, collection=application.settings.collection)
     if command.baseline is not None:
         _check_baseline(command.baseline, golden, request)
-    report = await application.validate(golden, request, progress)
+    report = await application.validation.validate(golden, request, progress)
     _require_finished(report, stop)
     is_calibrated = not command.calibrate or await _calibrated(application, command, report)
     if command.baseline is not None:
@@ -236,7 +236,7 @@ async def _calibrated(application: "Application", command: _Command, report: "Re
     from surefind.interfaces.reports.extra_checks import rate
 
     try:
-        threshold = await application.learn_threshold(report, force=command.force)
+        threshold = await application.validation.learn_threshold(report, force=command.force)
     except NotComparable as error:
         note(str(error))
         return False
@@ -295,7 +295,7 @@ async def _record(application: "Application", report: "Report") -> None:
     if report.totals.total == report.totals.not_run:
         return
     try:
-        await application.history.keep(remembered(report))
+        await application.validation.history.keep(remembered(report))
     except StoreError as error:
         note(f"this run was not recorded for --history: {error}")
 
@@ -307,9 +307,9 @@ async def _extras(
     from surefind.evaluation.report.past_runs import trend_of
     from surefind.interfaces.reports.html import ReportExtras
 
-    passages = await application.passages_of(report, request.generation)
+    passages = await application.validation.passages_of(report, request.generation)
     try:
-        runs, damaged = await application.history.runs(report.subject.collection)
+        runs, damaged = await application.validation.history.runs(report.subject.collection)
     except StoreError as error:
         note(f"the trend is left out of the report: {error}")
         return ReportExtras(passages)

@@ -56,12 +56,12 @@ def add_catalog(app: FastAPI, application: Application) -> None:
     @app.get("/fields", responses=answers(FIELDS), tags=TAGS)
     async def fields() -> JSONResponse:
         """What the collection can be filtered by: each field's kinds, and its values if few."""
-        return JSONResponse(offer_json(await application.facets.read()))
+        return JSONResponse(offer_json(await application.searching.facets.read()))
 
     @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
     async def documents(page: Annotated[Page, Query()]) -> JSONResponse:
         """The documents of the collection, in the order of their paths."""
-        async with application.reader.lease() as generation:
+        async with application.parts.reader.lease() as generation:
             catalog = generation.require_catalog()
             records = await catalog.documents(page.after, page.limit + 1)
         shown = records[: page.limit]
@@ -77,20 +77,22 @@ def add_catalog(app: FastAPI, application: Application) -> None:
     @app.get("/documents/{source_path:path}/chunks", responses=answers(CHUNKS), tags=TAGS)
     async def document_chunks(source_path: SourcePath) -> JSONResponse:
         """The chunks of a document, in their order."""
-        records = await application.passages.document(source_path)
+        records = await application.searching.passages.document(source_path)
         return JSONResponse({"chunks": [chunk_json(record) for record in records]})
 
     @app.get("/chunks/{chunk_id}", responses=answers(CHUNK), tags=TAGS)
     async def chunk(chunk_id: ChunkId) -> JSONResponse:
         """One chunk, with everything that is known about it."""
-        return JSONResponse(chunk_json(await application.passages.chunk(chunk_id)))
+        return JSONResponse(chunk_json(await application.searching.passages.chunk(chunk_id)))
 
     @app.get("/chunks/{chunk_id}/neighbours", responses=answers(CHUNKS), tags=TAGS)
     async def neighbours(
         chunk_id: ChunkId, around: Annotated[NeighbourRange, Query()]
     ) -> JSONResponse:
         """A chunk and those around it in its document, in their order."""
-        records = await application.passages.neighbours(chunk_id, around.before, around.after)
+        records = await application.searching.passages.neighbours(
+            chunk_id, around.before, around.after
+        )
         return JSONResponse({"chunks": [chunk_json(record) for record in records]})
 
 

@@ -49,14 +49,14 @@ def add_collections(app: FastAPI, application: Application) -> None:
     @app.get("/collections", responses=answers(COLLECTIONS), tags=TAGS)
     async def collections() -> JSONResponse:
         """Every collection of the installation, with what its readers see."""
-        names = await application.catalogs.collections()
+        names = await application.parts.catalogs.collections()
         described = [await _collection(application, name) for name in sorted(names)]
         return JSONResponse({"collections": [one for one in described if one is not None]})
 
     @app.get("/generations", responses=answers(GENERATIONS), tags=TAGS)
     async def generations(whose: Annotated[CollectionChoice, Query()]) -> JSONResponse:
         """The builds of a collection that are kept, oldest first."""
-        builds = application.generations_of(whose.collection)
+        builds = application.parts.generations(whose.collection)
         current = await builds.current()
         manifests = await builds.list()
         return JSONResponse(
@@ -72,7 +72,7 @@ def add_collections(app: FastAPI, application: Application) -> None:
     async def changes(number: Number, whose: Annotated[CollectionChoice, Query()]) -> JSONResponse:
         """Which pages a build added, changed and removed, compared with the one before it."""
         return JSONResponse(
-            changes_json(await application.generations_of(whose.collection).changes(number))
+            changes_json(await application.parts.generations(whose.collection).changes(number))
         )
 
     @app.post("/generations/rollback", responses={**answers(GENERATION), **FORBIDDEN}, tags=TAGS)
@@ -84,13 +84,13 @@ def add_collections(app: FastAPI, application: Application) -> None:
 
 async def _collection(application: Application, name: str) -> Json | None:
     """None for one that was begun and never published."""
-    number = await application.catalogs.current(name)
+    number = await application.parts.catalogs.current(name)
     if number is None:
         return None
     served = name == application.settings.collection
     told: Json = {"name": name, "served": served, "generation": number}
     try:
-        manifest = await application.catalogs.manifest(GenerationRef(name, number))
+        manifest = await application.parts.catalogs.manifest(GenerationRef(name, number))
     except SurefindError as error:
         # Somebody else's store may be away, and what is ours is there all the same.
         if served or not any(one.name == name for one in application.settings.connected):

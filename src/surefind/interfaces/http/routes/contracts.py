@@ -51,12 +51,14 @@ def add_contracts(app: FastAPI, application: Application) -> None:
         """Whether questions find the chunks that are expected of them; at most 100 a call."""
         count_searches(http, len(request.test_queries))
         outcomes = await check_expectations(
-            request.to_expectations(collection), application.search, application.reader
+            request.to_expectations(collection),
+            application.searching.search,
+            application.parts.reader,
         )
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
         if len(errors) == len(outcomes):  # then it is not the retrieval that was judged
             raise _not_the_clients(errors[0])
-        embedder = await application.embedder()
+        embedder = await application.parts.embedder()
         told = [_publishable(outcome) for outcome in outcomes]
         return ValidateResponse.of(request, told, embedder.fingerprint.model)
 
@@ -66,7 +68,7 @@ def add_contracts(app: FastAPI, application: Application) -> None:
     @app.get("/api/v1/health", responses=_UNHEALTHY, tags=["retrieval implementation"])
     async def health(response: Response) -> HealthResponse:
         """Whether the index and the catalog answer, each asked on its own. Embeds nothing."""
-        report = HealthResponse.of(await application.health())
+        report = HealthResponse.of(await application.serving.health())
         strict = application.settings.strict_health
         if report.status == "error" or (strict and report.status == "degraded"):
             response.status_code = 503
@@ -75,7 +77,7 @@ def add_contracts(app: FastAPI, application: Application) -> None:
 
 async def _search(application: Application, query: Query) -> SearchResult:
     try:
-        return await application.search(query)
+        return await application.searching.search(query)
     except UnknownCollection as error:
         raise _not_the_clients(error) from error
 

@@ -34,7 +34,7 @@ def add_probes(app: FastAPI, application: Application, metrics: Metrics) -> None
     async def ready() -> Ready:
         """Whether the collection can be searched."""
         try:
-            async with application.reader.lease() as generation:
+            async with application.parts.reader.lease() as generation:
                 await generation.index.count()
         except UnknownCollection as error:
             raise NothingIngested(str(error)) from error

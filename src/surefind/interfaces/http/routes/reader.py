@@ -33,7 +33,7 @@ _PAGE = """<!doctype html>
 async def render_document(application: Application, collection: str, source_path: str) -> str:
     if collection != application.settings.collection:
         raise UnknownCollection(f"this server has no collection {collection!r}")
-    async with application.reader.lease() as generation:
+    async with application.parts.reader.lease() as generation:
         catalog = generation.require_catalog()
         document = await catalog.document(source_path)
         if document is None:

@@ -156,18 +156,20 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
     async def retrieve(request: RetrieveRequest) -> PassagesResponse:
         """Surefind's own search: hybrid by default, every score of every hit."""
         query = request.to_query(request.query, collection)
-        return PassagesResponse(search_json(await application.search(query)))
+        return PassagesResponse(search_json(await application.searching.search(query)))
 
     @app.post("/retrieve/batch", responses=responses, tags=["surefind"])
     async def batch(http: Request, request: BatchRequest) -> PassagesResponse:
         """Several questions at once, answered in their order."""
         count_searches(http, len(request.queries))
         queries = [request.to_query(text, collection) for text in request.queries]
-        results = await application.search_many(queries)
+        results = await application.searching.search_many(queries)
         return PassagesResponse({"results": [search_json(result) for result in results]})
 
     @app.post("/retrieve/why-not", responses=responses, tags=["surefind"])
     async def why_not(request: WhyNotRequest) -> PassagesResponse:
         """Why a passage is not among the hits: the cause, and the numbers that show it."""
         query = request.to_query(request.query, collection)
-        return PassagesResponse(why_not_json(await application.why_not(query, request.wanted)))
+        return PassagesResponse(
+            why_not_json(await application.searching.why_not(query, request.wanted))
+        )

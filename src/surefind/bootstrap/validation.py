@@ -1,4 +1,4 @@
-"""Golden tests, their runs and what is learned from them."""
+"""Golden tests: read them, run them, lint them, and learn a threshold from them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surefind.bootstrap.parts import Parts
-
 if TYPE_CHECKING:
     from surefind.adapters.files.run_files import RunFiles
+    from surefind.bootstrap.parts import Parts
     from surefind.evaluation.golden.expectations import Expectation
     from surefind.evaluation.golden.golden_set import GoldenSet
     from surefind.evaluation.golden.lint import LintFinding
@@ -24,14 +23,15 @@ if TYPE_CHECKING:
     from surefind.services.validation.validate import CountProgress
 
 
-class Validating(Parts):
-    """What a validation needs of an installation."""
+class Validation:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
     async def golden(
         self, path: Path | None, qrels: Path | None = None, most: int | None = None
     ) -> GoldenSet:
-        """The tests of a file; without one, those that the collection's own headings make, `most`
-        of them at most.
+        """The tests of a file. Without one, tests made from the collection's own headings, at most
+        `most` of them.
         """
         from surefind.adapters.files.golden_files import read_golden
         from surefind.services.validation.golden_authoring import check_filters
@@ -41,7 +41,7 @@ class Validating(Parts):
             golden = await asyncio.to_thread(read_golden, path, qrels)
             check_filters(path.name, golden)
             return golden
-        async with self.reader.lease() as generation:
+        async with self._parts.reader.lease() as generation:
             return await starter_set(generation.require_catalog(), most or MAX_STARTERS)
 
     async def validate(
@@ -53,28 +53,30 @@ class Validating(Parts):
         from surefind.services.search.search import Searcher
         from surefind.services.validation.validate import Validator
 
+        parts = self._parts
         async with self._reading(request.generation) as readers:
             if request.generation is None:
-                searcher = await self.searcher()
+                searcher = await parts.searcher()
             else:
-                searcher = Searcher(readers, await self.question_embedder(), self.terms)
+                searcher = Searcher(readers, await parts.question_embedder(), parts.terms)
             under_load = None
             if request.load is not None:
                 # Users ask new questions: a load test of cached ones would be too fast.
-                fresh = (await self.embedder()).uncached
-                under_load = Searcher(readers, fresh, self.terms)
+                fresh = (await parts.embedder()).uncached
+                under_load = Searcher(readers, fresh, parts.terms)
             validator = Validator(readers, searcher, version("surefind"), under_load)
             return await validator.run(golden, request, progress)
 
     @asynccontextmanager
     async def _reading(self, generation: int | None) -> AsyncIterator[Readers]:
-        """Of the current generation, or of one that is named, also where no reader sees it."""
         from surefind.services.generations.readers import Readers
 
+        parts = self._parts
         if generation is None:
-            yield self.readers
+            yield parts.readers
             return
-        readers = Readers(self.index, self.catalogs, pinned=await self.generations.one(generation))
+        pinned = await parts.generations().one(generation)
+        readers = Readers(parts.index, parts.catalogs, pinned=pinned)
         try:
             yield readers
         finally:
@@ -83,32 +85,32 @@ class Validating(Parts):
     async def learn_threshold(self, report: ValidationReport, *, force: bool = False) -> Threshold:
         from surefind.services.validation.calibration import learn_threshold
 
-        return await learn_threshold(report, self.catalogs, force=force)
+        return await learn_threshold(report, self._parts.catalogs, force=force)
 
     @cached_property
     def history(self) -> RunFiles:
         from surefind.adapters.files.run_files import RunFiles
 
-        return RunFiles(self._folder)
+        return RunFiles(self._parts.folder)
 
     async def expectations_for(
         self, picked: Sequence[tuple[ChunkRecord, int]]
     ) -> tuple[Expectation, ...]:
         from surefind.services.validation.golden_authoring import expectations_for
 
-        async with self.reader.lease() as generation:
+        async with self._parts.reader.lease() as generation:
             return await expectations_for(picked, generation.require_catalog())
 
     async def lint(self, golden: GoldenSet) -> list[LintFinding]:
         from surefind.services.validation.golden_authoring import lint_set
 
-        async with self.reader.lease() as generation:
-            return await lint_set(golden, generation, self.catalogs)
+        async with self._parts.reader.lease() as generation:
+            return await lint_set(golden, generation, self._parts.catalogs)
 
     async def passages_of(
         self, report: ValidationReport, generation: int | None = None
     ) -> Mapping[str, ChunkRecord]:
-        """`generation` is the one that was asked, as `validate` takes it."""
+        """The passages that a report names, by chunk id, from the generation it validated."""
         from surefind.services.validation.evidence import passages_of
 
         async with self._reading(generation) as readers:

@@ -1,0 +1,119 @@
+"""Audit a collection, diagnose and repair the stores, migrate the catalog."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from surefind.bootstrap.connections import table_of
+from surefind.bootstrap.stores import documents_table, postgres_store
+
+if TYPE_CHECKING:
+    from surefind.adapters.postgres.migrations import Migration
+    from surefind.bootstrap.parts import Parts
+    from surefind.ports import ChunkTable
+    from surefind.services.connected.collection import ConnectedCollection
+    from surefind.services.generations.index_building import ReportProgress
+    from surefind.services.maintenance.audit import AuditOptions, AuditReport
+    from surefind.services.maintenance.connected_doctor import ConnectedDoctor
+    from surefind.services.maintenance.doctor import CheckFinding, Doctor
+    from surefind.settings import Settings
+
+_EXTRAS = {"qdrant": "qdrant-client", "postgres": "psycopg", "cohere": "cohere"}
+
+
+class Maintenance:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def audit(self, options: AuditOptions, report: ReportProgress) -> AuditReport:
+        """Check the data of the current generation."""
+        from surefind.services.maintenance.audit import audit
+
+        parts = self._parts
+        name = parts.settings.collection
+        foreign = [one.foreign for one in parts.connected if one.connection.name == name]
+        async with parts.reader.lease() as generation:
+            return await audit(
+                generation, foreign[0] if foreign else None, parts.embedder, options, report
+            )
+
+    def doctor(self, *, repairing: bool = False) -> Doctor:
+        """`repairing` keeps new embeddings in the cache, so that a second try costs nothing."""
+        from surefind.services.maintenance.doctor import Doctor
+
+        parts = self._parts
+        return Doctor(
+            parts.own_index,
+            parts.own_catalogs,
+            lambda: parts.embedder(writing=repairing),
+            parts.terms,
+            version("surefind"),
+            [self._connected_doctor(collection) for collection in parts.connected],
+            lambda: parts.embedding_cache(read_only=not repairing),
+        )
+
+    def _connected_doctor(self, collection: ConnectedCollection) -> ConnectedDoctor:
+        from surefind.services.maintenance.connected_doctor import ConnectedDoctor
+
+        settings = self._parts.settings
+        table = table_of(collection.connection, settings)
+
+        def open_table() -> ChunkTable:
+            """Raises InputError for a wrong setting, which the doctor reports as a finding."""
+            return documents_table(table or "", settings)()
+
+        return ConnectedDoctor(collection, self._parts.embedder, open_table if table else None)
+
+    def surroundings(self) -> list[CheckFinding]:
+        """The settings and versions in use, and the API keys that nothing uses."""
+        from surefind.services.maintenance.doctor import CheckFinding, CheckSeverity
+
+        settings = self._parts.settings
+        extras = ", ".join(f"{name} {_version(package)}" for name, package in _EXTRAS.items())
+        return [
+            CheckFinding(
+                "settings",
+                CheckSeverity.FINE,
+                f"data folder {settings.data_dir}, collection {settings.collection}, embedder "
+                f"{settings.embedder}, reranker {settings.reranker}",
+            ),
+            CheckFinding(
+                "versions",
+                CheckSeverity.FINE,
+                f"surefind {version('surefind')}, Python {platform.python_version()}; "
+                f"extras: {extras}",
+            ),
+            *(
+                CheckFinding(
+                    "settings",
+                    CheckSeverity.WARNING,
+                    f"{name} is set, but nothing that was chosen uses it",
+                )
+                for name in settings.idle_keys
+            ),
+        ]
+
+    async def migrate_catalog(self, *, dry_run: bool) -> Sequence[Migration]:
+        """The missing migrations of the tables in PostgreSQL: applied, or only tried."""
+        store = postgres_store(self._parts.settings)
+        try:
+            return await store.migrate(dry_run=dry_run)
+        finally:
+            await store.close()
+
+
+def repair_format(settings: Settings) -> list[str]:
+    """Repair the data folder's format file. An `Application` can't: it refuses such a folder."""
+    from surefind.adapters.files.data_folder import DataFolder
+
+    return DataFolder(settings.data_dir).mend_format()
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,52 @@
+"""Search, explain misses, and read passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from surefind.bootstrap.parts import Parts
+    from surefind.model import Query, SearchResult
+    from surefind.services.search.facets import Facets
+    from surefind.services.search.passages import PassageReader
+    from surefind.services.search.vector_search import VectorSearcher
+    from surefind.services.search.why_not import WhyNot
+
+
+class Searching:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def search(self, query: Query) -> SearchResult:
+        return await (await self._parts.searcher()).search(query)
+
+    async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
+        from surefind.services.search.batch import search_all
+
+        return await search_all(queries, await self._parts.searcher())
+
+    async def why_not(self, query: Query, expected: str) -> WhyNot:
+        from surefind.services.search.why_not import Explainer
+
+        explainer = Explainer(self._parts.readers, await self._parts.searcher())
+        return await explainer.why_not(query, expected)
+
+    @cached_property
+    def passages(self) -> PassageReader:
+        from surefind.services.search.passages import PassageReader
+
+        return PassageReader(self._parts.reader)
+
+    @cached_property
+    def facets(self) -> Facets:
+        from surefind.services.search.facets import Facets
+
+        return Facets(self._parts.reader)
+
+    @cached_property
+    def vectors(self) -> VectorSearcher:
+        from surefind.services.search.vector_search import VectorSearcher
+
+        return VectorSearcher(self._parts.reader)

@@ -1,0 +1,44 @@
+"""What a server needs beside the search itself: keys, health, and its place in the data folder."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from surefind.bootstrap.parts import Parts
+    from surefind.services.serving.health import HealthCheck
+    from surefind.services.serving.keys import Keyring, Keys
+
+
+class Serving:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Creates, lists and revokes keys."""
+        from surefind.adapters.files.key_file import KeyFile
+        from surefind.services.serving.keys import Keys
+
+        return Keys(KeyFile(self._parts.folder))
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        """Checks the keys of requests."""
+        from surefind.adapters.files.key_file import KeyFile
+        from surefind.services.serving.keys import Keyring
+
+        return Keyring(KeyFile(self._parts.folder))
+
+    @cached_property
+    def health(self) -> HealthCheck:
+        from surefind.services.serving.health import HealthCheck
+
+        return HealthCheck(self._parts.reader, self._parts.embedding_breaker)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Allow one server per data folder. A read-only folder has no lock."""
+        folder = self._parts.folder
+        return nullcontext() if folder.read_only else folder.held("serve")

@@ -1,0 +1,97 @@
+"""Move a generation: into an archive, out of one, or between the data folder and servers."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefind.bootstrap.parts import Parts
+from surefind.model import GenerationRef
+
+if TYPE_CHECKING:
+    from surefind.model import Manifest
+    from surefind.services.generations.index_building import ReportProgress
+    from surefind.services.generations.transfer import TransferTarget
+
+
+class Transfer:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def export_archive(
+        self, path: Path, number: int | None, report: ReportProgress
+    ) -> Manifest:
+        """Write a generation to one file; the current one unless `number` names another."""
+        from surefind.adapters.files.archive import write_archive
+        from surefind.services.generations.index_building import Progress, both_stores
+        from surefind.services.generations.integrity import ReadingReport, verify
+        from surefind.services.generations.transfer import kept_in, pages_of
+
+        index, catalogs = self._parts.index, self._parts.catalogs
+        if number is None:
+            number = await self._parts.generations().current()
+        manifest = await catalogs.manifest(GenerationRef(self._parts.settings.collection, number))
+        await verify(manifest.ref, index, catalogs, ReadingReport(manifest.ref, report))
+        async with both_stores(manifest.ref, index, catalogs) as (points, catalog):
+            await write_archive(
+                path,
+                manifest,
+                pages_of(catalog, kept_in(points)),
+                lambda done: report(Progress("exporting", done, manifest.chunks)),
+            )
+        return manifest
+
+    async def import_archive(
+        self, path: Path, collection: str | None, report: ReportProgress
+    ) -> Manifest:
+        """Publish the archive's generation as the next one of its collection."""
+        from surefind.adapters.files.archive import Archive
+        from surefind.services.generations.index_building import Progress
+
+        report(Progress("checking", 0))
+        archive = await asyncio.to_thread(Archive, path)
+        name = collection or archive.manifest.collection
+        target = _target(self._parts)
+        return await target.receive(name, archive.manifest, archive.pages, report)
+
+    async def promote(self, to: str, report: ReportProgress) -> Manifest:
+        """Copy the current generation from the data folder to the servers of the settings.
+
+        With `to="embedded"`, the other way round.
+        """
+        from surefind.errors import InputError
+        from surefind.services.generations.index_building import both_stores
+        from surefind.services.generations.integrity import ReadingReport, verify
+        from surefind.services.generations.transfer import kept_in, pages_of
+
+        settings = self._parts.settings
+        if settings.qdrant_url is None and settings.database_url is None:
+            raise InputError(
+                "neither QDRANT_URL nor DATABASE_URL is set: set the address of what the "
+                "collection is to move into, or out of"
+            )
+        if to == "qdrant" and settings.qdrant_url is None:
+            raise InputError("QDRANT_URL is not set: it is the address of the server to move into")
+        local = Parts(settings.model_copy(update={"qdrant_url": None, "database_url": None}))
+        source, target = (self._parts, local) if to == "embedded" else (local, self._parts)
+        try:
+            ref = GenerationRef(settings.collection, await source.generations().current())
+            manifest = await source.catalogs.manifest(ref)
+            await verify(ref, source.index, source.catalogs, ReadingReport(ref, report))
+            async with both_stores(ref, source.index, source.catalogs) as (index, catalog):
+                return await _target(target).receive(
+                    settings.collection,
+                    manifest,
+                    lambda: pages_of(catalog, kept_in(index)),
+                    report,
+                )
+        finally:
+            await local.close()
+
+
+def _target(parts: Parts) -> TransferTarget:
+    from surefind.services.generations.transfer import TransferTarget
+
+    return TransferTarget(parts.index, parts.catalogs, parts.terms, version("surefind"))
