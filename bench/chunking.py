@@ -49,10 +49,10 @@ from surefind.services.search.candidates import CollectionScope, EncodedQuery, f
 from surefind.services.search.fusion import DEPTH as CANDIDATES
 from surefind.settings import load
 from surefind.text.chunking import chunk_document
-from surefind.text.cleaning import clean
 from surefind.text.documents import read_document
+from surefind.text.encodings import clean
 from surefind.text.markdown.blocks import Outline
-from surefind.text.sites.site import ReaderSite
+from surefind.text.sites.plain import ReaderSite
 
 DEPTH = 10
 BUDGET_CHARS = 4000

@@ -7,7 +7,7 @@ from contextlib import suppress
 from surefind.errors import InputError
 from surefind.model import ChunkerSettings, Document
 from surefind.text.chunking import chunk_document
-from surefind.text.formats.reader import parse
+from surefind.text.formats.registry import parse
 
 SIZE = 20_000
 SIGNS = {

@@ -25,7 +25,7 @@ from surefind.ports import Site
 from surefind.settings import load
 from surefind.text.chunking import CountTokens, chunk_document
 from surefind.text.documents import read_document
-from surefind.text.sites.site import ReaderSite
+from surefind.text.sites.plain import ReaderSite
 
 
 class Counting:

@@ -11,7 +11,7 @@ from surefind.adapters.sources.filesystem import sources_of
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import ReadPage, read_document
-from surefind.text.sites.site import ReaderSite
+from surefind.text.sites.plain import ReaderSite
 
 Pages = list[tuple[Document, list[Chunk]]]
 

@@ -7,8 +7,8 @@ import pytest
 
 from surefind.model import PageLocation, SkippedPage
 from surefind.text.front_matter import split_front_matter
+from surefind.text.sites.addresses import clashes
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
-from surefind.text.sites.site import clashes
 
 SITE = "https://docusaurus.io"
 CONFIG = """

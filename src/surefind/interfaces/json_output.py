@@ -23,7 +23,7 @@ from surefind.services.ingest.inspect import Inspection
 from surefind.services.search.facets import FilterOptions
 from surefind.services.search.filters import describe
 from surefind.services.search.why_not import WhyNot
-from surefind.text.urls import reader_path, reader_url
+from surefind.text.sites.plain import reader_path, reader_url
 
 DIGITS = 6
 PATHS_TOLD = 100

@@ -59,6 +59,13 @@ class Under:
     path: str
 
 
+def path_prefixes(path: str) -> list[str]:
+    """A path's every beginning, whole steps, itself included: `a/b/c` gives a, a/b, a/b/c."""
+    scheme, mark, rest = path.rpartition("://")
+    parts = [part for part in rest.split("/") if part]
+    return [scheme + mark + "/".join(parts[: count + 1]) for count in range(len(parts))]
+
+
 Condition = AnyOf | Between | Under
 
 FIELDS = tuple(

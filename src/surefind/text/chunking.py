@@ -4,7 +4,7 @@ import hashlib
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -18,6 +18,7 @@ Span = tuple[int, int]
 _LINE = re.compile(r"\n")
 _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"')\]]*\s+")
 _WORD = re.compile(r"\s+")
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")
 _MOSTLY_CODE = 0.8
 _CONTEXT_SHARE = 4  # headings may take up to a quarter of the budget
 _HEAD_SHARE = 3  # and the opening of a table or code block a third of the rest
@@ -80,6 +81,18 @@ def chunk_document(
             )
             ordinals[section.name] += 1
     return chunks
+
+
+def without_overlap(chunks: Iterable[Chunk]) -> list[str]:
+    """The text of each chunk of a page, in order, without what the ones before it have shown."""
+    texts, shown = [], 0
+    for chunk in chunks:
+        repeated = min(max(0, shown - chunk.start), len(chunk.text))
+        text = chunk.text[repeated:]
+        blank = _BLANK_LINES.match(text) if repeated else None
+        texts.append(text[blank.end() :] if blank else text)
+        shown = max(shown, chunk.end)
+    return texts
 
 
 def _sections(document: Document, structure: Outline) -> Iterator[_Section]:

@@ -8,8 +8,9 @@ from typing import Protocol
 
 from surefind.errors import InputError, without_passwords
 from surefind.model import Document, PageLocation, SkippedPage, SourcePage, is_link
-from surefind.text.attributes import attributes_of
-from surefind.text.formats.reader import ParsedPage, parse
+from surefind.text.formats.page import ParsedPage
+from surefind.text.formats.registry import parse
+from surefind.text.front_matter import attributes_of
 from surefind.text.markdown.blocks import Outline
 from surefind.text.slugs import slug_of
 

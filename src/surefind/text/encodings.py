@@ -4,7 +4,6 @@ import codecs
 import re
 
 from surefind.errors import InputError
-from surefind.text.cleaning import clean
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _META_CHARSET = re.compile(rb"(<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*)([\w.:-]+)", re.IGNORECASE)
@@ -16,9 +15,29 @@ _WEB_CODECS = re.compile(  # Python knows more, and some of those are slow on ho
 _PRESCAN_BYTES = 4_096
 _LATIN_1 = {"iso8859-1", "ascii"}  # browsers read them as the larger windows-1252
 _NOT_UTF_8 = "it is not UTF-8; read as windows-1252"
+# Control characters but tab and newline; zero-width space, word joiner, byte order mark.
+# Zero-width joiner and non-joiner stay: emoji and several scripts are spelled with them.
+_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u200b\u2060\ufeff]")
+_LINE_ENDING = re.compile("\r\n?|\x85|\u2028|\u2029")
+_BINARY_PROBE_BYTES = 8192
 
 
-def decoded(content: bytes, *, declares: bool) -> tuple[str, tuple[str, ...]]:
+def clean(content: bytes) -> str:
+    """The text of a page. InputError, with the reason, where the bytes are not text."""
+    if b"\x00" in content[:_BINARY_PROBE_BYTES]:
+        raise InputError("it is a binary file (it holds NUL bytes); leave it out of the source")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"it is not UTF-8 text (byte {error.start}); save it as UTF-8 or leave it out"
+        ) from error
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text  # as most pages are, and much sooner known than by the patterns
+    return _INVISIBLE.sub("", _LINE_ENDING.sub("\n", text))
+
+
+def decode(content: bytes, *, meta_charset: bool = False) -> tuple[str, tuple[str, ...]]:
     """UTF-8 before everything: text in another encoding is hardly ever valid UTF-8 by chance."""
     if content.startswith(_UTF_16):
         try:
@@ -33,7 +52,7 @@ def decoded(content: bytes, *, declares: bool) -> tuple[str, tuple[str, ...]]:
     except InputError:
         if b"\x00" in content:
             raise
-    declared = _decoded_as_declared(content) if declares else None
+    declared = _decoded_as_declared(content) if meta_charset else None
     if declared is not None:
         return clean(declared.encode()), ()
     return clean(content.decode("windows-1252", "replace").encode()), (_NOT_UTF_8,)

@@ -3,8 +3,11 @@
 import contextlib
 import re
 from collections.abc import Mapping
+from datetime import date, datetime
 
 import yaml
+
+from surefind.model import FIELDS, Attribute, Scalar
 
 _MAX_LENGTH = 65_536
 _MAX_VALUES = 5_000
@@ -16,6 +19,9 @@ _AGREED = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff?!|>&*%`\\
 _OPENS = re.compile(r"[\[{:-]")
 _MAX_OPENINGS = 500
 _FAST: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MAX_ATTRIBUTES = 50
+_MAX_ATTRIBUTE_LENGTH = 200
+_RESERVED = frozenset(field.name for field in FIELDS)
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -57,3 +63,43 @@ def _plain(value: object, left: list[int], depth: int) -> object:
 def _text(value: object) -> str:
     """Two halves of a character, as JSON spells them, become one; a lone half is replaced."""
     return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def attributes_of(front_matter: Mapping[str, object]) -> dict[str, Attribute]:
+    """Scalars and lists of them, by name; `last_update: {date: …}` is `last_update.date`.
+
+    What every chunk has anyway is not repeated, and prose is not an attribute.
+    """
+    found: dict[str, Attribute] = {}
+    _collect(front_matter, "", found)
+    return dict(sorted(found.items())[:_MAX_ATTRIBUTES])
+
+
+def _collect(values: Mapping[str, object], above: str, found: dict[str, Attribute]) -> None:
+    for key, value in values.items():
+        name = f"{above}{key}"
+        if '"' in name or len(name) > _MAX_ATTRIBUTE_LENGTH or name in _RESERVED:
+            continue
+        if isinstance(value, Mapping):
+            if not above:
+                _collect(value, f"{name}.", found)
+        elif isinstance(value, list):
+            items = [item for item in map(_scalar, value) if item is not None]
+            if items:
+                found[name] = tuple(items[:_MAX_ATTRIBUTES])
+        else:
+            scalar = _scalar(value)
+            if scalar is not None:
+                found[name] = scalar
+
+
+def _scalar(value: object) -> Scalar | None:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**53):
+        return value
+    if isinstance(value, float) and value == value and abs(value) != float("inf"):  # noqa: PLR0124 - NaN
+        return value
+    if isinstance(value, str) and value and len(value) <= _MAX_ATTRIBUTE_LENGTH:
+        return value
+    return None

@@ -8,7 +8,7 @@ from surefind.model import (
     SourcePage,
 )
 from surefind.ports import Site
-from surefind.text.sites.site import PlainSite, ReaderSite
+from surefind.text.sites.plain import PlainSite, ReaderSite
 
 
 class PageSource:

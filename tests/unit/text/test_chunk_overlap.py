@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import Chunk, ChunkerSettings
-from surefind.text.rejoining import unrepeated
+from surefind.text.chunking import without_overlap
 from unit.text.markdown_strategies import any_text, words
 from unit.text.test_chunking import chunked, count_words
 
@@ -68,14 +68,14 @@ def test_put_together_again_nothing_is_repeated_and_nothing_is_missing(
     text: str, settings: ChunkerSettings
 ) -> None:
     document, chunks = chunked(text, settings)
-    assert "".join("".join(unrepeated(chunks)).split()) == "".join(document.text.split())
-    assert all(part.strip() for part in unrepeated(chunks))
+    assert "".join("".join(without_overlap(chunks)).split()) == "".join(document.text.split())
+    assert all(part.strip() for part in without_overlap(chunks))
 
 
 @given(texts)
 def test_without_an_overlap_nothing_is_repeated(text: str) -> None:
     _, chunks = chunked(text, replace(SMALL, overlap_tokens=0))
-    assert unrepeated(chunks) == [chunk.text for chunk in chunks]
+    assert without_overlap(chunks) == [chunk.text for chunk in chunks]
 
 
 def test_a_section_that_fits_is_one_chunk_whatever_the_overlap() -> None:
@@ -109,4 +109,4 @@ def test_a_huge_page_is_cut_to_measure(text: str) -> None:
     settings = ChunkerSettings(overlap_tokens=100)
     document, chunks = chunked(text, settings)
     assert all(len(chunk.text) <= settings.max_chars for chunk in chunks)
-    assert "".join("".join(unrepeated(chunks)).split()) == "".join(document.text.split())
+    assert "".join("".join(without_overlap(chunks)).split()) == "".join(document.text.split())

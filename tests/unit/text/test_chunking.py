@@ -10,7 +10,7 @@ from support.fakes import WORDS
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import ReadPage, read_document
-from surefind.text.sites.site import ReaderSite
+from surefind.text.sites.plain import ReaderSite
 from unit.text.markdown_strategies import any_text, titles
 
 SMALL = ChunkerSettings(max_tokens=12, max_chars=80)

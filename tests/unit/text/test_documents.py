@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from surefind.errors import InputError
 from surefind.model import Document, PageLocation, SkippedPage, SourcePage
 from surefind.text import front_matter
-from surefind.text.cleaning import clean
 from surefind.text.documents import PlacesPages, ReadPage, read_document
+from surefind.text.encodings import clean
 from surefind.text.front_matter import split_front_matter
-from surefind.text.sites.site import PlainSite, ReaderSite
+from surefind.text.sites.plain import PlainSite, ReaderSite, page_url, reader_path, reader_url
 from surefind.text.slugs import chunk_id, slug_of
-from surefind.text.urls import page_url, reader_path, reader_url
 
 
 def title_of(text: str, path: str = "some-page_name.md") -> str:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.text.formats.reader import SUFFIXES, parse
+from surefind.text.formats.registry import SUFFIXES, parse
 
 
 def titles(content: str, suffix: str) -> list[str]:
@@ -97,18 +97,21 @@ def test_bytes_are_read_in_their_encoding(
         (b"\x89PNG" + b"x" * 9000 + b"\xff\x00", ".md", "not UTF-8"),
         (b"\xff\xfea", ".md", "not UTF-16"),
         (b"\xff\xfe\x00\x00a\x00\x00\x00", ".md", "binary"),
-        (b"words", ".docx", r"\.docx is no format"),
-        (b"words", "", "no suffix"),
+        (b"words", ".docx", r"files ending in \.docx are not supported"),
+        (b"words", "", "files without a suffix"),
     ],
 )
-def test_what_can_not_be_read_says_why(content: bytes, suffix: str, reason: str) -> None:
+def test_unreadable_content_is_an_error_with_a_reason(
+    content: bytes, suffix: str, reason: str
+) -> None:
     with pytest.raises(InputError, match=reason):
         parse(content, suffix)
 
 
-def test_warnings_of_a_format_are_told() -> None:
+def test_warnings_of_a_format_are_reported() -> None:
     source = "".join(" " * depth + "x\n\n" for depth in range(0, 1600, 2))
-    assert parse(source.encode(), ".rst").warnings == ("it is nested too deep; read as plain text",)
+    warnings = parse(source.encode(), ".rst").warnings
+    assert warnings == ("it is nested too deeply; read as plain text",)
 
 
 @given(st.binary(max_size=80), st.sampled_from(sorted(SUFFIXES - {".rst"})))

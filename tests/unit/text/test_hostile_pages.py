@@ -12,7 +12,8 @@ from surefind.errors import InputError
 from surefind.model import ChunkerSettings, Document
 from surefind.services.search.filters import read_expressions
 from surefind.text.chunking import chunk_document
-from surefind.text.formats.reader import ParsedPage, parse
+from surefind.text.formats.page import ParsedPage
+from surefind.text.formats.registry import parse
 
 LARGE = 400_000
 
@@ -40,9 +41,9 @@ def test_a_page_of_one_sign_over_and_over_is_read(text: str, suffix: str) -> Non
 
 def test_elements_in_each_other_are_read_up_to_a_limit() -> None:
     assert "deep" in read("<div>" * 10_000 + "deep", ".html").text
-    with pytest.raises(InputError, match="nested too deep"):
+    with pytest.raises(InputError, match="nested too deeply"):
         read("<div>" * 40_000 + "deep", ".html")
-    with pytest.raises(InputError, match="nested too deep"):
+    with pytest.raises(InputError, match="nested too deeply"):
         read("<div>" * 9_000 + "<b></b>" * 20_000, ".html")
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefind.text.formats.reader import parse
+from surefind.text.formats.registry import parse
 from surefind.text.links import References, references, suffix_of
 
 

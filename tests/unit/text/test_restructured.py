@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefind.text.formats.restructured import restructured_to_markdown
+from surefind.text.formats.restructured import read_restructured
 
 
 def markdown(source: str) -> str:
-    return restructured_to_markdown(source).text.rstrip("\n")
+    return read_restructured(source.encode()).text.rstrip("\n")
 
 
 @pytest.mark.parametrize(
@@ -66,30 +66,30 @@ def test_words_and_structure_are_kept(source: str, text: str | None) -> None:
 
 
 def test_the_fields_that_open_a_page_are_about_it() -> None:
-    page = restructured_to_markdown(".. note\n\n:orphan:\n:author: Ann\n\nTitle\n=====\n\nwords")
-    assert page.fields == {"orphan": "", "author": "Ann"}
+    page = read_restructured(b".. note\n\n:orphan:\n:author: Ann\n\nTitle\n=====\n\nwords")
+    assert page.front_matter == {"orphan": "", "author": "Ann"}
     assert page.text == "# Title {#title}\n\nwords\n"
     assert page.title == "Title"
 
 
 def test_a_page_nested_too_deep_is_read_as_it_is() -> None:
     source = "".join(" " * depth + "x\n\n" for depth in range(0, 1600, 2))
-    page = restructured_to_markdown(source)
+    page = read_restructured(source.encode())
     assert page.text == source
-    assert page.warnings == ("it is nested too deep; read as plain text",)
+    assert page.warnings == ("it is nested too deeply; read as plain text",)
 
 
 @pytest.mark.parametrize("odd", ["*a ", "`a ", "**a ", "``a ", "|a ", "a_ ", ":x:`a ", "*a\n\n"])
 def test_markup_that_is_broken_all_over_is_read_as_it_is(odd: str) -> None:
     """docutils alone would take half a minute for each of these, and ten times that for 90 KB."""
     source = odd * (30_000 // len(odd))
-    page = restructured_to_markdown(source)
+    page = read_restructured(source.encode())
     assert page.text == source
     assert page.warnings == ("its markup is broken; read as plain text",)
 
 
 def test_markup_that_is_broken_here_and_there_keeps_its_structure() -> None:
-    page = restructured_to_markdown("Title\n=====\n\n" + "Takes *args and **kwargs.\n\n" * 100)
+    page = read_restructured(("Title\n=====\n\n" + "Takes *args and **kwargs.\n\n" * 100).encode())
     assert page.text.startswith("# Title {#title}")
     assert page.text.count("Takes *args and **kwargs.") == 100
     assert page.warnings == ()

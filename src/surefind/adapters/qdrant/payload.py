@@ -9,7 +9,7 @@ from datetime import datetime
 from surefind.adapters.files.checksums import check_text
 from surefind.errors import StoreChanged
 from surefind.model import FIELDS, Attribute, Chunk, ChunkRecord, FieldKind
-from surefind.text.urls import steps
+from surefind.model.filters import path_prefixes
 
 FRONT_MATTER = "front_matter"
 PATHS = {"source_path": "source_path_steps", "url": "url_steps"}
@@ -98,8 +98,8 @@ def to_payload(record: ChunkRecord) -> dict[str, object]:
         "content_type": chunk.content_type,
         "created_at": record.created_at.isoformat(),
         "source": chunk.source_path.partition("/")[0],
-        PATHS["source_path"]: steps(chunk.source_path),
-        PATHS["url"]: steps(record.url),
+        PATHS["source_path"]: path_prefixes(chunk.source_path),
+        PATHS["url"]: path_prefixes(record.url),
         FRONT_MATTER: {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in record.attributes.items()

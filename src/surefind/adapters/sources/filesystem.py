@@ -12,8 +12,8 @@ from surefind.adapters.sources.site_folder import PRUNED, SiteFolder, find_site
 from surefind.errors import InputError
 from surefind.model import PageFailure, SourcePage
 from surefind.ports import Site
-from surefind.text.encodings import decoded
-from surefind.text.formats.reader import SUFFIXES
+from surefind.text.encodings import decode
+from surefind.text.formats.registry import SUFFIXES
 
 MAX_PAGE_BYTES = 32 * 2**20
 _PAGES_AT_ONCE = 16  # a thread costs more than reading a small file
@@ -195,7 +195,7 @@ class FolderSource:
         if self._folder.with_included is None:
             return content, ()
         try:
-            text, told = decoded(content, declares=False)
+            text, told = decode(content)
         except InputError:
             return content, ()
         text, warnings = self._folder.with_included(site_path, text, self._included)
@@ -212,7 +212,7 @@ class FolderSource:
         except OSError as error:
             raise InputError(f"which can't be read ({error.strerror or error})") from error
         try:
-            return None if content is None else decoded(content, declares=False)[0]
+            return None if content is None else decode(content)[0]
         except InputError as error:
             raise InputError("which is no text") from error
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from surefind.errors import InputError
 from surefind.ports import Site
-from surefind.text.formats.reader import SUFFIXES
+from surefind.text.formats.registry import SUFFIXES
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
 from surefind.text.sites.mkdocs.includes import ReadFile
-from surefind.text.sites.site import PlainSite, ReaderSite
+from surefind.text.sites.plain import PlainSite, ReaderSite
 
 _DOCUSAURUS = tuple(f"docusaurus.config.{ending}" for ending in ("js", "ts", "mjs", "cjs", "mts"))
 MARKDOWN_SUFFIXES = frozenset({".md", ".mdx", ".markdown"})

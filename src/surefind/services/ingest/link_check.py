@@ -14,8 +14,8 @@ from surefind.model import BrokenLink, SourcePage
 from surefind.ports import Site, Source
 from surefind.text.documents import ReadPage
 from surefind.text.links import references, suffix_of
-from surefind.text.sites.site import address_key
-from surefind.text.urls import READER_URL
+from surefind.text.sites.addresses import address_key
+from surefind.text.sites.plain import READER_URL
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _HTTP = ("http://", "https://")

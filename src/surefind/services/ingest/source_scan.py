@@ -31,7 +31,7 @@ from surefind.services.ingest.link_check import LinkCheck, SourceRoot
 from surefind.services.ingest.planning import PlannedChanges
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import ReadPage, content_hash, read_document
-from surefind.text.sites.site import clashes
+from surefind.text.sites.addresses import clashes
 
 _log = logging.getLogger(__name__)
 

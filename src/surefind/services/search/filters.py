@@ -21,8 +21,8 @@ from surefind.model import (
     Scalar,
     Under,
 )
+from surefind.model.filters import path_prefixes
 from surefind.model.strings import check_string
-from surefind.text.urls import steps
 
 MAX_CONDITIONS = 32
 _SHOWN = 200  # characters of a wrong expression that an error repeats
@@ -230,7 +230,7 @@ def _checked_path(field: Field, condition: Under) -> Under:
     if FieldKind.PATH not in field.kinds:
         paths = ", ".join(known.name for known in FIELDS if FieldKind.PATH in known.kinds)
         raise InputError(f"where: {field.name} is no path; there are {paths}")
-    beginnings = steps(condition.path)
+    beginnings = path_prefixes(condition.path)
     if not beginnings:
         raise InputError(f"where: {field.name}: the path is empty")
     return Under(field.name, beginnings[-1])
@@ -282,7 +282,7 @@ def failing(record: ChunkRecord, where: Sequence[Condition]) -> list[Condition]:
 def meets(record: ChunkRecord, condition: Condition) -> bool:
     held = _held(record, condition.key)
     if isinstance(condition, Under):
-        return any(condition.path in steps(str(value)) for value in held)
+        return any(condition.path in path_prefixes(str(value)) for value in held)
     if isinstance(condition, AnyOf):
         found = any(_equal(value, wanted) for value in held for wanted in condition.values)
         return found != condition.exclude

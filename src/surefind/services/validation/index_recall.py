@@ -20,12 +20,12 @@ from surefind.evaluation.measures.index_recall import (
     recall_under,
 )
 from surefind.model import AnyOf, Attribute, ChunkRecord, Condition, Mode, Query, Under
+from surefind.model.filters import path_prefixes
 from surefind.ports import Catalog, DenseQuery, Vector
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.filters import checked, describe, read_expressions
 from surefind.services.search.fusion import depth_for
 from surefind.services.search.search import Searcher
-from surefind.text.urls import steps
 
 MOST_QUERIES = 200
 _SHARES = (0.5, 0.1, 0.02, 0.005)
@@ -118,7 +118,7 @@ async def _counted(catalog: Catalog) -> Counter[Condition]:
 
 
 def _conditions(record: ChunkRecord) -> Iterator[Condition]:
-    for folder in steps(record.chunk.source_path):
+    for folder in path_prefixes(record.chunk.source_path):
         yield Under("source_path", folder)
     yield AnyOf("content_type", (record.chunk.content_type,))
     for key, value in (("version", record.version), ("locale", record.locale)):

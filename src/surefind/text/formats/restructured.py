@@ -5,8 +5,6 @@ their words; nothing that a page says makes docutils open a file or leaves a mes
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from docutils import nodes
@@ -19,7 +17,10 @@ from docutils.transforms.writer_aux import Admonitions
 from docutils.utils import Reporter, unescape
 from docutils.writers.html5_polyglot import HTMLTranslator, Writer
 
+from surefind.text.encodings import decode
+from surefind.text.formats.page import ParsedPage
 from surefind.text.html.to_markdown import html_to_markdown
+from surefind.text.markdown.blocks import outline
 
 _SETTINGS = {
     "doctitle_xform": False,
@@ -61,28 +62,22 @@ _DIRECTIVE_START = re.compile(r"(?:.*?::)?[ ]*")
 _TITLED = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class RestructuredPage:
-    """`fields` are those of the list that may open a page, like `:orphan:`."""
-
-    text: str
-    title: str = ""
-    fields: Mapping[str, object] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-
-
-def restructured_to_markdown(text: str) -> RestructuredPage:
+def read_restructured(content: bytes) -> ParsedPage:
+    """The list of fields that may open a page, like `:orphan:`, becomes its front matter."""
+    text, warnings = decode(content)
     try:
         tree = _tree_of(text)
         fields = _opening_fields(tree)
         translator = HTMLTranslator(tree)
         tree.walkabout(translator)
     except RecursionError:
-        return RestructuredPage(text, warnings=("it is nested too deep; read as plain text",))
+        warnings += ("it is nested too deeply; read as plain text",)
+        return ParsedPage({}, text, outline(text), warnings=warnings)
     except _TooManyComplaintsError:
-        return RestructuredPage(text, warnings=("its markup is broken; read as plain text",))
+        warnings += ("its markup is broken; read as plain text",)
+        return ParsedPage({}, text, outline(text), warnings=warnings)
     page = html_to_markdown("".join(translator.body))
-    return RestructuredPage(page.text, page.title, fields)
+    return ParsedPage(fields, page.text, outline(page.text), page.title, warnings)
 
 
 def _tree_of(text: str) -> nodes.document:

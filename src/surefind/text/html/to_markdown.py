@@ -18,8 +18,7 @@ from surefind.text.html.content import (
     language_of,
     text_of,
 )
-from surefind.text.html.nesting import is_too_deep
-from surefind.text.html.page_facts import read_head
+from surefind.text.html.page import is_too_deep, read_head
 from surefind.text.markdown.blocks import TITLE_LENGTH, escaped_tags, plain
 from surefind.text.markdown.writer import MarkdownWriter, fenced, guarded
 
@@ -52,7 +51,7 @@ class HtmlPage:
 def html_to_markdown(html: str) -> HtmlPage:
     """InputError where its elements lie too deep in each other."""
     if is_too_deep(html):
-        raise InputError("its elements are nested too deep to be read; close those that are open")
+        raise InputError("its elements are nested too deeply; close those that are left open")
     tree = LexborHTMLParser(html)
     text, top_heading = _content(tree)
     head = read_head(tree)

@@ -1,1 +1,5 @@
-"""Site generators: the addresses they give to pages, and their extensions of Markdown."""
+"""Sites: the addresses that documentation tools give to pages, and what they do to Markdown.
+
+Each tool has a folder here with a class that implements `surefind.ports.Site`. To add one, also
+name its configuration files in `surefind.adapters.sources.site_folder`.
+"""

@@ -13,7 +13,7 @@ from surefind.model import (
     GenerationRef,
     PageLocation,
 )
-from surefind.text.sites.site import PlainSite
+from surefind.text.sites.plain import PlainSite
 from unit.installation import PAGES, Crash, Installation
 
 

@@ -16,7 +16,7 @@ from surefind.model import (
     SourcePage,
 )
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
-from surefind.text.sites.site import PlainSite
+from surefind.text.sites.plain import PlainSite
 from unit.installation import Installation
 
 PAGES = {

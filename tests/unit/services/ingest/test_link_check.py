@@ -10,7 +10,7 @@ from surefind.services.ingest.link_check import LinkCheck, SourceRoot
 from surefind.text.documents import read_document
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
-from surefind.text.sites.site import PlainSite, ReaderSite
+from surefind.text.sites.plain import PlainSite, ReaderSite
 
 PAGES = {
     "index.md": "# Home",

@@ -8,6 +8,7 @@ import pytest
 from support.fakes import record
 from surefind.errors import InputError
 from surefind.model import AnyOf, Between, Condition, Field, FieldKind, Under
+from surefind.model.filters import path_prefixes
 from surefind.services.search.filters import (
     checked,
     describe,
@@ -16,8 +17,7 @@ from surefind.services.search.filters import (
     read_expressions,
     read_where,
 )
-from surefind.text.attributes import attributes_of
-from surefind.text.urls import steps
+from surefind.text.front_matter import attributes_of
 
 FIELDS = fields_of(
     [
@@ -179,13 +179,13 @@ def test_a_field_of_mixed_kinds_lies_between_nothing_where_it_is_no_number() -> 
 
 
 def test_the_beginnings_of_a_path_are_whole_steps() -> None:
-    assert steps("docs/guide/a.md") == ["docs", "docs/guide", "docs/guide/a.md"]
-    assert steps("https://x.org/a/b/") == [
+    assert path_prefixes("docs/guide/a.md") == ["docs", "docs/guide", "docs/guide/a.md"]
+    assert path_prefixes("https://x.org/a/b/") == [
         "https://x.org",
         "https://x.org/a",
         "https://x.org/a/b",
     ]
-    assert steps("") == []
+    assert path_prefixes("") == []
 
 
 def test_attributes_are_what_a_search_can_filter_by() -> None:

@@ -18,7 +18,7 @@ from surefind.adapters.sources.website.http import (
 from surefind.adapters.sources.website.rules import normalise, page_key
 from surefind.model import PageFailure, PageUnchanged, SourcePage
 from surefind.text.encodings import as_utf8
-from surefind.text.html.page_facts import PageFacts, read_facts
+from surefind.text.html.page import PageFacts, read_facts
 
 MAX_REDIRECTS = 5
 HTML = frozenset({"", "text/html", "application/xhtml+xml"})

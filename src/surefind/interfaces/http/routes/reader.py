@@ -6,7 +6,7 @@ from surefind.bootstrap import Application
 from surefind.errors import SurefindError, UnknownCollection, UnknownDocument
 from surefind.interfaces.http.errors import public_message
 from surefind.model import ChunkRecord
-from surefind.text.rejoining import unrepeated
+from surefind.text.chunking import without_overlap
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -55,7 +55,7 @@ def _page(title: str, path: str, body: str) -> str:
 def _body(chunks: list[ChunkRecord]) -> str:
     """Each passage under its anchor; the first of a section carries it."""
     sections, seen = [], set()
-    texts = unrepeated(record.chunk for record in chunks)
+    texts = without_overlap(record.chunk for record in chunks)
     for record, text in zip(chunks, texts, strict=True):
         anchor = record.chunk.anchor
         identity = f' id="{escape(anchor)}"' if anchor and anchor not in seen else ""

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Self
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from surefind.model import PageLocation, SkippedPage
-from surefind.text.sites.docusaurus.links import link_addresses
+from surefind.text.sites.addresses import addresses_below, encode_uri
 from surefind.text.sites.docusaurus.options import DocusaurusSettings, Locale, Plugin, join_paths
-from surefind.text.sites.site import encode_uri, glob_expression
+from surefind.text.sites.globs import glob_expression
 
 _CURRENT = "current"
 _VERSIONED = re.compile(r"(?:(.+)_)?versioned_docs/version-([^/]+)/(.+)")
@@ -28,6 +28,8 @@ _PAGE_INDEX = re.compile(r"(?:^|(?<=/))index\.mdx?$", re.IGNORECASE)
 _BROWSERS_KEEP = "!$%&'()*+,-./:;=@[]^_|~"
 _ENCODE_URI_KEEPS = ";,/?:@&=+$-_.!~*'()#"
 _REFUSED = re.compile(r"//|.*[\x00-\x1f\\?#]|.* \Z|.*/\.\.?(?:/|\Z)", re.DOTALL)
+
+_MADE_BY_THE_SITE = re.compile(r"(?:category|tags)(?:/|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class DocusaurusSite:
         return self._at(source, slug, self._versions[source.plugin.id][source.version])
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
-        return link_addresses(self._settings, self._versions, link, page_url)
+        return _link_addresses(self._settings, self._versions, link, page_url)
 
     def _translated(self, site_path: str) -> _Source | SkippedPage | None:
         folder = f"{self._settings.translations}/"
@@ -297,3 +299,52 @@ def _text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+# --- links ---
+
+Versions = Mapping[str, Mapping[str, str]]
+"""By the id of a docs instance, the path of each version."""
+
+
+def _link_addresses(
+    settings: DocusaurusSettings, versions: Versions, link: str, page_url: str
+) -> tuple[str, ...]:
+    locale = _locale_of(settings, page_url)
+    if link.startswith("/"):
+        path = link if link.startswith(locale.base) else join_paths(locale.base, link)
+        link = locale.origin + path
+    home = _area(settings, versions, locale, page_url)
+    return tuple(
+        url
+        for url in addresses_below(locale.origin + locale.base, link, page_url)
+        if (area := _area(settings, versions, locale, url)) is not None
+        and (area == home or (home is None and len(versions[area[0]]) == 1))
+    )
+
+
+def _locale_of(settings: DocusaurusSettings, page_url: str) -> Locale:
+    own = [item for item in settings.locales if page_url.startswith(item.origin + item.base)]
+    return max(own, key=lambda item: len(item.base), default=settings.locales[0])
+
+
+def _area(
+    settings: DocusaurusSettings, versions: Versions, locale: Locale, url: str
+) -> tuple[str, str] | None:
+    """The docs instance and the version that an address belongs to."""
+    below = urlsplit(url).path.removeprefix(locale.base).strip("/")
+    homes = [
+        (plugin, route)
+        for plugin in settings.plugins
+        if not (route := plugin.route.strip("/")) or f"{below}/".startswith(f"{route}/")
+    ]
+    docs_last = sorted(homes, key=lambda home: (len(home[1]), home[0].kind == "docs"))
+    if not docs_last or docs_last[-1][0].kind != "docs":
+        return None
+    plugin, route = docs_last[-1]
+    rest = below[len(route) :].strip("/")
+    folders = [(path.strip("/"), version) for version, path in versions[plugin.id].items()]
+    within = [one for one in folders if not one[0] or f"{rest}/".startswith(f"{one[0]}/")]
+    folder, version = max(within, key=lambda one: len(one[0]), default=("", None))
+    made = _MADE_BY_THE_SITE.match(rest[len(folder) :].strip("/"))
+    return None if version is None or made else (plugin.id, version)

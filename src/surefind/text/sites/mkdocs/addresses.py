@@ -9,10 +9,11 @@ from urllib.parse import quote
 
 from surefind.model import PageLocation, SkippedPage
 from surefind.text.front_matter import split_front_matter
+from surefind.text.sites.addresses import addresses_below
+from surefind.text.sites.globs import glob_expression
 from surefind.text.sites.mkdocs.config import MkDocsConfig
 from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile, expand_includes
 from surefind.text.sites.mkdocs.snippets import expand_snippets
-from surefind.text.sites.site import addresses_below, glob_expression
 
 _MARKDOWN = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _HIDDEN = ".*\n/templates/"

@@ -1,0 +1,20 @@
+"""A page as every format reader returns it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from surefind.text.markdown.blocks import Outline
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPage:
+    """`text` is Markdown for every format but plain text; `structure` holds offsets into it.
+
+    `title` is empty unless the format itself declares one.
+    """
+
+    front_matter: Mapping[str, object]
+    text: str
+    structure: Outline
+    title: str = ""
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,77 @@
+"""Pages without a site generator: served under their paths, or read in surefind's own reader."""
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from surefind.model import PageLocation
+from surefind.text.sites.addresses import addresses_below
+
+READER_URL = "http://localhost:8000/read/"
+"""Where `surefind serve` shows ingested pages, at its default address."""
+
+_ENDINGS = (
+    *("", ".md", ".mdx", ".markdown", ".rst", ".html", ".txt"),
+    *("/index.md", "/index.mdx", "/README.md", "/readme.md", "/_index.md", "/index.rst"),
+    "/index.html",
+)
+_INDEX_NAMES = {"index", "readme"}
+
+
+def page_url(site_path: str, base_url: str) -> str:
+    """`guide/install.md` on `https://docs.example.com/` is `https://docs.example.com/guide/install`."""
+    path = PurePosixPath(site_path)
+    index = path.stem.lower() in _INDEX_NAMES
+    path = path.parent if index else path.parent / path.stem
+    tail = "" if str(path) == "." else quote(str(path))
+    return base_url.rstrip("/") + "/" + tail
+
+
+def reader_url(collection: str, source_path: str) -> str:
+    return f"{READER_URL}{quote(collection)}/{quote(source_path)}"
+
+
+def reader_path(url: str) -> str | None:
+    """The path on any surefind server of an address made by `reader_url`; None for a site's own."""
+    return url.removeprefix("http://localhost:8000") if url.startswith(READER_URL) else None
+
+
+class PlainSite:
+    """A site that serves every page under its path, without the extension."""
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url
+
+    def place(
+        self,
+        site_path: str,
+        front_matter: Mapping[str, object],  # noqa: ARG002 - a plain site does not read it
+    ) -> PageLocation:
+        return PageLocation(page_url(site_path, self._base_url))
+
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        """A page may be served with a slash at its end, which moves what its links lead to."""
+        return addresses_below(self._base_url, link, page_url, f"{page_url.rstrip('/')}/")
+
+
+class ReaderSite:
+    """No site is known: pages are read in surefind's own reader."""
+
+    def __init__(self, collection: str, folder: str) -> None:
+        self._collection = collection
+        self._folder = folder
+
+    def place(
+        self,
+        site_path: str,
+        front_matter: Mapping[str, object],  # noqa: ARG002 - nor does the reader
+    ) -> PageLocation:
+        return PageLocation(reader_url(self._collection, f"{self._folder}/{site_path}"))
+
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        """Nobody knows what serves the pages: any usual spelling of a neighbour will do."""
+        if link.startswith("/"):
+            return ()
+        folder = reader_url(self._collection, self._folder)
+        found = addresses_below(folder, link, page_url, f"{page_url.rstrip('/')}/")
+        return tuple(url.rstrip("/") + ending for url in found for ending in _ENDINGS)
