@@ -20,7 +20,8 @@ from surefind.bootstrap import Application, IngestRequest
 from surefind.model import Ranking, SparseVector
 from surefind.ports import DenseQuery, SparseQuery, Vector
 from surefind.services.generations.readers import OpenGeneration
-from surefind.services.search import fusion
+from surefind.services.search import depth as depths
+from surefind.services.search.fusion import LegResults, fuse
 from surefind.settings import load
 from workers import machine
 
@@ -65,11 +66,11 @@ class Legs:
 
     def best(self, depth: int) -> list[int]:
         """The first points of a search of this depth."""
-        fusion.DEPTH = depth
+        depths.DEPTH = depth
         own = [Ranking(leg.points[:depth], leg.scores[:depth]) for leg in self._rankings]
         others = self._other(0, own), self._other(1, own)
-        pool = fusion.fuse([fusion.LegResults("docs", own[0], own[1], *others)])
-        return [pool.keys[row] for row in pool.rows[:LOOKED_AT]]
+        pool = fuse([LegResults("docs", own[0], own[1], *others)])
+        return [pool.points[row] for row in pool.order[:LOOKED_AT]]
 
     def _other(self, leg: int, own: list[Ranking]) -> Ranking:
         """The scores in one leg of what only the other found."""

@@ -1,4 +1,4 @@
-"""Finding candidates: what each leg has to say to a question, in each collection."""
+"""Finds candidates: searches both legs in each collection, and has the results fused."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from typing import NamedTuple
 
 from surefind.model import Condition, Mode, Ranking, SparseVector
 from surefind.ports import DenseQuery, SparseQuery, Vector, VectorIndex
-from surefind.services.search.fusion import (
-    LegResults,
-    Pool,
-    dense_pool,
-    fuse,
-    lexical_pool,
-    look_end,
-    must_ask_deeper,
-)
+from surefind.services.search.depth import deeper_limit, look_end
+from surefind.services.search.fusion import LegResults, Pool, dense_pool, fuse, lexical_pool
 
 
 class EncodedQuery(NamedTuple):
-    """A question as the legs read it; a leg that is not asked has None."""
+    """A query as the legs search for it. A leg that is not searched has None."""
 
     vector: Vector | None
     terms: SparseVector | None
@@ -32,92 +25,92 @@ class EncodedQuery(NamedTuple):
         return Mode.DENSE if self.terms is None else Mode.HYBRID
 
 
-class LegRanking(NamedTuple):
-    """What one leg found; `exhausted` where there is nothing more to find."""
-
-    ranking: Ranking
-    exhausted: bool
-
-
 @dataclass(frozen=True, slots=True)
 class CollectionScope:
-    """Where to look: one collection's index, and what a passage there must meet."""
+    """Where to search: a collection's index, and the conditions that its passages must meet."""
 
     collection: str
     index: VectorIndex
     where: tuple[Condition, ...] = ()
 
 
-async def find(question: EncodedQuery, places: Sequence[CollectionScope], depth: int) -> Pool:
-    """The candidates of all places in one order."""
-    found = [await _look(question, place, depth) for place in places]
-    if question.mode is Mode.HYBRID:
+class LegRanking(NamedTuple):
+    """What one leg found; `exhausted` if it has no more to find."""
+
+    ranking: Ranking
+    exhausted: bool
+
+
+async def find(query: EncodedQuery, scopes: Sequence[CollectionScope], depth: int) -> Pool:
+    """The candidates of all scopes in one order."""
+    found = [await _search(query, scope, depth) for scope in scopes]
+    if query.mode is Mode.HYBRID:
         return fuse(found)
-    return dense_pool(found) if question.mode is Mode.DENSE else lexical_pool(found)
+    return dense_pool(found) if query.mode is Mode.DENSE else lexical_pool(found)
 
 
-async def _look(question: EncodedQuery, place: CollectionScope, depth: int) -> LegResults:
-    if question.vector is not None and question.terms is not None:
-        return await _look_twice(question.vector, question.terms, place, depth)
-    [ranking] = await place.index.search(_queries(question, place, depth))
+async def _search(query: EncodedQuery, scope: CollectionScope, depth: int) -> LegResults:
+    if query.vector is not None and query.terms is not None:
+        return await _search_both(query.vector, query.terms, scope, depth)
+    [ranking] = await scope.index.search(_leg_queries(query, scope, depth))
     exhausted = len(ranking.points) < depth
-    if question.vector is None:
-        return LegResults(place.collection, None, ranking, exhausted=exhausted)
-    return LegResults(place.collection, ranking, None, exhausted=exhausted)
+    if query.vector is None:
+        return LegResults(scope.collection, None, ranking, exhausted=exhausted)
+    return LegResults(scope.collection, ranking, None, exhausted=exhausted)
 
 
-async def _look_twice(
-    vector: Vector, terms: SparseVector, place: CollectionScope, depth: int
+async def _search_both(
+    vector: Vector, terms: SparseVector, scope: CollectionScope, depth: int
 ) -> LegResults:
-    """First for what either leg finds, then for the scores of what only one of them found."""
-    queries = _queries(EncodedQuery(vector, terms), place, depth + 1)
-    raw = await place.index.search(queries)
+    """Search both legs, then get the scores of what only one of them found from the other."""
+    leg_queries = _leg_queries(EncodedQuery(vector, terms), scope, depth + 1)
+    rankings = await scope.index.search(leg_queries)
     dense, lexical = [
-        await settled(query, ranking, place.index, depth)
-        for query, ranking in zip(queries, raw, strict=True)
+        await cut_at_depth(leg_query, ranking, scope.index, depth)
+        for leg_query, ranking in zip(leg_queries, rankings, strict=True)
     ]
     if not dense.ranking.points and not lexical.ranking.points:  # one endless tie in both
-        dense, lexical = (LegRanking(ranking, exhausted=False) for ranking in raw)
+        dense, lexical = (LegRanking(ranking, exhausted=False) for ranking in rankings)
     by_dense, by_lexical = frozenset(dense.ranking.points), frozenset(lexical.ranking.points)
     only_lexical = by_lexical - by_dense
-    second: list[DenseQuery | SparseQuery] = [DenseQuery(vector, len(only_lexical), only_lexical)]
-    if not lexical.exhausted:  # otherwise no other passage shares a word with the question
+    others: list[DenseQuery | SparseQuery] = [DenseQuery(vector, len(only_lexical), only_lexical)]
+    if not lexical.exhausted:  # if it is, no other passage has a word of the query
         only_dense = by_dense - by_lexical
-        second.append(SparseQuery(terms, len(only_dense), only_dense))
-    others = await place.index.search(second)
+        others.append(SparseQuery(terms, len(only_dense), only_dense))
+    other_dense, *other_lexical = await scope.index.search(others)
     return LegResults(
-        place.collection,
+        scope.collection,
         dense.ranking,
         lexical.ranking,
-        others[0],
-        None if lexical.exhausted else others[1],
+        other_dense,
+        other_lexical[0] if other_lexical else None,
         dense.exhausted,
     )
 
 
-def _queries(
-    question: EncodedQuery, place: CollectionScope, limit: int
+def _leg_queries(
+    query: EncodedQuery, scope: CollectionScope, limit: int
 ) -> list[DenseQuery | SparseQuery]:
-    queries: list[DenseQuery | SparseQuery] = []
-    if question.vector is not None:
-        queries.append(DenseQuery(question.vector, limit, where=place.where))
-    if question.terms is not None:
-        queries.append(SparseQuery(question.terms, limit, where=place.where))
-    return queries
+    leg_queries: list[DenseQuery | SparseQuery] = []
+    if query.vector is not None:
+        leg_queries.append(DenseQuery(query.vector, limit, where=scope.where))
+    if query.terms is not None:
+        leg_queries.append(SparseQuery(query.terms, limit, where=scope.where))
+    return leg_queries
 
 
-async def settled(
-    query: DenseQuery | SparseQuery, ranking: Ranking, index: VectorIndex, depth: int
+async def cut_at_depth(
+    leg_query: DenseQuery | SparseQuery, ranking: Ranking, index: VectorIndex, depth: int
 ) -> LegRanking:
-    """What a look of this depth takes, whichever of several tied points the index returned.
+    """The part of a ranking that a look of this depth takes, whichever tied points came back.
 
-    The ranking is the probe's answer, and reaches beyond the depth by one where there is more.
+    `ranking` is the answer to `leg_query`, and has one point more than the depth if there are more.
     """
-    limit = query.limit
-    deeper = must_ask_deeper(ranking.scores, depth)
+    limit = leg_query.limit
+    deeper = deeper_limit(ranking.scores, depth)
     if deeper:
         limit = deeper
-        [ranking] = await index.search([query._replace(limit=limit)])
+        [ranking] = await index.search([leg_query._replace(limit=limit)])
     found, end = len(ranking.points), look_end(ranking.scores, depth)
     if end == found:
         return LegRanking(ranking, exhausted=found < limit)

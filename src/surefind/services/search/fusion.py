@@ -1,48 +1,41 @@
-"""Two legs become one order.
+"""Fuses what the dense and the lexical leg found into one order.
 
-Scores are fused, not ranks, over the union of both legs' candidates: each has its true score in
-both legs, each leg is scaled to 0..1 over the union, and the fused score is their weighted sum.
+The candidates are the union of both legs' results, and each has its exact score in both legs. Each
+leg's scores are scaled to 0..1 over the union; the fused score is their weighted sum.
 
-The scale is that of the first fifty of each leg. Who asks for more gets the next fifty, the next
-hundred and so on appended, on the same scale: asking for more never reorders what came first.
+The scale is that of the first look, the best fifty of each leg. A larger `top_k` looks deeper: the
+next fifty, the next hundred … are appended, on the same scale, and never reorder what came first.
 
-A search looks at some eighty candidates and returns five. So candidates are rows of columns
-here, and what the legs say of one is told when it is asked for.
+A search ranks about eighty candidates and returns five. So a pool keeps its candidates in columns:
+a candidate is a row number, and `Candidate` objects are made for the few that are looked at.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import NamedTuple
+from itertools import accumulate, count
+from typing import NamedTuple, TypeAlias
 
 from surefind.model import LegScore, Ranking
+from surefind.services.search.depth import look_ends
 
 DENSE_WEIGHT = 0.6
-"""Measured flat from .5 to .7; see `make bench-quality`."""
+"""Results are equally good from .5 to .7; see `make bench-quality`."""
 
-DEPTH = 50
-"""Measured flat from 30 to 200; see `make bench-fusion`."""
-
-LONGEST_TIE = 500
-"""A tie of more passages than this tells none of them from the others."""
-
-_ENOUGH = 0.6
-"""The share of a look that may stand for all of it: 30 candidates answer as well as 50."""
-
-_POINT_BITS = 128
-_POINT = (1 << _POINT_BITS) - 1
 _NOTHING = 1e-100
-"""Scores that differ by less are alike: what is divided by so little overflows."""
+"""Scores that differ by less are equal: dividing by so small a width would overflow."""
 
-Scale = tuple[float, float]
-"""Where a leg's share begins to grow, and how far it is from there to the full share."""
+_EMPTY = Ranking([], [])
+
+Scale: TypeAlias = tuple[float, float]
+"""The score that counts 0, and the distance from there to the score that counts 1."""
 
 
 class LegResults(NamedTuple):
-    """What the legs found in one collection; `other_…` are scores of what only one leg found.
+    """What the legs found in one collection.
 
-    `exhausted` says that a deeper look would find nothing more.
+    `other_dense` has the dense scores of what only the lexical leg found, `other_lexical` the
+    reverse. `exhausted` means that a deeper look would find nothing more.
     """
 
     collection: str
@@ -53,110 +46,102 @@ class LegResults(NamedTuple):
     exhausted: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Leg:
-    """One leg: every row's score, and the keys that it found itself in each collection.
+    """One leg: its `scores` by row, and for each collection what it found itself and its scale.
 
-    `cosines` are those of each key, where the scores of a dense leg are none.
+    `cosines` are by point. They are empty if the scores of the dense leg are the cosines; a
+    collection whose engine ranks by another measure is searched alone.
     """
 
-    scores: list[float] = field(default_factory=list)
-    found: list[list[int]] = field(default_factory=list)
-    scales: list[Scale] = field(default_factory=list)
-    weight: float = 1.0
+    weight: float
+    rankings: list[Ranking]
     cosines: dict[int, float] = field(default_factory=dict)
-    _ranks: dict[int, int] = field(default_factory=dict)
+    scores: list[float] = field(default_factory=list)
+    scales: list[Scale] = field(default_factory=list)
+    _ranks: list[dict[int, int]] = field(default_factory=list)
 
-    @property
-    def ranks(self) -> dict[int, int]:
-        """By key, for those that it found itself; made when they are first asked for."""
-        if not self._ranks:
-            for keys in self.found:
-                self._ranks.update(zip(keys, range(1, len(keys) + 1), strict=True))
-        return self._ranks
+    def rank(self, point: int, origin: int) -> int | None:
+        if not self._ranks:  # most searches are only asked for the ranks of a few hits
+            self._ranks = [dict(zip(own.points, count(1), strict=False)) for own in self.rankings]
+        return self._ranks[origin].get(point)
 
-    def contribution(self, score: float, collection: int = 0) -> float:
-        """A raw score's part of the fused one. Below the scale's low end there is nothing."""
-        low, width = self.scales[collection]
+    def contribution(self, score: float, origin: int = 0) -> float:
+        """A score's part of the fused one, also for a score beyond the scale's ends."""
+        low, width = self.scales[origin]
         return self.weight * _clamped((score - low) / width)
-
-    def of(self, row: int, key: int) -> LegScore:
-        score = self.scores[row]
-        share = self.contribution(score, key >> _POINT_BITS)
-        cosine = self.cosines.get(key) if self.cosines else None
-        return LegScore(score, self.ranks.get(key), share, cosine)
-
-    def similarities(self, keys: Sequence[int]) -> Sequence[float]:
-        """The cosine of every row."""
-        return [self.cosines.get(key, 0.0) for key in keys] if self.cosines else self.scores
 
 
 @dataclass(slots=True, eq=False)
 class Pool:
-    """Candidates: `rows` are their order, with `scores` beside them; `keys` and legs go by row.
+    """All candidates of a search.
 
-    A key is a point's number; that of a further collection has the collection's number above it:
-    the same chunk in two collections is two candidates.
+    By row: `points`, `origins` (the number of its collection), and each leg's scores. `order` has
+    the rows, best first, and `scores` the final score of each in that order.
     """
 
-    rows: Sequence[int]
-    scores: Sequence[float]
-    keys: Sequence[int]
     collections: Sequence[str]
     dense: Leg | None
     lexical: Leg | None
-    exhausted: bool = False
+    exhausted: bool
+    points: list[int] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.points)
+
+    @property
+    def similarities(self) -> list[float]:
+        """The cosine of each row."""
+        assert self.dense is not None
+        cosines = self.dense.cosines
+        return [cosines.get(p, 0.0) for p in self.points] if cosines else self.dense.scores
 
     @property
     def best_similarity(self) -> float | None:
-        """None where nothing was embedded, or nothing found."""
-        if not self.dense or not self.rows:
+        """None if nothing was embedded, or nothing found."""
+        if self.dense is None or not self.points:
             return None
-        return _clamped(max(self.dense.similarities(self.keys)))
+        return _clamped(max(self.similarities))
 
     def candidates(self, threshold: float = 0.0) -> Iterator["Candidate"]:
-        """Those whose similarity reaches the threshold, in their order."""
-        cosines = self.dense.similarities(self.keys) if self.dense and threshold > 0 else None
-        for row, score in zip(self.rows, self.scores, strict=True):
-            if cosines is None or cosines[row] >= threshold:
-                key = self.keys[row]
-                collection = self.collections[key >> _POINT_BITS]
-                yield Candidate(collection, key & _POINT, score, self, row)
-
-    @property
-    def goes_by_cosine(self) -> bool:
-        """Whether those that reach a threshold come before those that do not."""
-        return self.dense is None or not self.dense.cosines
+        """Those whose similarity reaches the threshold, best first."""
+        similarities = self.similarities if self.dense and threshold > 0 else None
+        for row, score in zip(self.order, self.scores, strict=True):
+            if similarities is None or similarities[row] >= threshold:
+                collection = self.collections[self.origins[row]]
+                yield Candidate(collection, self.points[row], score, self, row)
 
     def has_all_above(self, threshold: float) -> bool:
-        """Whether the dense leg went down to similarities below it: a deeper look finds no more."""
-        if self.dense is None or threshold <= 0 or not self.goes_by_cosine:
+        """Whether no deeper look can find another candidate that reaches the threshold.
+
+        That is so if the dense leg ranks by cosine, and went below the threshold everywhere.
+        """
+        if self.dense is None or threshold <= 0 or self.dense.cosines:
             return False
-        cosines = dict(zip(self.keys, self.dense.scores, strict=True))
-        return all(found and cosines[found[-1]] < threshold for found in self.dense.found)
+        return all(own.scores and own.scores[-1] < threshold for own in self.dense.rankings)
 
-    def is_certain_of(self, count: int) -> bool:
-        """Whether a deeper look would leave the first so many as they are.
+    def is_certain_of(self, wanted: int) -> bool:
+        """Whether a deeper look would leave the first `wanted` candidates as they are.
 
-        Two legs are fused on the scale of the first look, which stays. One leg alone may have ties
-        that reach beyond its end, and who comes first among them is only known once all are seen.
+        Fused candidates never move. In a single leg, a tie may continue beyond the end, and its
+        order is only known once all of it was seen.
         """
         if self.dense is not None and self.lexical is not None:
             return True
-        return len(self) <= count or self.scores[count - 1] > self.scores[-1]
+        return len(self) <= wanted or self.scores[wanted - 1] > self.scores[-1]
 
-    def place(self, point: int) -> int | None:
-        """Where a point of the first collection stands, from 1; None where it is no candidate."""
-        for place, row in enumerate(self.rows, start=1):
-            if self.keys[row] == point:
-                return place
+    def rank(self, point: int) -> int | None:
+        """The rank of a point of the first collection; None if it is no candidate."""
+        for rank, row in enumerate(self.order, start=1):
+            if self.points[row] == point and not self.origins[row]:
+                return rank
         return None
 
-    def score_of(self, dense: float | None, lexical: float | None) -> float:
-        """The fused score that a candidate with these raw scores would have."""
+    def score_for(self, dense: float | None, lexical: float | None) -> float:
+        """The score of a candidate with these raw scores in the first collection."""
         score = 0.0
         for leg, raw in ((self.dense, dense), (self.lexical, lexical)):
             if leg is not None and raw is not None:
@@ -166,277 +151,214 @@ class Pool:
 
 @dataclass(slots=True, eq=False)
 class Candidate:
-    """A row of a pool: `point` is its number, `score` its place in the order, in 0..1.
+    """A row of a pool, with its final score in 0..1.
 
-    It is not frozen, since that doubles what it costs, and every search makes many.
+    It is not frozen: that would double the time to make one, and a search may make hundreds.
     """
 
     collection: str
     point: int
     score: float
     pool: Pool = field(repr=False)
-    row: int
+    row: int = field(repr=False)
 
     @property
     def dense(self) -> LegScore | None:
-        return self._said_by(self.pool.dense)
+        return self._leg_score(self.pool.dense)
 
     @property
     def lexical(self) -> LegScore | None:
-        return self._said_by(self.pool.lexical)
+        return self._leg_score(self.pool.lexical)
 
     @property
     def similarity(self) -> float | None:
-        """The cosine, clamped to 0..1; None where the question was never embedded."""
+        """The cosine, clamped to 0..1; None if the query was not embedded."""
         leg = self.pool.dense
         if leg is None:
             return None
-        return _clamped(leg.cosines.get(self.pool.keys[self.row], leg.scores[self.row]))
+        return _clamped(leg.cosines.get(self.point, leg.scores[self.row]))
 
-    def _said_by(self, leg: Leg | None) -> LegScore | None:
-        return None if leg is None else leg.of(self.row, self.pool.keys[self.row])
-
-
-def depth_for(wanted: int) -> int:
-    """How deep each leg is asked, so that at least so many candidates come: 50, 100, 200 …"""
-    depth = DEPTH
-    while depth < wanted:
-        depth *= 2
-    return depth
+    def _leg_score(self, leg: Leg | None) -> LegScore | None:
+        if leg is None:
+            return None
+        origin, score = self.pool.origins[self.row], leg.scores[self.row]
+        cosine = leg.cosines.get(self.point)
+        return LegScore(
+            score, leg.rank(self.point, origin), leg.contribution(score, origin), cosine
+        )
 
 
-def look_end(scores: Sequence[float], depth: int) -> int:
-    """How many of a leg's scores, best first, a look of this depth takes.
-
-    Which of several tied points an engine returns is left to chance, so a tie that continues
-    beyond the end is not cut: it is left out. Where that would leave too few, all of it is taken,
-    unless it is so long that it tells nothing. `scores` must reach beyond the depth by one, and to
-    the end of a tie that is taken.
-    """
-    if len(scores) <= depth or scores[depth - 1] > scores[depth]:
-        return min(depth, len(scores))
-    start = tie_start(scores, depth)
-    if start >= _ENOUGH * depth:
-        return start
-    longest = min(len(scores), start + LONGEST_TIE + 1)
-    end = next((row for row in range(depth, longest) if scores[row] < scores[depth]), longest)
-    return end if end - start <= LONGEST_TIE else start
-
-
-def tie_start(scores: Sequence[float], row: int) -> int:
-    """The first row with the same score."""
-    return bisect_left(scores, -scores[row], key=lambda score: -score)
-
-
-def must_ask_deeper(scores: Sequence[float], depth: int) -> int:
-    """How many to ask for to see the end of a tie that counts; 0 where it was seen."""
-    if look_end(scores, depth) < len(scores) or len(scores) <= depth:
-        return 0
-    wanted = tie_start(scores, depth) + LONGEST_TIE + 1
-    return wanted if len(scores) < wanted else 0
+# --- one leg alone ----------------------------------------------------------------------------
 
 
 def dense_pool(found: Sequence[LegResults]) -> Pool:
-    """Dense alone: the order is the cosine's, and so is the score.
-
-    Where an engine ranks by something else, the order is its own, and the best is the measure.
-    """
-    leg, keys = Leg(scales=[(0.0, 1.0)] * len(found)), []
-    for number, one in enumerate(found):
-        keys += _add(leg, number, one.dense)
-        _add_cosines(leg, number, one)
-    rows = _best_first(leg.scores, keys)
-    if leg.cosines:
-        leg.scales = [_up_to(leg.scores[rows[0]])] * len(found)
-        scores = [leg.contribution(leg.scores[row]) for row in rows]
-    else:
-        scores = [_clamped(leg.scores[row]) for row in rows]
-    return Pool(rows, scores, keys, _names(found), leg, None, _exhausted(found))
+    """The score is the cosine; or relative to the best one, if the engine ranks otherwise."""
+    leg = _dense_leg(found, weight=1.0)
+    pool = _pool(found, leg, None)
+    for origin, ranking in enumerate(leg.rankings):
+        _add(pool, origin, ranking.points)
+        leg.scores += ranking.scores
+    leg.scales = [_up_to(max(leg.scores)) if leg.cosines else (0.0, 1.0)] * len(found)
+    pool.order = _best_first(leg.scores, pool)
+    score = leg.contribution if leg.cosines else _clamped
+    pool.scores = [score(leg.scores[row]) for row in pool.order]
+    return pool
 
 
 def lexical_pool(found: Sequence[LegResults]) -> Pool:
-    """Lexical alone: BM25 has no upper end, so the best of the answer is the measure."""
-    leg, keys, shares = Leg(), [], []
-    for number, one in enumerate(found):
-        keys += _add(leg, number, one.lexical)
-        own = one.lexical.scores if one.lexical else []
-        leg.scales.append((0.0, max(own, default=1.0)))
-        shares += [leg.contribution(score, number) for score in own]
-    rows = _best_first(shares, keys)
-    scores = [shares[row] for row in rows]
-    return Pool(rows, scores, keys, _names(found), None, leg, _exhausted(found))
-
-
-def _add(leg: Leg, number: int, ranking: Ranking | None) -> list[int]:
-    keys = [] if ranking is None else _keys(number, ranking)
-    leg.found.append(keys)
-    leg.scores += [] if ranking is None else ranking.scores
-    return keys
-
-
-def _add_cosines(leg: Leg, number: int, found: LegResults) -> None:
-    for ranking in (found.dense, found.other_dense):
-        if ranking is not None and ranking.cosines is not None:
-            leg.cosines.update(zip(_keys(number, ranking), ranking.cosines, strict=True))
+    """BM25 has no upper end, so the score is relative to the best one of each collection."""
+    leg = _lexical_leg(found, weight=1.0)
+    pool = _pool(found, None, leg)
+    scores: list[float] = []
+    for origin, ranking in enumerate(leg.rankings):
+        _add(pool, origin, ranking.points)
+        leg.scores += ranking.scores
+        leg.scales.append((0.0, max(ranking.scores, default=1.0)))
+        scores += [leg.contribution(score, origin) for score in ranking.scores]
+    pool.order = _best_first(scores, pool)
+    pool.scores = [scores[row] for row in pool.order]
+    return pool
 
 
 def _up_to(best: float) -> Scale:
-    """Of scores that may lie anywhere: it depends on the best alone, not on how many were found."""
+    """It depends on the best score alone, so that a deeper look does not change it."""
     low = 0.0 if best > 0 else 2 * best - 1
     return low, best - low
 
 
-class _Span(NamedTuple):
-    """One collection's rows, and of each leg the scores that its scale reaches over."""
-
-    rows: slice
-    dense: Sequence[float]
-    lexical: Sequence[float]
+# --- both legs --------------------------------------------------------------------------------
 
 
 def fuse(found: Sequence[LegResults]) -> Pool:
-    """Cosines compare across collections. BM25 does not: it depends on how rare a word is in each.
+    """The weighted sum of both legs, each scaled over the candidates of the first look.
 
-    So the dense leg has one scale for all, and the lexical leg one for each collection.
+    Cosines compare across collections, so the dense leg has one scale. BM25 scores depend on how
+    rare a word is in a collection, so the lexical leg has a scale for each.
     """
-    dense, lexical = Leg(weight=DENSE_WEIGHT), Leg(weight=1 - DENSE_WEIGHT)
-    keys: list[int] = []
-    spans: list[_Span] = []
-    for number, one in enumerate(found):
-        _add_cosines(dense, number, one)
-        spans.append(_add_union(keys, dense, lexical, number, one))
-    late = _late(keys, found)
-    if late:
-        spans = [_without(span, dense, lexical, late) for span in spans]
-    dense.scales = [_scale([score for span in spans for score in span.dense])] * len(found)
-    lexical.scales = [_scale(span.lexical) for span in spans]
+    dense, lexical = _dense_leg(found, DENSE_WEIGHT), _lexical_leg(found, 1 - DENSE_WEIGHT)
+    pool = _pool(found, dense, lexical)
+    spans = [_add_union(pool, dense, lexical, *one) for one in enumerate(found)]
+    later = _later_looks(found, pool)
+    dense.scales = [_scale(dense.scores, slice(None), later)] * len(found)
+    lexical.scales = [_scale(lexical.scores, span, later) for span in spans]
     fused: list[float] = []
-    for number, span in enumerate(spans):
-        fused += _shares(dense, lexical, number, span.rows)
-    for row in late:
-        number = keys[row] >> _POINT_BITS
-        fused[row] = dense.contribution(dense.scores[row], number)
-        fused[row] += lexical.contribution(lexical.scores[row], number)
-    rows = _best_first(fused, keys)
-    scores = [fused[row] for row in rows]
-    if late:  # what was appended never outranks what came first, nor does its score
-        rows.sort(key=lambda row: late.get(row, 0))
-        scores = list(accumulate((fused[row] for row in rows), min))
-    return Pool(rows, scores, keys, _names(found), dense, lexical, _exhausted(found))
+    for origin, span in enumerate(spans):
+        (dense_low, dense_width), (low, width) = dense.scales[origin], lexical.scales[origin]
+        fused += [  # what `contribution` gives for scores within the scale, without its clamp
+            dense.weight * ((cosine - dense_low) / dense_width)
+            + lexical.weight * ((bm25 - low) / width)
+            for cosine, bm25 in zip(dense.scores[span], lexical.scores[span], strict=True)
+        ]
+    pool.order = _best_first(fused, pool)
+    pool.scores = [fused[row] for row in pool.order]
+    if later:
+        _append_later_looks(pool, dense, lexical, fused, later)
+    return pool
 
 
-def _add_union(keys: list[int], dense: Leg, lexical: Leg, number: int, found: LegResults) -> _Span:
-    """One collection's rows: what either leg found, each with its score in both."""
-    by_dense = _scores_of(dense, number, found.dense, found.other_dense)
-    by_lexical = _scores_of(lexical, number, found.lexical, found.other_lexical)
-    dense_ends = _ends(found.dense, found.other_dense)
-    lexical_ends = _ends(found.lexical, found.other_lexical)
-    start, with_words = len(keys), len(by_lexical)
-    # One that shares no word with the query has none of the words.
-    lexical.scores += [by_lexical.pop(key, 0.0) for key in by_dense]
-    if with_words - len(by_lexical) < len(by_dense):
-        lexical_ends.append(0.0)
-    if by_lexical:
-        nothing = min(0.0, *dense_ends) if dense.cosines and dense_ends else 0.0
-        by_dense.update(dict.fromkeys(by_lexical, nothing))
+def _add_union(pool: Pool, dense: Leg, lexical: Leg, origin: int, found: LegResults) -> slice:
+    """Add the rows of one collection. A score that a leg does not have is the lowest possible."""
+    by_dense = _by_point(dense.rankings[origin], found.other_dense)
+    by_lexical = _by_point(lexical.rankings[origin], found.other_lexical)
+    lexical.scores += [by_lexical.pop(point, 0.0) for point in by_dense]
+    if by_lexical:  # the dense leg has no score for them
+        lowest = min([0.0, *by_dense.values()]) if dense.cosines else 0.0
+        by_dense |= dict.fromkeys(by_lexical, lowest)
         lexical.scores += by_lexical.values()
-        dense_ends.append(nothing)
-    keys += by_dense
     dense.scores += by_dense.values()
-    return _Span(slice(start, len(keys)), dense_ends, lexical_ends)
+    return _add(pool, origin, by_dense)
 
 
-def _ends(*rankings: Ranking | None) -> list[float]:
-    """The best and the last of each: all others lie between them."""
-    scores = [ranking.scores for ranking in rankings if ranking is not None and ranking.scores]
-    return [end for own in scores for end in (own[0], own[-1])]
+def _scale(scores: Sequence[float], rows: slice, later: Mapping[int, int]) -> Scale:
+    """From the lowest score of the first look to its highest.
 
-
-def _scores_of(
-    leg: Leg, number: int, own: Ranking | None, other: Ranking | None
-) -> dict[int, float]:
-    keys = [] if own is None else _keys(number, own)
-    leg.found.append(keys)
-    scores = {} if own is None else dict(zip(keys, own.scores, strict=True))
-    if other is not None:
-        scores.update(zip(_keys(number, other), other.scores, strict=True))
-    return scores
-
-
-def _shares(dense: Leg, lexical: Leg, number: int, span: slice) -> list[float]:
-    """The sum of both shares, for rows that lie within the scales; late ones may not."""
-    (dense_low, dense_width), (low, width) = dense.scales[number], lexical.scales[number]
-    by_dense, by_lexical = dense.weight, lexical.weight
-    return [
-        by_dense * ((cosine - dense_low) / dense_width) + by_lexical * ((weight - low) / width)
-        for cosine, weight in zip(dense.scores[span], lexical.scores[span], strict=True)
-    ]
-
-
-def _late(keys: Sequence[int], found: Sequence[LegResults]) -> dict[int, int]:
-    """The rows that only a deeper look brought in, and which; with one look there are none."""
-    legs = [
-        (number, ranking, _look_ends(ranking.scores))
-        for number, one in enumerate(found)
-        for ranking in (one.dense, one.lexical)
-        if ranking is not None
-    ]
-    if all(len(ends) == 1 for _, _, ends in legs):
-        return {}
-    looks: dict[int, int] = {}
-    for number, ranking, ends in legs:
-        for rank, key in enumerate(_keys(number, ranking), start=1):
-            look = bisect_left(ends, rank)
-            looks[key] = min(look, looks.get(key, look))
-    return {row: looks[key] for row, key in enumerate(keys) if looks[key]}
-
-
-def _look_ends(scores: Sequence[float]) -> list[int]:
-    """Where each look at a leg ended: those of 50, 100, 200 … and the last."""
-    ends, depth = [], DEPTH
-    while (end := look_end(scores, depth)) < len(scores):
-        ends.append(end)
-        depth *= 2
-    return [*ends, len(scores)]
-
-
-def _without(span: _Span, dense: Leg, lexical: Leg, late: Mapping[int, int]) -> _Span:
-    """The scales reach over what the first look brought in."""
-    rows = [row for row in range(span.rows.start, span.rows.stop) if row not in late]
-    return _Span(
-        span.rows, [dense.scores[row] for row in rows], [lexical.scores[row] for row in rows]
-    )
-
-
-def _scale(scores: Sequence[float]) -> Scale:
-    """Where all are alike they count full, unless all are nothing."""
-    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    If all are equal they count 1, or 0 if all are 0.
+    """
+    first = scores[rows]
+    if later:
+        first = [scores[row] for row in range(len(scores))[rows] if row not in later]
+    low, high = (min(first), max(first)) if first else (0.0, 0.0)
     if high - low > _NOTHING:
         return low, high - low
     return (0.0, high) if high > _NOTHING else (low, 1.0)
 
 
-def _best_first(scores: Sequence[float], keys: Sequence[int]) -> list[int]:
-    """Rows in their order, ties by key: there are hardly any, so they are looked for first."""
-    rows = sorted(range(len(keys)), key=scores.__getitem__, reverse=True)
+def _append_later_looks(
+    pool: Pool, dense: Leg, lexical: Leg, fused: list[float], later: Mapping[int, int]
+) -> None:
+    """Candidates of a later look come after all earlier ones, on the scale of the first look.
+
+    So a larger `top_k` only appends. Their scores never exceed those of earlier candidates.
+    """
+    for row in later:
+        origin = pool.origins[row]
+        fused[row] = dense.contribution(dense.scores[row], origin)
+        fused[row] += lexical.contribution(lexical.scores[row], origin)
+    pool.order = sorted(_best_first(fused, pool), key=lambda row: later.get(row, 0))
+    pool.scores = list(accumulate((fused[row] for row in pool.order), min))
+
+
+def _later_looks(found: Sequence[LegResults], pool: Pool) -> dict[int, int]:
+    """The look that found each row, for the rows that the first look did not find."""
+    legs = [
+        (origin, ranking.points, look_ends(ranking.scores))
+        for origin, results in enumerate(found)
+        for ranking in (results.dense, results.lexical)
+        if ranking is not None
+    ]
+    if all(len(ends) == 1 for _, _, ends in legs):
+        return {}
+    looks: dict[tuple[int, int], int] = {}
+    for origin, points, ends in legs:
+        for rank, point in enumerate(points, start=1):
+            look = bisect_left(ends, rank)
+            looks[origin, point] = min(look, looks.get((origin, point), look))
+    rows = enumerate(zip(pool.origins, pool.points, strict=True))
+    return {row: looks[candidate] for row, candidate in rows if looks[candidate]}
+
+
+# --- parts ------------------------------------------------------------------------------------
+
+
+def _pool(found: Sequence[LegResults], dense: Leg | None, lexical: Leg | None) -> Pool:
+    names = [results.collection for results in found]
+    return Pool(names, dense, lexical, all(results.exhausted for results in found))
+
+
+def _add(pool: Pool, origin: int, points: Collection[int]) -> slice:
+    """Add rows for a collection's points, and return which rows they are."""
+    start = len(pool.points)
+    pool.points += points
+    pool.origins += [origin] * len(points)
+    return slice(start, len(pool.points))
+
+
+def _dense_leg(found: Sequence[LegResults], weight: float) -> Leg:
+    leg = Leg(weight, [results.dense or _EMPTY for results in found])
+    for results in found:
+        for ranking in (results.dense, results.other_dense):
+            if ranking is not None and ranking.cosines is not None:
+                leg.cosines.update(zip(ranking.points, ranking.cosines, strict=True))
+    return leg
+
+
+def _lexical_leg(found: Sequence[LegResults], weight: float) -> Leg:
+    return Leg(weight, [results.lexical or _EMPTY for results in found])
+
+
+def _by_point(own: Ranking, other: Ranking | None) -> dict[int, float]:
+    scores = dict(zip(own.points, own.scores, strict=True))
+    if other is not None:
+        scores.update(zip(other.points, other.scores, strict=True))
+    return scores
+
+
+def _best_first(scores: Sequence[float], pool: Pool) -> list[int]:
+    """Rows by score, ties by collection and point. Ties are rare, so they are sorted only then."""
+    rows = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
     if len(set(scores)) < len(rows):
-        rows.sort(key=lambda row: (-scores[row], keys[row]))
+        rows.sort(key=lambda row: (-scores[row], pool.origins[row], pool.points[row]))
     return rows
-
-
-def _keys(number: int, ranking: Ranking) -> list[int]:
-    if not number:
-        return ranking.points
-    offset = number << _POINT_BITS
-    return [point + offset for point in ranking.points]
-
-
-def _names(found: Sequence[LegResults]) -> list[str]:
-    return [one.collection for one in found]
-
-
-def _exhausted(found: Sequence[LegResults]) -> bool:
-    return all(one.exhausted for one in found)
 
 
 def _clamped(score: float) -> float:

@@ -31,9 +31,10 @@ from surefind.services.encoding.confidence import judge
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
+from surefind.services.search.depth import depth_for
 from surefind.services.search.expansion import context_of, within_budget
 from surefind.services.search.filters import checked
-from surefind.services.search.fusion import Candidate, Pool, depth_for
+from surefind.services.search.fusion import Candidate, Pool
 from surefind.services.search.selection import Chosen, choose, diversified
 
 MAX_QUERY_LENGTH = 2000

@@ -9,9 +9,15 @@ from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult
 from surefind.model.strings import check_string
 from surefind.ports import Catalog, DenseQuery, SparseQuery, VectorIndex
 from surefind.services.generations.readers import OpenGeneration, Readers, chunks_named
-from surefind.services.search.candidates import CollectionScope, EncodedQuery, find, settled
+from surefind.services.search.candidates import (
+    CollectionScope,
+    EncodedQuery,
+    cut_at_depth,
+    find,
+)
+from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked, describe, failing
-from surefind.services.search.fusion import Pool, depth_for
+from surefind.services.search.fusion import Pool
 from surefind.services.search.search import Searcher, check_query
 
 _SHOWN = 3
@@ -196,10 +202,10 @@ async def _best(
 def _standing(
     record: ChunkRecord, point: int, dense: float | None, lexical: float | None, pool: Pool
 ) -> _ScoredChunk:
-    place = pool.place(point)
-    if place is not None:
-        return _ScoredChunk(record, point, dense, lexical, pool.scores[place - 1], place)
-    score = pool.score_of(dense, lexical)
+    rank = pool.rank(point)
+    if rank is not None:
+        return _ScoredChunk(record, point, dense, lexical, pool.scores[rank - 1], rank)
+    score = pool.score_for(dense, lexical)
     ahead = sum(other > score for other in pool.scores)
     return _ScoredChunk(record, point, dense, lexical, score, ahead + 1)
 
@@ -246,8 +252,10 @@ async def _is_lost(
     question: EncodedQuery, standing: _ScoredChunk, pool: Pool, place: CollectionScope, depth: int
 ) -> bool:
     """An exact search of the pool's depth has it, and the approximate one does not."""
-    if question.vector is None or pool.place(standing.point) is not None:
+    if question.vector is None or pool.rank(standing.point) is not None:
         return False
     leg_query = DenseQuery(question.vector, depth + 1, where=place.where, exact=True)
     [exact] = await place.index.search([leg_query])
-    return standing.point in (await settled(leg_query, exact, place.index, depth)).ranking.points
+    return (
+        standing.point in (await cut_at_depth(leg_query, exact, place.index, depth)).ranking.points
+    )

@@ -7,17 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import Ranking
+from surefind.services.search.depth import LONGEST_TIE, depth_for, look_end
 from surefind.services.search.fusion import (
     DENSE_WEIGHT,
-    LONGEST_TIE,
     Candidate,
     LegResults,
     Pool,
     dense_pool,
-    depth_for,
     fuse,
     lexical_pool,
-    look_end,
 )
 
 LEXICAL_WEIGHT = 1 - DENSE_WEIGHT
@@ -70,8 +68,8 @@ def test_the_fused_score_weighs_both_legs_scaled_over_the_union() -> None:
     [third] = [c for c in candidates if c.point == 3]
     assert third.lexical is not None
     assert (third.lexical.rank, third.lexical.score) == (None, 0.0)
-    assert pool.score_of(0.9, 4.0) == pytest.approx(first.score)
-    assert pool.score_of(None, None) == 0
+    assert pool.score_for(0.9, 4.0) == pytest.approx(first.score)
+    assert pool.score_for(None, None) == 0
 
 
 def test_nothing_found_is_nothing_fused() -> None:
