@@ -17,7 +17,9 @@ from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.errors import SurefindError
 from surefind.model import Mode
 from surefind.services.encoding.cached_embedder import CachedEmbedder
-from surefind.services.maintenance.doctor import CheckSeverity, Doctor, Examination
+from surefind.services.maintenance.doctor_examination import Examiner
+from surefind.services.maintenance.doctor_findings import CheckSeverity, Examination
+from surefind.services.maintenance.doctor_repair import Repairer
 from unit.installation import PAGES, Installation
 
 MORE = {**PAGES, "guide/c.md": "# Third\n\nmore words about the installer\n\n## Deep\n\nend"}
@@ -80,23 +82,29 @@ async def answers(store: Path) -> Answers | SurefindError:
     return found
 
 
-def doctor(home: Installation) -> Doctor:
-    cached = CachedEmbedder(WordEmbedder(), None)
+async def embedder() -> CachedEmbedder:
+    return CachedEmbedder(WordEmbedder(), None)
 
-    async def embedder() -> CachedEmbedder:
-        return cached
 
-    def cache() -> SqliteEmbeddingCache | None:
-        path = home.root / CACHE
-        return SqliteEmbeddingCache(path, print) if path.is_file() else None
+def cache_of(home: Installation) -> SqliteEmbeddingCache | None:
+    path = home.root / CACHE
+    return SqliteEmbeddingCache(path, print) if path.is_file() else None
 
-    return Doctor(home.index, home.catalogs, embedder, home.terms, "test", cache=cache)
+
+def examiner(home: Installation) -> Examiner:
+    return Examiner(
+        home.index, home.catalogs, embedder, home.terms.name, cache=lambda: cache_of(home)
+    )
+
+
+def repairer(home: Installation) -> Repairer:
+    return Repairer(home.index, home.catalogs, embedder, home.terms, "test", lambda: cache_of(home))
 
 
 async def examined(store: Path) -> Examination:
     home = Installation(store)
     try:
-        return await doctor(home).examine()
+        return await examiner(home).examine()
     finally:
         await home.close()
 
@@ -114,8 +122,8 @@ async def heal(store: Path, *, repair: bool) -> None:
     home = Installation(store)
     try:
         if repair:
-            for one in (await doctor(home).examine()).repairs:
-                await doctor(home).repair(one, lambda _: None)
+            for one in (await examiner(home).examine()).repairs:
+                await repairer(home).repair(one, lambda _: None)
         await home.ingest(MORE)
     finally:
         await home.close()

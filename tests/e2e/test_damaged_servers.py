@@ -22,7 +22,9 @@ from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, Mode
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.readers import Readers
-from surefind.services.maintenance.doctor import CheckSeverity, Doctor
+from surefind.services.maintenance.doctor_examination import Examiner
+from surefind.services.maintenance.doctor_findings import CheckSeverity
+from surefind.services.maintenance.doctor_repair import Repairer
 from unit.installation import PAGES, Installation
 
 TEXT, ALTERED = "run the installer", "remove the installer"
@@ -62,19 +64,29 @@ async def indexed(address: Address, tmp_path: Path) -> AsyncIterator[tuple[Insta
     await home.index.close()
 
 
-def doctor(home: Installation) -> Doctor:
-    async def embedder() -> CachedEmbedder:
-        return CachedEmbedder(WordEmbedder(), None)
+async def embedder() -> CachedEmbedder:
+    return CachedEmbedder(WordEmbedder(), None)
 
-    def cache() -> SqliteEmbeddingCache:
-        return SqliteEmbeddingCache(home.root / "cache" / "embeddings.sqlite", print)
 
-    return Doctor(home.index, home.catalogs, embedder, home.terms, "test", cache=cache)
+def cache_of(home: Installation) -> SqliteEmbeddingCache:
+    return SqliteEmbeddingCache(home.root / "cache" / "embeddings.sqlite", print)
+
+
+def examiner(home: Installation) -> Examiner:
+    return Examiner(
+        home.index, home.catalogs, embedder, home.terms.name, cache=lambda: cache_of(home)
+    )
+
+
+def repairer(home: Installation) -> Repairer:
+    return Repairer(home.index, home.catalogs, embedder, home.terms, "test", lambda: cache_of(home))
 
 
 async def problem(home: Installation) -> str:
     found = [
-        one for one in (await doctor(home).examine()).findings if one.severity != CheckSeverity.FINE
+        one
+        for one in (await examiner(home).examine()).findings
+        if one.severity != CheckSeverity.FINE
     ]
     assert len(found) == 1, found
     return found[0].message
@@ -108,7 +120,7 @@ async def test_an_altered_text_in_postgres(
     assert "its text does not match its hash" in message
     assert "`surefind ingest --rebuild`" in message
     await home.ingest(PAGES, rebuild=True)
-    assert (await doctor(home).examine()).sound
+    assert (await examiner(home).examine()).sound
     assert await home.texts() == before
 
 
@@ -171,6 +183,6 @@ async def test_a_deleted_point_in_a_qdrant_server(
 
 
 async def repair(home: Installation) -> None:
-    for one in (await doctor(home).examine()).repairs:
-        await doctor(home).repair(one, lambda _: None)
-    assert (await doctor(home).examine()).sound
+    for one in (await examiner(home).examine()).repairs:
+        await repairer(home).repair(one, lambda _: None)
+    assert (await examiner(home).examine()).sound

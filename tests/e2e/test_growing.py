@@ -68,20 +68,20 @@ async def test_one_command_moves_a_collection_into_servers_and_another_back(
             moved = await application.transfer.promote("qdrant", quiet)
             assert (moved.number, moved.follows) == (1, None)
             assert await answers(application) == wanted
-            seen = await application.maintenance.doctor().examine()
+            seen = await application.maintenance.examiner().examine()
             assert seen.sound, seen.findings
-            assert [(side.indexed, side.current) for side in seen.sides] == [(True, True)]
+            assert [(state.indexed, state.current) for state in seen.generations] == [(True, True)]
             await application.transfer.export_archive(tmp_path / "x.surefind", None, quiet)
             back = await application.transfer.promote("embedded", quiet)
             assert back.number == 2, "the one that was there first is kept"
             await application.parts.index.drop(moved.ref)
-            broken = await application.maintenance.doctor().examine()
+            broken = await application.maintenance.examiner().examine()
             assert not broken.sound
-            await application.maintenance.doctor().repair(broken.repairs[0], quiet)
-            assert (await application.maintenance.doctor().examine()).sound
+            await application.maintenance.repairer().repair(broken.repairs[0], quiet)
+            assert (await application.maintenance.examiner().examine()).sound
             assert await answers(application) == wanted
-            for side in (await application.maintenance.doctor().examine()).sides:
-                await application.parts.index.drop(side.ref)
+            for state in (await application.maintenance.examiner().examine()).generations:
+                await application.parts.index.drop(state.ref)
     async with opened(home) as application:
         assert (await application.generations.current()) == 2
         assert await answers(application) == wanted

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from surefind.services.connected.collection import ConnectedCollection
     from surefind.services.generations.index_building import ReportProgress
     from surefind.services.maintenance.audit import AuditOptions, AuditReport
-    from surefind.services.maintenance.connected_doctor import ConnectedDoctor
-    from surefind.services.maintenance.doctor import CheckFinding, Doctor
+    from surefind.services.maintenance.doctor_connected import ConnectedExaminer
+    from surefind.services.maintenance.doctor_examination import Examiner
+    from surefind.services.maintenance.doctor_findings import CheckFinding
+    from surefind.services.maintenance.doctor_repair import Repairer
     from surefind.settings import Settings
 
 _EXTRAS = {"qdrant": "qdrant-client", "postgres": "psycopg", "cohere": "cohere"}
@@ -40,23 +42,35 @@ class Maintenance:
                 generation, foreign[0] if foreign else None, parts.embedder, options, report
             )
 
-    def doctor(self, *, repairing: bool = False) -> Doctor:
-        """`repairing` keeps new embeddings in the cache, so that a second try costs nothing."""
-        from surefind.services.maintenance.doctor import Doctor
+    def examiner(self) -> Examiner:
+        from surefind.services.maintenance.doctor_examination import Examiner
 
         parts = self._parts
-        return Doctor(
+        return Examiner(
             parts.own_index,
             parts.own_catalogs,
-            lambda: parts.embedder(writing=repairing),
-            parts.terms,
-            version("surefind"),
-            [self._connected_doctor(collection) for collection in parts.connected],
-            lambda: parts.embedding_cache(read_only=not repairing),
+            parts.embedder,
+            parts.terms.name,
+            [self._connected_examiner(collection) for collection in parts.connected],
+            lambda: parts.embedding_cache(read_only=True),
         )
 
-    def _connected_doctor(self, collection: ConnectedCollection) -> ConnectedDoctor:
-        from surefind.services.maintenance.connected_doctor import ConnectedDoctor
+    def repairer(self) -> Repairer:
+        """It caches what it embeds, so that a second attempt costs nothing."""
+        from surefind.services.maintenance.doctor_repair import Repairer
+
+        parts = self._parts
+        return Repairer(
+            parts.own_index,
+            parts.own_catalogs,
+            lambda: parts.embedder(writing=True),
+            parts.terms,
+            version("surefind"),
+            lambda: parts.embedding_cache(read_only=False),
+        )
+
+    def _connected_examiner(self, collection: ConnectedCollection) -> ConnectedExaminer:
+        from surefind.services.maintenance.doctor_connected import ConnectedExaminer
 
         settings = self._parts.settings
         table = table_of(collection.connection, settings)
@@ -65,11 +79,11 @@ class Maintenance:
             """Raises InputError for a wrong setting, which the doctor reports as a finding."""
             return documents_table(table or "", settings)()
 
-        return ConnectedDoctor(collection, self._parts.embedder, open_table if table else None)
+        return ConnectedExaminer(collection, self._parts.embedder, open_table if table else None)
 
     def surroundings(self) -> list[CheckFinding]:
         """The settings and versions in use, and the API keys that nothing uses."""
-        from surefind.services.maintenance.doctor import CheckFinding, CheckSeverity
+        from surefind.services.maintenance.doctor_findings import CheckFinding, CheckSeverity
 
         settings = self._parts.settings
         extras = ", ".join(f"{name} {_version(package)}" for name, package in _EXTRAS.items())
@@ -90,7 +104,7 @@ class Maintenance:
                 CheckFinding(
                     "settings",
                     CheckSeverity.WARNING,
-                    f"{name} is set, but nothing that was chosen uses it",
+                    f"{name} is set, but neither the embedder nor the reranker uses it",
                 )
                 for name in settings.idle_keys
             ),

@@ -1,4 +1,4 @@
-"""`surefind doctor`: are the parts there, do they fit, and is everything as it was written?"""
+"""`surefind doctor`: examine an installation, and repair it."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -20,105 +20,105 @@ from surefind.interfaces.failures import AWAY, FAILED
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.services.generations.index_building import ReportProgress
-    from surefind.services.maintenance.doctor import CheckFinding, Examination, Repair
+    from surefind.services.maintenance.doctor_findings import CheckFinding, Examination, Repair
 
-_MARKS = {"fine": "ok", "warning": "warning", "problem": "PROBLEM"}
+_LABELS = {"fine": "ok", "warning": "warning", "problem": "PROBLEM"}
 
 
 def doctor(
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Repair what is damaged from what is whole, after asking."),
+        typer.Option("--repair", help="List the possible repairs, and make them once you agree."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Repair without asking.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Count what the stores hold instead of reading it all.")
+        bool,
+        typer.Option("--quick", help="Only count what the stores hold instead of reading it all."),
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that everything is reachable, configured and as it was written.
+    """Check that all stores and services are reachable, compatible and intact.
 
-    All generations and the embedding cache are read once. Nothing is changed unless you give
-    --repair: then it lists what can be repaired, and does so once you agree.
+    Reads every generation and the embedding cache. Without --repair, nothing is changed.
     """
     if repair:
         _repair_format(data_dir)
     with progress_display() as report:
         findings, examination = run(
-            lambda application: _look(application, report, quick=quick), data_dir=data_dir
+            lambda application: _examine(application, report, quick=quick), data_dir=data_dir
         )
     if as_json:
-        show_json(_facts(findings, examination))
+        show_json(_as_json(findings, examination))
     else:
         _show(findings, examination)
     repairs = examination.repairs
     if repair and repairs:
-        if not (yes or _agreed(repairs)):
+        if not (yes or _confirmed(repairs)):
             note("nothing was changed")
         else:
             with progress_display() as report:
                 run(lambda application: _repair(application, repairs, report), data_dir=data_dir)
                 _, examination = run(
-                    lambda application: _look(application, report, quick=quick), data_dir=data_dir
+                    lambda application: _examine(application, report, quick=quick),
+                    data_dir=data_dir,
                 )
     elif repairs and not as_json:
-        note("`surefind doctor --repair` repairs what can be repaired")
-    if examination.away:
+        note("`surefind doctor --repair` lists the possible repairs, and asks before it makes them")
+    if examination.unavailable:
         raise typer.Exit(AWAY)
     if not examination.sound:
         raise typer.Exit(FAILED)
 
 
-async def _look(
+async def _examine(
     application: "Application", report: "ReportProgress", *, quick: bool
 ) -> tuple[list["CheckFinding"], "Examination"]:
-    examination = await application.maintenance.doctor().examine(report, quick=quick)
+    examination = await application.maintenance.examiner().examine(report, quick=quick)
     return [*application.maintenance.surroundings(), *examination.findings], examination
 
 
 def _repair_format(data_dir: str | None) -> None:
-    """Before all else: nothing works in a folder whose format can't be read."""
+    """First of all: an application can't open a folder whose format it can't read."""
     from surefind.bootstrap.maintenance import repair_format
     from surefind.settings import load
 
-    for done in repair_format(load(data_dir=data_dir)):
-        note(f"done: {done}")
+    for repair in repair_format(load(data_dir=data_dir)):
+        note(f"done: {repair}")
 
 
 async def _repair(
     application: "Application", repairs: list["Repair"], report: "ReportProgress"
 ) -> None:
+    repairer = application.maintenance.repairer()
+    for repair in repairs:
+        await repairer.repair(repair, report)
+        note(f"done: {repair}")
 
-    doctor = application.maintenance.doctor(repairing=True)
-    for one in repairs:
-        await doctor.repair(one, report)
-        note(f"done: {one}")
 
-
-def _agreed(repairs: list["Repair"]) -> bool:
-    for one in repairs:
-        note(f"to do: {one}")
+def _confirmed(repairs: list["Repair"]) -> bool:
+    for repair in repairs:
+        note(f"to do: {repair}")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        note("nobody can be asked here; with --yes it is done without asking")
+        note("there is no terminal to ask for confirmation; add --yes to repair without asking")
         return False
-    return asked("Do all of that?", default=False)
+    return asked("Make these repairs?", default=False)
 
 
 def _show(findings: list["CheckFinding"], examination: "Examination") -> None:
     width = max(len(finding.subject) for finding in findings)
     for finding in findings:
-        show(f"{_MARKS[finding.severity]:<8} {finding.subject:<{width}}  {finding.message}")
-    if examination.sides:
+        show(f"{_LABELS[finding.severity]:<8} {finding.subject:<{width}}  {finding.message}")
+    if examination.generations:
         show("")
-        show("  collection and generation  catalog     index")
-    for side in examination.sides:
-        mark = "*" if side.current else " "
-        held = "there" if side.indexed else "missing"
-        show(f"{mark} {side.ref!s:<25}  {side.cataloged:<10}  {held}")
+        show("  generation                 catalog     index")
+    for state in examination.generations:
+        mark = "*" if state.current else " "
+        indexed = "present" if state.indexed else "missing"
+        show(f"{mark} {state.ref!s:<25}  {state.cataloged:<10}  {indexed}")
 
 
-def _facts(findings: list["CheckFinding"], examination: "Examination") -> dict[str, object]:
+def _as_json(findings: list["CheckFinding"], examination: "Examination") -> dict[str, object]:
     return {
         "sound": examination.sound,
         "findings": [
@@ -132,12 +132,12 @@ def _facts(findings: list["CheckFinding"], examination: "Examination") -> dict[s
         ],
         "generations": [
             {
-                "collection": side.ref.collection,
-                "generation": side.ref.number,
-                "catalog": side.cataloged,
-                "index": side.indexed,
-                "current": side.current,
+                "collection": state.ref.collection,
+                "generation": state.ref.number,
+                "catalog": state.cataloged,
+                "index": state.indexed,
+                "current": state.current,
             }
-            for side in examination.sides
+            for state in examination.generations
         ],
     }
