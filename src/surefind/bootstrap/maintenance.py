@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from surefind.ports import ChunkTable
     from surefind.services.connected.collection import ConnectedCollection
     from surefind.services.generations.index_building import ReportProgress
-    from surefind.services.maintenance.audit import AuditOptions, AuditReport
+    from surefind.services.maintenance.audit import AuditOptions
+    from surefind.services.maintenance.audit_report import AuditReport
     from surefind.services.maintenance.doctor_connected import ConnectedExaminer
     from surefind.services.maintenance.doctor_examination import Examiner
     from surefind.services.maintenance.doctor_findings import CheckFinding

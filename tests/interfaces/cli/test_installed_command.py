@@ -23,7 +23,7 @@ tests:
 
 # One of each module of the command line; `serve`, `ingest` and `search` are run so elsewhere too.
 LINES = {
-    "audit": (0, "no problem found"),
+    "audit": (0, "no problems found"),
     "catalog migrate": (2, "DATABASE_URL is not set"),
     "chunks count": (0, "6 chunks in the catalog, 6 in the index"),
     "connect --collection mine": (2, "QDRANT_URL"),

@@ -1,71 +1,48 @@
-"""What an audit looks for in each point. Tables are samples by hash once they are full."""
+"""The checks that an audit makes of each point.
+
+Memory is bounded: a table that grows too large continues as a sample, and its counts are estimated.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import numpy as np
 
-from surefind.ports import Matrix, Vector
-from surefind.services.maintenance.digests import DigestCheck
+from surefind.ports import Matrix, VectorIndex
+from surefind.services.maintenance.audit_hashes import HashCheck
+from surefind.services.maintenance.audit_points import AuditedPoint
+from surefind.services.maintenance.audit_report import (
+    MAX_EXAMPLES,
+    AuditFinding,
+    AuditSeverity,
+    Tally,
+)
 
 V = TypeVar("V")
 
-SHORT, LONG = 20, 8000
-_EXAMPLES = 5
-_TABLE = 500_000
-_SUSPECTS = 200
-_BITS = 64
-_UNIT = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class AuditedPoint:
-    """One point, in the words of the checks. `missing` are roles that others have; `embedded` is
-    what its vector should have been made from.
-    """
-
-    point: UUID
-    label: str
-    text: str
-    embedded: str
-    url: str
-    document: str
-    position: int | None
-    digest: str
-    vector: Vector | None
-    missing: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class Tally:
-    """How many were met, and the first of them."""
-
-    check: str
-    severity: str
-    message: str
-    count: int = 0
-    examples: tuple[str, ...] = ()
-
-    def meet(self, label: str) -> None:
-        self.count += 1
-        if len(self.examples) < _EXAMPLES:
-            self.examples = (*self.examples, label)
+MIN_CHARACTERS, MAX_CHARACTERS = 20, 8000
+_MAX_KEYS = 500_000
+_MAX_SUSPECTS = 200
+_SIGNATURE_BITS = 64
+_LENGTH_TOLERANCE = 1e-3
+_SAME_VECTOR = 0.9999
+_LOCAL_HOSTS = {"localhost", "127.0.0.1", "0.0.0.0"}  # noqa: S104 - compared, not bound
 
 
 class SampledTable(Generic[V]):
-    """A table that never holds more than so many keys: when it is full, half of all keys, by their
-    hash, are not looked at any more. What is counted in it is worth `scale` times as much.
+    """A table that holds at most `max_keys` keys: whenever it is full, it drops every other key, by
+    hash, for good. Multiply what is counted in it by `scale`.
     """
 
-    def __init__(self, most: int = _TABLE) -> None:
-        self._most = most
+    def __init__(self, max_keys: int = _MAX_KEYS) -> None:
+        self._max_keys = max_keys
         self._held: dict[int, V] = {}
         self.scale = 1
 
@@ -77,217 +54,245 @@ class SampledTable(Generic[V]):
 
     def put(self, key: int, value: V) -> None:
         self._held[key] = value
-        while len(self._held) > self._most:
+        while len(self._held) > self._max_keys:
             self.scale *= 2
-            self._held = {one: held for one, held in self._held.items() if self.takes(one)}
+            self._held = {key: value for key, value in self._held.items() if self.takes(key)}
 
     def values(self) -> Iterator[V]:
         yield from self._held.values()
 
 
 @dataclass(slots=True)
-class _Document:
-    label: str
+class _Positions:
+    """The positions met in one document."""
+
+    document: str
     count: int = 0
-    least: int = 2**62
-    most: int = -1
+    lowest: int = 2**62
+    highest: int = -1
 
 
 @dataclass(slots=True)
-class _Same:
-    """A text: where it was first seen, and how often again, there and elsewhere.
+class _Text:
+    """Where a text was first met, and how often again.
 
-    `document` is None if the payload does not say; `unplaced` counts the copies that can't be
-    compared for that reason.
+    `document` is a hash, or None if the payload names no document; `unplaced` counts the copies
+    that can't be compared for that reason.
     """
 
     document: int | None
     label: str
-    here: int = 0
-    elsewhere: int = 0
+    same_document: int = 0
+    other_documents: int = 0
     unplaced: int = 0
 
 
-@dataclass
-class Checks:
-    """Fed with rows, asked for tallies at the end."""
+class PointChecks:
+    """Takes all points in batches, then reports."""
 
-    NEAR_COPY = 0.9999
-
-    dimensions: int
-    positions: bool = True
-    table: int = _TABLE
-    suspects: list[tuple[UUID, UUID, tuple[str, str]]] = field(default_factory=list)
-    suspects_left: int = 0
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, dimensions: int, *, positions: bool = True, max_keys: int = _MAX_KEYS
+    ) -> None:
+        """`positions` says whether positions count the chunks of a document."""
+        self._dimensions = dimensions
+        self._positions = positions
         self._tallies: dict[str, Tally] = {}
-        self._texts: SampledTable[_Same] = SampledTable(self.table)
-        self._documents: SampledTable[_Document] = SampledTable(self.table)
-        self._signatures: SampledTable[tuple[int, UUID, str]] = SampledTable(self.table)
-        self._digests = DigestCheck()
+        self._texts: SampledTable[_Text] = SampledTable(max_keys)
+        self._documents: SampledTable[_Positions] = SampledTable(max_keys)
+        self._signatures: SampledTable[tuple[int, UUID, str]] = SampledTable(max_keys)
+        self._suspects: list[tuple[UUID, UUID, str]] = []
+        self._more_suspects = False
+        self._hashes = HashCheck()
         self._missing: Counter[str] = Counter()
-        self._rows = 0
-        self._units = self._others = 0
-        planes = np.random.default_rng(7).standard_normal((self.dimensions, _BITS))
+        self._points = self._unit_vectors = self._other_vectors = 0
+        planes = np.random.default_rng(7).standard_normal((dimensions, _SIGNATURE_BITS))
         self._planes: Matrix = planes.astype(np.float32)
-        self._powers = (1 << np.arange(_BITS, dtype=np.uint64)).astype(np.uint64)
+        self._powers = (1 << np.arange(_SIGNATURE_BITS, dtype=np.uint64)).astype(np.uint64)
 
-    def add(self, rows: Sequence[AuditedPoint]) -> None:
-        self._rows += len(rows)
-        for row in rows:
-            self._missing.update(row.missing)
-            self._text(row)
-            self._url(row)
-            self._place(row)
-            self._digests.add(row.label, row.text, row.digest)
-        self._vectors(rows)
+    def add(self, points: Sequence[AuditedPoint]) -> None:
+        self._points += len(points)
+        for point in points:
+            self._missing.update(point.missing)
+            self._check_text(point)
+            self._check_url(point)
+            self._check_position(point)
+            self._hashes.add(point.label, point.text, point.digest)
+        self._check_vectors(points)
 
-    # --- texts ----------------------------------------------------------------------------------
+    # --- texts, addresses and positions ---------------------------------------------------------
 
-    def _text(self, row: AuditedPoint) -> None:
-        length = len(row.text.strip())
+    def _check_text(self, point: AuditedPoint) -> None:
+        length = len(point.text.strip())
         if not length:
-            self._meet("text", "problem", "points have no text", row)
+            self._count("text", AuditSeverity.PROBLEM, "points have no text", point.label)
             return
-        if length < SHORT:
-            self._meet("text", "warning", f"texts have fewer than {SHORT} characters", row)
-        if length > LONG:
-            message = f"texts have more than {LONG} characters: most models cut them"
-            self._meet("text", "warning", message, row)
-        key = _hashed(row.text)
+        if length < MIN_CHARACTERS:
+            message = f"texts have fewer than {MIN_CHARACTERS} characters"
+            self._count("text", AuditSeverity.WARNING, message, point.label)
+        if length > MAX_CHARACTERS:
+            message = f"texts have more than {MAX_CHARACTERS} characters: most models truncate them"
+            self._count("text", AuditSeverity.WARNING, message, point.label)
+        key = _hashed(point.text)
         if not self._texts.takes(key):
             return
-        held = self._texts.get(key)
-        document = _hashed(row.document) if row.document else None
-        if held is None:
-            self._texts.put(key, _Same(document, row.label))
-        elif held.document is None or document is None:
-            held.unplaced += 1
-        elif held.document == document:
-            held.here += 1
+        known = self._texts.get(key)
+        document = _hashed(point.document) if point.document else None
+        if known is None:
+            self._texts.put(key, _Text(document, point.label))
+        elif known.document is None or document is None:
+            known.unplaced += 1
+        elif known.document == document:
+            known.same_document += 1
         else:
-            held.elsewhere += 1
+            known.other_documents += 1
 
-    def _url(self, row: AuditedPoint) -> None:
-        if row.url:
-            fault = _fault_of(row.url)
-            if fault:
-                severity = "warning" if fault.startswith("addresses of") else "problem"
-                self._meet("url", severity, fault, row, row.url[:80])
+    def _check_url(self, point: AuditedPoint) -> None:
+        if point.url and (fault := _fault_of(point.url)):
+            self._count("url", *fault, point.url[:80])
 
-    def _place(self, row: AuditedPoint) -> None:
-        if not self.positions or row.position is None or not row.document:
+    def _check_position(self, point: AuditedPoint) -> None:
+        if not self._positions or point.position is None or not point.document:
             return
-        key = _hashed(row.document)
+        key = _hashed(point.document)
         if self._documents.takes(key):
-            held = self._documents.get(key) or _Document(row.document)
-            held.count += 1
-            held.least, held.most = min(held.least, row.position), max(held.most, row.position)
-            self._documents.put(key, held)
+            known = self._documents.get(key) or _Positions(point.document)
+            known.count += 1
+            known.lowest = min(known.lowest, point.position)
+            known.highest = max(known.highest, point.position)
+            self._documents.put(key, known)
 
     # --- vectors --------------------------------------------------------------------------------
 
-    def _vectors(self, rows: Sequence[AuditedPoint]) -> None:
-        usable: list[AuditedPoint] = []
-        for row in rows:
-            vector = row.vector
-            if vector is None:
-                self._meet("vector", "problem", "points have no vector: nothing finds them", row)
-            elif vector.shape != (self.dimensions,):
-                self._meet("vector", "problem", "vectors have another size", row)
-            elif not np.isfinite(vector).all():
-                self._meet("vector", "problem", "vectors hold a number that is not finite", row)
-            elif not vector.any():
-                self._meet("vector", "problem", "vectors are all zeros", row)
-            else:
-                usable.append(row)
-        if usable:
-            self._alike(usable)
-
-    def _alike(self, rows: Sequence[AuditedPoint]) -> None:
-        matrix = np.stack([row.vector for row in rows if row.vector is not None])
+    def _check_vectors(self, points: Sequence[AuditedPoint]) -> None:
+        usable = [point for point in points if not self._is_broken(point)]
+        if not usable:
+            return
+        matrix = np.stack([point.vector for point in usable if point.vector is not None])
         lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
-        unit = int((np.abs(lengths - 1.0) <= _UNIT).sum())
-        self._units += unit
-        self._others += len(rows) - unit
+        unit = int((np.abs(lengths - 1.0) <= _LENGTH_TOLERANCE).sum())
+        self._unit_vectors += unit
+        self._other_vectors += len(usable) - unit
         scaled = (matrix / lengths[:, None]).astype(np.float32)
         signs = (scaled @ self._planes > 0).astype(np.uint64)
-        for row, signature in zip(rows, (signs * self._powers).sum(axis=1), strict=True):
-            self._suspect(row, int(signature))
+        for point, signature in zip(usable, (signs * self._powers).sum(axis=1), strict=True):
+            self._compare_signature(point, int(signature))
 
-    def _suspect(self, row: AuditedPoint, signature: int) -> None:
+    def _is_broken(self, point: AuditedPoint) -> bool:
+        vector = point.vector
+        if vector is None:
+            message = "points have no vector: searches never find them"
+        elif vector.shape != (self._dimensions,):
+            message = "vectors have the wrong number of dimensions"
+        elif not np.isfinite(vector).all():
+            message = "vectors contain NaN or infinity"
+        elif not vector.any():
+            message = "vectors are all zeros"
+        else:
+            return False
+        self._count("vector", AuditSeverity.PROBLEM, message, point.label)
+        return True
+
+    def _compare_signature(self, point: AuditedPoint, signature: int) -> None:
+        """Vectors with the same signature may be the same; `same_vectors` compares them."""
         if not self._signatures.takes(signature):
             return
-        text = _hashed(row.text)
-        held = self._signatures.get(signature)
-        if held is None:
-            self._signatures.put(signature, (text, row.point, row.label))
-        elif held[0] != text and row.text:
-            if len(self.suspects) < _SUSPECTS:
-                self.suspects.append((held[1], row.point, (held[2], row.label)))
+        text = _hashed(point.text)
+        known = self._signatures.get(signature)
+        if known is None:
+            self._signatures.put(signature, (text, point.point, point.label))
+        elif known[0] != text and point.text:
+            if len(self._suspects) < _MAX_SUSPECTS:
+                self._suspects.append((known[1], point.point, f"{known[2]} = {point.label}"))
             else:
-                self.suspects_left += 1
+                self._more_suspects = True
 
     # --- the end --------------------------------------------------------------------------------
 
-    def tallies(self, *, mapped: bool) -> list[Tally]:
-        """`mapped` says whether the collection has texts at all."""
-        found = [tally for tally in self._tallies.values() if mapped or tally.check != "text"]
-        found += self._copies()
-        found += self._gaps()
-        found += self._digests.tallies(Tally)
-        for role, count in sorted(self._missing.items()):
-            if role != "text":
-                message = f"points have no {role} ({count / self._rows:.1%} of all)"
-                found.append(Tally("roles", "warning", message, count))
-        if self._others:
-            mixed = self._units > 0
-            message = "vectors are not of length 1" + (", while others are" if mixed else "")
-            found.append(Tally("vector", "warning" if mixed else "note", message, self._others))
-        return found
+    def findings(self, *, has_texts: bool) -> list[AuditFinding]:
+        """`has_texts` is False if no key is mapped to text: then none is missing either."""
+        findings = [tally.finding() for tally in self._tallies.values()]
+        if not has_texts:
+            findings = [finding for finding in findings if finding.check != "text"]
+        findings += self._copies()
+        findings += self._gaps()
+        findings += self._hashes.findings()
+        findings += self._missing_roles()
+        findings += self._vector_lengths()
+        return findings
 
-    def _copies(self) -> list[Tally]:
-        again = Tally("copies", "problem", "texts occur more than once in one document")
-        elsewhere = Tally("copies", "warning", "texts occur in another document too")
-        unplaced = Tally("copies", "warning", "texts occur more than once; no document is known")
-        for same in self._texts.values():
-            if same.here:
-                again.meet(same.label)
-                again.count += same.here - 1
-            if same.elsewhere:
-                elsewhere.meet(same.label)
-                elsewhere.count += same.elsewhere - 1
-            if same.unplaced:
-                unplaced.meet(same.label)
-                unplaced.count += same.unplaced - 1
-        tallies = (again, elsewhere, unplaced)
-        return [self._scaled(tally, self._texts) for tally in tallies if tally.count]
+    def _copies(self) -> list[AuditFinding]:
+        same = Tally("copies", AuditSeverity.PROBLEM, "texts occur more than once in one document")
+        other = Tally("copies", AuditSeverity.WARNING, "texts also occur in another document")
+        unplaced = Tally(
+            "copies",
+            AuditSeverity.WARNING,
+            "texts occur more than once, in documents that are unknown",
+        )
+        for text in self._texts.values():
+            if text.same_document:
+                same.add(text.label, text.same_document)
+            if text.other_documents:
+                other.add(text.label, text.other_documents)
+            if text.unplaced:
+                unplaced.add(text.label, text.unplaced)
+        tallies = (same, other, unplaced)
+        return [tally.finding(self._texts.scale) for tally in tallies if tally.count]
 
-    def _gaps(self) -> list[Tally]:
-        gaps = Tally("positions", "warning", "documents have gaps between their positions")
-        twice = Tally("positions", "warning", "documents have a position more than once")
-        for held in self._documents.values():
-            room = held.most - held.least + 1
-            if held.count < room:
-                gaps.meet(held.label)
-            elif held.count > room:
-                twice.meet(held.label)
-        return [self._scaled(tally, self._documents) for tally in (gaps, twice) if tally.count]
+    def _gaps(self) -> list[AuditFinding]:
+        gaps = Tally(
+            "positions", AuditSeverity.WARNING, "documents have gaps between their positions"
+        )
+        repeated = Tally(
+            "positions", AuditSeverity.WARNING, "documents have a position more than once"
+        )
+        for positions in self._documents.values():
+            span = positions.highest - positions.lowest + 1
+            if positions.count < span:
+                gaps.add(positions.document)
+            elif positions.count > span:
+                repeated.add(positions.document)
+        return [tally.finding(self._documents.scale) for tally in (gaps, repeated) if tally.count]
 
-    def _scaled(self, tally: Tally, table: SampledTable[V]) -> Tally:
-        if table.scale > 1:
-            tally.count *= table.scale
-            tally.message += f" (estimated from 1 in {table.scale})"
-        return tally
+    def _missing_roles(self) -> list[AuditFinding]:
+        return [
+            AuditFinding(
+                "roles",
+                AuditSeverity.WARNING,
+                count,
+                f"points have no {role} ({count / self._points:.1%} of all)",
+            )
+            for role, count in sorted(self._missing.items())
+            if role != "text"
+        ]
 
-    def _meet(
-        self, check: str, severity: str, message: str, row: AuditedPoint, example: str | None = None
-    ) -> None:
-        tally = self._tallies.get(message)
-        if tally is None:
-            tally = self._tallies[message] = Tally(check, severity, message)
-        tally.meet(example or row.label)
+    def _vector_lengths(self) -> list[AuditFinding]:
+        if not self._other_vectors:
+            return []
+        severity, message = AuditSeverity.NOTE, "vectors do not have length 1"
+        if self._unit_vectors:
+            severity, message = AuditSeverity.WARNING, f"{message}, while others do"
+        return [AuditFinding("vector", severity, self._other_vectors, message)]
+
+    async def same_vectors(self, index: VectorIndex) -> list[AuditFinding]:
+        """Different texts whose vectors are the same, by comparing the vectors in the index."""
+        same = []
+        for first, second, label in self._suspects:
+            vectors = await index.vectors([first, second])
+            if float(vectors[0] @ vectors[1]) >= _SAME_VECTOR:
+                same.append(label)
+        if not same:
+            return []
+        message = (
+            "pairs of different texts have the same vector: the embedder failed, or truncated them"
+        )
+        if self._more_suspects:
+            message += "; there may be more"
+        examples = tuple(same[:MAX_EXAMPLES])
+        return [AuditFinding("same_vector", AuditSeverity.PROBLEM, len(same), message, examples)]
+
+    def _count(self, check: str, severity: AuditSeverity, message: str, example: str) -> None:
+        tally = self._tallies.setdefault(message, Tally(check, severity, message))
+        tally.add(example)
 
 
 def _hashed(text: str) -> int:
@@ -296,20 +301,20 @@ def _hashed(text: str) -> int:
     )
 
 
-def _fault_of(url: str) -> str:
-    """Of its shape alone: nobody is asked whether the page is there."""
-    if any(character.isspace() for character in url.strip()) or url != url.strip():
-        return "addresses have spaces"
+def _fault_of(url: str) -> tuple[AuditSeverity, str] | None:
+    """Judged by its form alone: no request is made."""
+    if any(character.isspace() for character in url):
+        return AuditSeverity.PROBLEM, "URLs contain whitespace"
     try:
         address = urlsplit(url)
-        address.port  # noqa: B018 - it is read, and may be none
+        address.port  # noqa: B018 - reading it validates it
     except ValueError:
-        return "addresses can't be read"
-    if address.scheme in {"http", "https"}:
-        if not address.hostname:
-            return "addresses have no host"
-        local = address.hostname in {"localhost", "127.0.0.1", "0.0.0.0"}  # noqa: S104
-        return "addresses of one's own machine: nobody else can open them" if local else ""
-    if address.scheme == "file":
-        return "addresses of files: nobody else can open them"
-    return "" if url.startswith("/") else "addresses are none: neither https://… nor /…"
+        return AuditSeverity.PROBLEM, "URLs can't be parsed"
+    web = address.scheme in {"http", "https"}
+    if web and not address.hostname:
+        return AuditSeverity.PROBLEM, "URLs have no host"
+    if address.scheme == "file" or (web and address.hostname in _LOCAL_HOSTS):
+        return AuditSeverity.WARNING, "URLs lead to the local machine: nobody else can open them"
+    if web or url.startswith("/"):
+        return None
+    return AuditSeverity.PROBLEM, "URLs begin with neither https:// nor /"

@@ -20,9 +20,11 @@ from surefind.errors import InputError, StoreError
 from surefind.model import GenerationRef
 from surefind.services.generations.index_building import Progress
 from surefind.services.generations.readers import OpenGeneration
-from surefind.services.maintenance.audit import AuditOptions, AuditReport, AuditSeverity, audit
-from surefind.services.maintenance.audit_checks import AuditedPoint, Checks, SampledTable, Tally
-from surefind.services.maintenance.digests import DigestCheck
+from surefind.services.maintenance.audit import AuditOptions, audit
+from surefind.services.maintenance.audit_checks import PointChecks, SampledTable
+from surefind.services.maintenance.audit_hashes import HashCheck
+from surefind.services.maintenance.audit_points import AuditedPoint
+from surefind.services.maintenance.audit_report import AuditFinding, AuditReport, AuditSeverity
 from unit.installation import PAGES, Installation
 
 pytestmark = pytest.mark.anyio
@@ -77,7 +79,7 @@ async def test_a_collection_of_our_own_is_whole(installation: Installation) -> N
     report = await audited(installation)
     assert report.sound
     assert report.read == report.points == 5
-    assert "all 5 hashes are right" in next(iter(told(report, AuditSeverity.NOTE)), "")
+    assert "all 5 hashes match" in next(iter(told(report, AuditSeverity.NOTE)), "")
 
 
 async def test_an_index_that_lost_or_changed_something_is_found_out(
@@ -103,7 +105,7 @@ async def test_an_index_that_lost_or_changed_something_is_found_out(
     await index.close()
     await catalog.close()
     assert told(report) == {
-        "chunks of the catalog are not in the index": 1,
+        "chunks are in the catalog, but not in the index": 1,
         "points have no vector": 1,
     }
     [first] = [finding for finding in report.findings if finding.check == "index"]
@@ -202,8 +204,8 @@ async def test_faults_are_counted_and_named(service: Service) -> None:
     assert not report.sound
     assert told(report) == {
         "points have no text": 1,
-        "hashes are not that of their text": 1,
-        "addresses have spaces": 1,
+        "hashes do not match their text": 1,
+        "URLs contain whitespace": 1,
         "texts occur more than once in one document": 1,
         "pairs of different texts have the same vector": 1,
         "vectors are all zeros": 1,
@@ -211,7 +213,7 @@ async def test_faults_are_counted_and_named(service: Service) -> None:
     }
     warned = told(report, AuditSeverity.WARNING)
     assert warned["texts have fewer than 20 characters"] == 1
-    assert warned["addresses of one's own machine"] == 1
+    assert warned["URLs lead to the local machine"] == 1
     assert warned["documents have gaps between their positions"] >= 1
     assert warned["documents have a position more than once"] >= 1
     assert any("have no title" in message for message in warned)
@@ -311,11 +313,11 @@ async def test_a_store_that_fails_in_the_middle_is_no_clean_bill(service: Servic
 # --- the parts --------------------------------------------------------------------------------
 
 
-def digest_tallies(pairs: Sequence[tuple[str, str]]) -> list[Tally]:
-    check = DigestCheck()
+def hash_findings(pairs: Sequence[tuple[str, str]]) -> list[AuditFinding]:
+    check = HashCheck()
     for number, (text, digest) in enumerate(pairs):
         check.add(str(number), text, digest)
-    return check.tallies(Tally)
+    return check.findings()
 
 
 TEXTS = [f"  Passage number {number} \n of some length " for number in range(80)]
@@ -325,35 +327,42 @@ TEXTS = [f"  Passage number {number} \n of some length " for number in range(80)
     ("make", "said"),
     [
         (lambda text: hashlib.md5(text.encode()).hexdigest(), "md5 of the text)"),
-        (lambda text: hashlib.sha1(text.strip().encode()).hexdigest(), "without space around"),
+        (
+            lambda text: hashlib.sha1(text.strip().encode()).hexdigest(),
+            "without surrounding whitespace",
+        ),
         (lambda text: hashlib.sha256(text.encode()).hexdigest()[:8], "sha256 of the text)"),
         (lambda text: "sha256:" + hashlib.sha256(text.encode()).hexdigest().upper(), "sha256 of"),
         (lambda text: hashlib.blake2b(text.lower().encode()).hexdigest(), "in lower case"),
     ],
 )
-def test_how_digests_are_made_is_found_out(make: Callable[[str], str], said: str) -> None:
+def test_the_recipe_of_hashes_is_found(make: Callable[[str], str], said: str) -> None:
     pairs = [(text, make(text)) for text in TEXTS]
-    [right] = digest_tallies(pairs)
+    [right] = hash_findings(pairs)
     assert said in right.message
     assert right.severity == "note"
-    [wrong] = digest_tallies([*pairs[:70], ("changed text", pairs[70][1]), *pairs[71:]])
+    [wrong] = hash_findings([*pairs[:70], ("changed text", pairs[70][1]), *pairs[71:]])
     assert (wrong.severity, wrong.count, wrong.examples) == ("problem", 1, ("70",))
 
 
-def test_digests_of_something_else_are_not_called_wrong() -> None:
-    [tally] = digest_tallies([(text, f"{number:08x}") for number, text in enumerate(TEXTS)])
-    assert tally.severity == "note"
-    assert "can't be checked" in tally.message
-    assert digest_tallies([]) == []
+def test_hashes_of_something_else_are_not_called_wrong() -> None:
+    [finding] = hash_findings([(text, f"{number:08x}") for number, text in enumerate(TEXTS)])
+    assert finding.severity == "note"
+    assert "can't be checked" in finding.message
+    assert hash_findings([]) == []
 
 
-def test_a_full_table_goes_on_as_a_sample() -> None:
+def test_a_full_table_continues_as_a_sample() -> None:
     table: SampledTable[int] = SampledTable(100)
     for key in range(5000):
         if table.takes(key):
             table.put(key, key)
     assert len(list(table.values())) <= 100
     assert table.scale >= 50
+
+
+def findings_of(checks: PointChecks, check: str) -> list[AuditFinding]:
+    return [finding for finding in checks.findings(has_texts=True) if finding.check == check]
 
 
 def a_row(number: int, text: str, document: str) -> AuditedPoint:
@@ -375,32 +384,32 @@ def a_row(number: int, text: str, document: str) -> AuditedPoint:
     ("documents", "found"),
     [
         (("a", "a"), "texts occur more than once in one document"),
-        (("a", "b"), "texts occur in another document too"),
-        (("", ""), "texts occur more than once; no document is known"),
-        (("a", ""), "texts occur more than once; no document is known"),
+        (("a", "b"), "texts also occur in another document"),
+        (("", ""), "texts occur more than once, in documents that are unknown"),
+        (("a", ""), "texts occur more than once, in documents that are unknown"),
     ],
 )
 def test_a_copy_is_in_the_same_document_only_if_the_document_is_known(
     documents: tuple[str, str], found: str
 ) -> None:
-    checks = Checks(dimensions=4)
+    checks = PointChecks(dimensions=4)
     checks.add([a_row(at, "one text in two places", name) for at, name in enumerate(documents)])
-    [copies] = [one for one in checks.tallies(mapped=True) if one.check == "copies"]
+    [copies] = findings_of(checks, "copies")
     assert (copies.message, copies.count) == (found, 1)
 
 
 def test_points_without_a_field_are_counted_in_a_sentence() -> None:
-    checks = Checks(dimensions=4)
+    checks = PointChecks(dimensions=4)
     rows = [a_row(at, f"text number {at} of four", "a") for at in range(4)]
     checks.add([replace(rows[0], missing=("url",)), *rows[1:]])
-    [missing] = [one for one in checks.tallies(mapped=True) if one.check == "roles"]
+    [missing] = findings_of(checks, "roles")
     assert (missing.count, missing.message) == (1, "points have no url (25.0% of all)")
 
 
 def test_copies_are_estimated_where_there_are_too_many_to_keep() -> None:
-    checks = Checks(dimensions=4, table=200)
+    checks = PointChecks(dimensions=4, max_keys=200)
     for number in range(4000):
         checks.add([a_row(number, f"a text that is there twice, number {number // 2}", "one")])
-    [copies] = [tally for tally in checks.tallies(mapped=True) if tally.check == "copies"]
+    [copies] = findings_of(checks, "copies")
     assert "estimated" in copies.message
     assert 1000 < copies.count < 3000

@@ -225,9 +225,7 @@ async def test_a_catalog_that_lost_chunks_needs_an_ingest(home: Installation) ->
 
 
 @pytest.mark.parametrize(("ahead_s", "word"), [(120.0, "ahead of"), (-3600.0, "behind")])
-async def test_clock_skew_is_reported(
-    home: Installation, ahead_s: float, word: str
-) -> None:
+async def test_clock_skew_is_reported(home: Installation, ahead_s: float, word: str) -> None:
     class Late(MemoryIndexStore):
         async def facts(self) -> StoreFacts:
             return StoreFacts("a server", "1.18", ("it is nearly full",), ahead_s)

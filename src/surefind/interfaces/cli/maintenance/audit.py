@@ -16,7 +16,7 @@ from surefind.interfaces.cli.console import (
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
-    from surefind.services.maintenance.audit import AuditFinding, AuditReport
+    from surefind.services.maintenance.audit_report import AuditFinding, AuditReport
 
 
 def audit(
@@ -67,8 +67,8 @@ def _show(report: "AuditReport") -> None:
         for example in finding.examples:
             show(f"{'':<10}{example}")
     if report.sound:
-        compared = report.vectors is not None
-        show("no problem found" + ("" if compared else "; the vectors were not embedded again"))
+        checked = report.vectors is not None
+        show("no problems found" + ("" if checked else "; the vectors were not checked"))
 
 
 def _line(finding: "AuditFinding") -> str:

@@ -1,0 +1,69 @@
+"""What an audit reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from surefind.services.connected.vector_origin import OriginCounts
+
+MAX_EXAMPLES = 5
+
+
+class AuditSeverity(StrEnum):
+    """A problem makes answers wrong or missing, a warning may, and a note does not."""
+
+    PROBLEM = "problem"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
+    """`count` says how many points, documents or pairs the finding concerns."""
+
+    check: str
+    severity: AuditSeverity
+    count: int
+    message: str
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    collection: str
+    points: int
+    read: int
+    findings: tuple[AuditFinding, ...]
+    seconds: float
+    vectors: OriginCounts | None = None
+    """None if no text was embedded again. Unless that was asked for, a finding says why."""
+
+    @property
+    def sound(self) -> bool:
+        return not any(finding.severity is AuditSeverity.PROBLEM for finding in self.findings)
+
+
+class Tally:
+    """Counts what a check finds, and keeps the first examples."""
+
+    def __init__(self, check: str, severity: AuditSeverity, message: str) -> None:
+        self.count = 0
+        self._check = check
+        self._severity = severity
+        self._message = message
+        self._examples: list[str] = []
+
+    def add(self, example: str, count: int = 1) -> None:
+        self.count += count
+        if len(self._examples) < MAX_EXAMPLES:
+            self._examples.append(example)
+
+    def finding(self, scale: int = 1) -> AuditFinding:
+        """With `scale`, one in so many was counted."""
+        message = self._message
+        if scale > 1:
+            message += f" (estimated from 1 in {scale})"
+        return AuditFinding(
+            self._check, self._severity, self.count * scale, message, tuple(self._examples)
+        )
