@@ -128,7 +128,7 @@ def _fields(name: str, table: object) -> tuple[Field, ...]:
             raise ValueError(
                 f"{name}.fields.{key} must be one or more of {', '.join(FieldKind)}"
             ) from None
-    return tuple(fields)
+    return tuple(sorted(fields, key=lambda field: field.name))  # as `surefind connect` orders them
 
 
 def _embedder(name: str, table: object) -> EmbedderFingerprint | None:
