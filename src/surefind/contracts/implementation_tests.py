@@ -33,9 +33,11 @@ from surefind.contracts.request import (
     Words,
     add_other_name,
 )
+from surefind.evaluation.golden import golden_set as golden
+from surefind.evaluation.golden.expectations import ByChunk
 from surefind.evaluation.report.report import ExpectationResult, Report, TestOutcome
-from surefind.model import Mode, Query
-from surefind.services.validation.expectations import ExpectationOutcome, QueryExpectation
+from surefind.model import Collapse, Mode
+from surefind.services.validation.chunk_tests import ChunkTestResult
 
 MAX_TESTS = 100
 MAX_EXPECTED = 100
@@ -105,12 +107,18 @@ class ExpectedQuery(StrictRequest):
             )
         return self
 
-    def criteria(self, otherwise: float) -> "SuccessCriteria":
-        """`otherwise` is the accuracy for tests that name none."""
+    def to_golden(self, accuracy_threshold: float) -> golden.GoldenTest:
+        """`accuracy_threshold` applies where the test names no accuracy of its own."""
         own = self.success_criteria
-        return SuccessCriteria(
-            min_accuracy=otherwise if own.min_accuracy is None else own.min_accuracy,
-            min_similarity_score=max(own.min_similarity_score, self.min_similarity),
+        return golden.GoldenTest(
+            self.test_id,
+            self.query_text,
+            expected=tuple(ByChunk(name) for name in dict.fromkeys(self.expected_results)),
+            criteria=golden.SuccessCriteria(
+                accuracy_threshold if own.min_accuracy is None else own.min_accuracy,
+                max(own.min_similarity_score, self.min_similarity),
+            ),
+            category=self.test_category or "",
         )
 
 
@@ -174,21 +182,15 @@ class ValidateRequest(StrictRequest):
             raise ValueError("each test_id must be unique")
         return tests
 
-    def to_expectations(self, collection: str) -> list[QueryExpectation]:
+    def to_golden(self) -> golden.GoldenSet:
         params = self.validation_params
-        return [
-            QueryExpectation(
-                Query(
-                    text=test.query_text,
-                    top_k=params.top_k,
-                    threshold=test.criteria(params.accuracy_threshold).min_similarity_score,
-                    mode=params.mode,
-                    collection=collection,
-                ),
-                tuple(dict.fromkeys(test.expected_results)),
-            )
-            for test in self.test_queries
-        ]
+        return golden.GoldenSet(
+            "POST /api/v1/validate",
+            tuple(test.to_golden(params.accuracy_threshold) for test in self.test_queries),
+            top_k=params.top_k,
+            mode=params.mode,
+            collapse=Collapse.OFF,
+        )
 
 
 class SuccessCriteria(BaseModel):
@@ -296,13 +298,8 @@ class ValidateResponse(BaseModel):
     )
 
     @classmethod
-    def of(
-        cls, request: ValidateRequest, outcomes: Sequence[ExpectationOutcome], embedding_model: str
-    ) -> "ValidateResponse":
-        details = [
-            _detail(test, outcome, request.validation_params.accuracy_threshold, embedding_model)
-            for test, outcome in zip(request.test_queries, outcomes, strict=True)
-        ]
+    def of(cls, results: Sequence[ChunkTestResult], embedding_model: str) -> "ValidateResponse":
+        details = [_detail(result, embedding_model) for result in results]
         passed = sum(detail.passed for detail in details)
         status: Literal["passed", "failed", "partial"] = "partial"
         if passed in {0, len(details)}:
@@ -318,39 +315,28 @@ class ValidateResponse(BaseModel):
         )
 
 
-def _detail(
-    test: ExpectedQuery,
-    outcome: ExpectationOutcome,
-    accuracy_threshold: float,
-    embedding_model: str,
-) -> DetailedResult:
-    query = outcome.expectation.query
-    criteria = test.criteria(accuracy_threshold)
+def _detail(result: ChunkTestResult, embedding_model: str) -> DetailedResult:
+    test = result.test
     return DetailedResult(
         test_id=test.test_id,
         query_text=test.query_text,
-        expected_results=list(outcome.expectation.chunk_ids),
-        success_criteria=criteria,
-        test_category=test.test_category,
-        executed_at=outcome.executed_at,
-        result_accuracy=outcome.accuracy,
-        passed=outcome.passes(criteria.min_accuracy),
+        expected_results=[one.chunk_id for one in test.expected if isinstance(one, ByChunk)],
+        success_criteria=SuccessCriteria(
+            min_accuracy=test.criteria.min_accuracy,
+            min_similarity_score=test.criteria.min_similarity_score or 0.0,
+        ),
+        test_category=test.category or None,
+        executed_at=result.executed_at,
+        result_accuracy=result.accuracy,
+        passed=result.passed,
         found=[
             FoundChunk(
                 rank=hit.rank,
                 metadata=MetadataPackage.of(hit.record),
-                similarity=SimilarityScore.of(hit, query, embedding_model),
+                similarity=SimilarityScore.of(hit, result.query, embedding_model),
             )
-            for hit in outcome.found
+            for hit in result.found
         ],
-        missing=list(outcome.missing),
-        error=_problem(outcome),
+        missing=result.missing,
+        error=result.problem,
     )
-
-
-def _problem(outcome: ExpectationOutcome) -> str | None:
-    if outcome.error is not None:
-        return str(outcome.error)
-    if outcome.unknown:
-        return f"the collection has no chunk {outcome.unknown[0]!r}; the expectation is invalid"
-    return None

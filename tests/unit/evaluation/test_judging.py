@@ -19,6 +19,7 @@ from surefind.evaluation.golden.golden_set import GoldenTest
 from surefind.evaluation.golden.resolution import ResolvedExpectations, Resolver, quoted_on
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.judging import judge
+from surefind.evaluation.report.report import Outcome
 from surefind.model import ChunkRecord
 
 MEASURES = [Measure.parse(name) for name in ("R@5", "MRR", "P@2", "judged@5")]
@@ -53,11 +54,25 @@ def test_a_hit_that_meets_two_expectations_stands_for_both() -> None:
 def test_what_is_stale_is_shown_and_not_judged_by() -> None:
     test = GoldenTest("t", "What?", expected=(PAGE, CHUNK))
     judged = judge(test, {PAGE: frozenset({"c1"}), CHUNK: frozenset()}, ["c1"], MEASURES)
-    assert judged.is_stale
+    assert judged.unmeetable == judged.sought[1]
     assert [one.stale for one in judged.sought] == [False, True]
     assert (judged.accuracy, judged.measures["R@5"]) == (1.0, 1.0)
     gone = judge(test, {PAGE: frozenset(), CHUNK: frozenset()}, ["c1"], MEASURES)
     assert (gone.accuracy, gone.measures) == (None, {})
+    assert gone.outcome(0.0) is Outcome.STALE
+
+
+def test_a_stale_expectation_does_not_hide_a_failure() -> None:
+    other = ByName("b")
+    test = GoldenTest("t", "What?", expected=(PAGE, other, CHUNK))
+    meaning: ResolvedExpectations = {
+        PAGE: frozenset({"c1"}),
+        other: frozenset({"c2"}),
+        CHUNK: frozenset(),
+    }
+    judged = judge(test, meaning, ["c1"], MEASURES)
+    assert (judged.outcome(1.0), judged.outcome(0.5)) == (Outcome.FAILED, Outcome.STALE)
+    assert judge(test, meaning, ["c1"], (), lost={CHUNK: "removed"}).outcome(0.5) is Outcome.FAILED
 
 
 def test_what_is_known_to_be_wrong_counts_as_judged() -> None:

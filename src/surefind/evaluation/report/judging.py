@@ -1,8 +1,7 @@
-"""One test against its hits: what was found, how accurate that is, and what the measures see.
+"""Judge one test by its hits: what was found, the accuracy, and the measures.
 
-Measures look at expectations, not at chunks: a page that is expected is found once, by the first of
-its chunks, and its further chunks are passed over. So the numbers do not change their meaning when
-pages are cut into other chunks.
+Measures count expectations, not chunks: an expected page is found once, by the first of its chunks,
+and its other chunks are skipped. So re-chunking the pages does not change what the numbers mean.
 """
 
 from __future__ import annotations
@@ -15,14 +14,15 @@ from surefind.evaluation.golden.expectations import ByChunk, ByName, Expectation
 from surefind.evaluation.golden.golden_set import GoldenTest
 from surefind.evaluation.golden.resolution import LOST_ANSWER, LostAnswers, ResolvedExpectations
 from surefind.evaluation.measures.ranking import Measure, measure_query
-from surefind.evaluation.report.report import ExpectationResult
+from surefind.evaluation.report.report import ExpectationResult, Outcome
 
-_MEANT = 20
+_MAX_MEANT = 20
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedTest:
-    """`labels` has for each hit the names that it goes by in the measures."""
+    """`labels` has the names of each hit in the measures."""
 
     sought: tuple[ExpectationResult, ...]
     labels: tuple[tuple[str, ...], ...]
@@ -30,9 +30,18 @@ class JudgedTest:
     accuracy: float | None
     measures: Mapping[str, float]
 
+    def outcome(self, min_accuracy: float) -> Outcome:
+        """For a positive test. A stale expectation does not hide that others were not found."""
+        if self.accuracy is None:
+            return Outcome.STALE
+        if self.accuracy < min_accuracy - _TOLERANCE:
+            return Outcome.FAILED
+        return Outcome.PASSED if self.unmeetable is None else Outcome.STALE
+
     @property
-    def is_stale(self) -> bool:
-        return any(one.stale for one in self.sought)
+    def unmeetable(self) -> ExpectationResult | None:
+        """The first expectation that nothing in the collection can meet."""
+        return next((one for one in self.sought if one.stale or one.lost), None)
 
 
 def judge(
@@ -43,10 +52,10 @@ def judge(
     twins: Sequence[Sequence[str]] = (),
     lost: LostAnswers | None = None,
 ) -> JudgedTest:
-    """`chunk_ids` are those of the hits, best first; none where the question failed.
+    """`chunk_ids` are those of the hits, best first; empty if the question failed.
 
-    `twins` has for each hit the chunks of the very same text that it is shown for: whoever expects
-    one of them is served.
+    `twins` has, for each hit, the chunks with exactly the same text that are folded into it. They
+    count as found.
     """
     folded = twins or [()] * len(chunk_ids)
     hits = [(own, *same) for own, same in zip(chunk_ids, folded, strict=True)]
@@ -74,12 +83,12 @@ def judge(
 
 @lru_cache
 def _name(measure: Measure) -> str:
-    """A run has a handful of measures, and names each of them once a test."""
+    """Cached, as every test names the same few measures."""
     return str(measure)
 
 
 def _labelled(expectations: Sequence[Expectation]) -> dict[str, Expectation]:
-    """The name of a chunk or a document is its own; sections and quotations are numbered."""
+    """Chunks and documents keep their names; sections and quotations are numbered."""
     labelled: dict[str, Expectation] = {}
     for number, expectation in enumerate(expectations, start=1):
         name = ""
@@ -102,7 +111,7 @@ def _sought(
 ) -> ExpectationResult:
     ranks = (rank for rank, ids in enumerate(hits, start=1) if not meant.isdisjoint(ids))
     rank = next(ranks, None)
-    first = tuple(sorted(meant)[:_MEANT])
+    first = tuple(sorted(meant)[:_MAX_MEANT])
     if lost and not meant:
         return ExpectationResult(
             str(expectation),
@@ -120,7 +129,7 @@ def _sought(
 def _labels(
     hits: Sequence[Sequence[str]], named: Mapping[str, frozenset[str]]
 ) -> Iterator[tuple[str, ...]]:
-    """A hit that meets two expectations stands for both, one after the other."""
+    """A hit that meets two expectations has two labels."""
     seen: set[str] = set()
     for ids in hits:
         met = [label for label, meant in named.items() if not meant.isdisjoint(ids)]

@@ -1,4 +1,4 @@
-"""One golden test: asked, judged, and explained where it did not pass."""
+"""Run one golden test: search, judge the hits, and explain what was not found."""
 
 import hashlib
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from surefind.evaluation.report.report import (
     Subject,
     TestOutcome,
 )
-from surefind.model import ChunkRecord, Evidence, Hit, Query, SearchResult, Status
+from surefind.model import ChunkRecord, Collapse, Evidence, Hit, Mode, Query, SearchResult, Status
 from surefind.ports import Catalog
 from surefind.services.encoding.prefetch import PrefetchingEmbedder
 from surefind.services.search.filters import read_expressions
@@ -26,15 +26,14 @@ from surefind.services.search.search import Searcher
 from surefind.services.search.selection import near_copy
 from surefind.services.search.why_not import Cause, Explainer, WhyNot
 
-_EXPLAINED = 5
-_EQUAL = 1e-9
+_MAX_EXPLAINED = 5
 _DUPLICATE = "duplicate"
-_OUTSHONE = {Cause.OUTRANKED, Cause.LOST, Cause.BELOW_THRESHOLD}
+_RANKED_TOO_LOW = {Cause.OUTRANKED, Cause.LOST, Cause.BELOW_THRESHOLD}
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredTest:
-    """A test's outcome, which generation gave it, and whether a store or service was away."""
+    """The outcome of a test. `is_unavailable`: a store or a service did not answer."""
 
     outcome: TestOutcome
     generation: int | None = None
@@ -42,7 +41,7 @@ class AnsweredTest:
 
 
 class TestRunner:
-    """Runs tests against one generation, and counts what their hits are like."""
+    """Runs tests against one generation, and checks the integrity of all hits."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class TestRunner:
         measures: Sequence[Measure],
         catalog: Catalog | None = None,
     ) -> None:
-        """With `catalog`, hits are checked to have a row in it."""
+        """With `catalog`, every hit must have a row in it."""
         self.subject = subject
         self._catalog = catalog
         self._searcher = searcher
@@ -70,7 +69,7 @@ class TestRunner:
 
     async def run(self, test: GoldenTest) -> AnsweredTest:
         if test.is_empty:
-            message = "it expects nothing; name expected_results, or say expect: none"
+            message = "it has no expectations; add expected_results, or expect: none"
             return AnsweredTest(
                 self.without_answer(test, Outcome.INVALID, "empty_expectation", message)
             )
@@ -87,7 +86,7 @@ class TestRunner:
             )
         self._hits.count(result, uncatalogued)
         judged = self._judge(test, result.hits)
-        told = TestOutcome(
+        outcome = TestOutcome(
             test_id=test.test_id,
             query_text=test.query_text,
             kind=test.kind,
@@ -107,15 +106,15 @@ class TestRunner:
             digest=test.digest,
         )
         if uncatalogued:
-            return AnsweredTest(_without_row(told, uncatalogued), result.generation)
-        if test.kind is TestKind.NEGATIVE:
-            return AnsweredTest(_refused(test, told, result), result.generation)
-        if test.kind is TestKind.POSITIVE:
-            told = await self._decided(test, told, result)
-        return AnsweredTest(told, result.generation)
+            outcome = _without_row(outcome, uncatalogued)
+        elif test.kind is TestKind.NEGATIVE:
+            outcome = _negative(test, outcome, result)
+        elif test.kind is TestKind.POSITIVE:
+            outcome = await self._positive(test, outcome, judged, result)
+        return AnsweredTest(outcome, result.generation)
 
     async def _uncatalogued(self, result: SearchResult) -> tuple[Hit, ...]:
-        """Hits that only the index has: it stood in for the catalog, and nobody would notice."""
+        """Hits that only the index knows. A search would hide that, as it falls back to it."""
         if self._catalog is None or result.status is not Status.PARTIAL:
             return ()
         points = [hit.record.chunk.point_id for hit in result.hits]
@@ -125,7 +124,7 @@ class TestRunner:
     def without_answer(
         self, test: GoldenTest, outcome: Outcome, cause: str = "", message: str = ""
     ) -> TestOutcome:
-        """A test without an answer: with zeros, unless it was never its turn."""
+        """The outcome of a test without hits. A failed search counts as zero in the measures."""
         judged = self._judge(test, ())
         failed = outcome is Outcome.ERROR
         return TestOutcome(
@@ -152,47 +151,35 @@ class TestRunner:
         return judge(test, self._meaning, chunk_ids, self._measures, twins, self._lost)
 
     def query_of(self, test: GoldenTest) -> Query:
-        """InputError where its filter can't be read."""
-        return Query(
-            text=test.query_text,
-            top_k=self.subject.top_k,
-            threshold=test.criteria.min_similarity_score or 0.0,
-            mode=self.subject.mode,
-            collection=self.subject.collection,
-            where=read_expressions(test.where),
-            collapse=self.subject.collapse,
-        )
+        """InputError if its filter is invalid."""
+        subject = self.subject
+        return query_for(test, subject.collection, subject.top_k, subject.mode, subject.collapse)
 
-    async def _decided(
-        self, test: GoldenTest, told: TestOutcome, result: SearchResult
+    async def _positive(
+        self, test: GoldenTest, outcome: TestOutcome, judged: JudgedTest, result: SearchResult
     ) -> TestOutcome:
-        """What is still there decides first: a stale label must not hide a failure."""
-        enough = told.accuracy is not None and (
-            told.accuracy >= test.criteria.min_accuracy - _EQUAL
-        )
-        stale = next((one for one in told.sought if one.stale or one.lost), None)
-        if told.accuracy is None or (enough and stale is not None):
+        decided = judged.outcome(test.criteria.min_accuracy)
+        if decided is Outcome.STALE:
+            stale = judged.unmeetable
             message = f"nothing in the collection is {stale.expectation if stale else ''}"
-            return replace(told, outcome=Outcome.STALE, cause="stale_label", message=message)
-        if enough:
-            return told
-        sought = await self._explained(test, told.sought, result)
+            return replace(outcome, outcome=decided, cause="stale_label", message=message)
+        if decided is Outcome.PASSED:
+            return outcome
+        sought = await self._explained(test, judged.sought, result)
         missing = [one for one in sought if one.rank is None and not one.stale]
         first = next((one for one in missing if one.lost), missing[0])
         message = f"{first.expectation}: {first.message}"
-        return replace(
-            told, outcome=Outcome.FAILED, sought=sought, cause=first.cause, message=message
-        )
+        return replace(outcome, outcome=decided, sought=sought, cause=first.cause, message=message)
 
     async def _explained(
         self, test: GoldenTest, sought: Sequence[ExpectationResult], result: SearchResult
     ) -> tuple[ExpectationResult, ...]:
-        """Why the first few of those that are missing are."""
+        """With the reasons why the first few missing expectations were not found."""
         explained: list[ExpectationResult] = []
-        left = _EXPLAINED
+        remaining = _MAX_EXPLAINED
         for one, expectation in zip(sought, test.expected, strict=True):
-            if one.rank is None and not one.stale and not one.lost and left:
-                left -= 1
+            if one.rank is None and not one.stale and not one.lost and remaining:
+                remaining -= 1
                 explained.append(await self._why(one, self._meaning[expectation], result))
             else:
                 explained.append(one)
@@ -208,19 +195,36 @@ class TestRunner:
         nearest = answer.record.chunk.id if answer.record else ""
         sought = replace(sought, nearest=nearest)
         copy = _copy_of(answer, result.hits)
-        if copy is not None:
-            shown = f"hit {copy.rank}, {copy.record.chunk.id}"
-            told = f"{shown}, says nearly the same"
-            if answer.cause is Cause.FOLDED:
-                told = f"{shown}, is nearly the same and shown for it"
-            names = (copy.record.chunk.id,)
-            return replace(sought, cause=_DUPLICATE, message=told, ahead=names)
-        ahead = tuple(hit.record.chunk.id for hit in answer.ahead)
-        return replace(sought, cause=answer.cause.value, message=answer.message, ahead=ahead)
+        if copy is None:
+            ahead = tuple(hit.record.chunk.id for hit in answer.ahead)
+            return replace(sought, cause=answer.cause.value, message=answer.message, ahead=ahead)
+        copy_id = copy.record.chunk.id
+        message = f"hit {copy.rank}, {copy_id}, says nearly the same"
+        if answer.cause is Cause.FOLDED:
+            message = f"hit {copy.rank}, {copy_id}, is nearly the same and is shown instead"
+        return replace(sought, cause=_DUPLICATE, message=message, ahead=(copy_id,))
+
+
+def query_for(
+    test: GoldenTest, collection: str, top_k: int, mode: Mode, collapse: Collapse
+) -> Query:
+    """InputError if the filter of the test is invalid."""
+    return Query(
+        text=test.query_text,
+        top_k=top_k,
+        threshold=test.criteria.min_similarity_score or 0.0,
+        mode=mode,
+        collection=collection,
+        where=read_expressions(test.where),
+        collapse=collapse,
+    )
 
 
 def _twins(hit: Hit) -> list[ChunkRecord]:
-    """Those folded into a hit whose very words it shows; a page in another version is none."""
+    """Chunks with exactly the same text that are folded into a hit, such as a copied page.
+
+    The same page in another version has another text.
+    """
     if not hit.also:
         return []
     shown = hit.record.chunk.content_hash
@@ -228,47 +232,43 @@ def _twins(hit: Hit) -> list[ChunkRecord]:
 
 
 def _copy_of(answer: WhyNot, hits: Sequence[Hit]) -> Hit | None:
-    wanted = answer.record
-    if wanted is not None and answer.cause is Cause.FOLDED:
+    if answer.record is not None and answer.cause is Cause.FOLDED:
         return next((hit for hit in hits if hit.rank == answer.rank), None)
-    if wanted is None or answer.cause not in _OUTSHONE:
+    if answer.record is None or answer.cause not in _RANKED_TOO_LOW:
         return None
-    return near_copy(wanted, hits)
+    return near_copy(answer.record, hits)
 
 
-def _without_row(told: TestOutcome, uncatalogued: Sequence[Hit]) -> TestOutcome:
+def _without_row(outcome: TestOutcome, uncatalogued: Sequence[Hit]) -> TestOutcome:
     hit = uncatalogued[0]
     message = (
         f"hit {hit.rank}, {hit.record.chunk.id}, is in the index and has no row in the catalog; "
         "run `surefind doctor`"
     )
-    return replace(told, outcome=Outcome.FAILED, cause="catalog_row_missing", message=message)
+    return replace(outcome, outcome=Outcome.FAILED, cause="catalog_row_missing", message=message)
 
 
-def _refused(test: GoldenTest, told: TestOutcome, result: SearchResult) -> TestOutcome:
-    """A question that nothing answers: no hit may reach the threshold that the test sets.
-
-    Where it sets none, the collection's own calibration says whether there is an answer.
-    """
+def _negative(test: GoldenTest, outcome: TestOutcome, result: SearchResult) -> TestOutcome:
+    """No hit may reach the test's threshold, or else that of the calibrated collection."""
     if test.criteria.min_similarity_score is not None:
         if not result.hits:
-            return told
+            return outcome
         best = result.hits[0]
         message = (
             f"{best.record.chunk.id} is given as an answer, "
             f"with a similarity of {best.similarity or 0.0:.3f}"
         )
-        return replace(told, outcome=Outcome.FAILED, cause="answered", message=message)
+        return replace(outcome, outcome=Outcome.FAILED, cause="answered", message=message)
     if result.confidence is None:
-        message = "nothing says when a passage is no answer; set min_similarity_score"
-        return replace(told, outcome=Outcome.INVALID, cause="no_threshold", message=message)
+        message = "there is no threshold to judge by; set min_similarity_score"
+        return replace(outcome, outcome=Outcome.INVALID, cause="no_threshold", message=message)
     if result.confidence.evidence is Evidence.THIN or not result.hits:
-        return told
+        return outcome
     message = (
         f"the evidence for an answer is {result.confidence.evidence.value} "
         f"({result.confidence.value:.2f})"
     )
-    return replace(told, outcome=Outcome.FAILED, cause="answered", message=message)
+    return replace(outcome, outcome=Outcome.FAILED, cause="answered", message=message)
 
 
 def _found(hits: Sequence[Hit], judged: JudgedTest) -> tuple[FoundHit, ...]:
@@ -288,13 +288,13 @@ def _found(hits: Sequence[Hit], judged: JudgedTest) -> tuple[FoundHit, ...]:
 
 
 class _HitCounts:
-    """What the hits of a whole run are like; each chunk's hash is checked once."""
+    """Integrity of the hits of a whole run; each chunk's hash is checked once."""
 
     def __init__(self) -> None:
         self._hits = 0
         self._complete = 0
         self._similarity = 0.0
-        self._is_whole: dict[str, bool] = {}
+        self._is_intact: dict[str, bool] = {}
         self._uncatalogued: set[str] = set()
 
     def count(self, result: SearchResult, uncatalogued: Sequence[Hit]) -> None:
@@ -304,8 +304,8 @@ class _HitCounts:
             self._hits += 1
             self._complete += bool(record.chunk.text and record.url and record.title)
             self._similarity += hit.score if hit.similarity is None else hit.similarity
-            if record.chunk.id not in self._is_whole:
-                self._is_whole[record.chunk.id] = _matches_its_hash(record)
+            if record.chunk.id not in self._is_intact:
+                self._is_intact[record.chunk.id] = _matches_its_hash(record)
 
     @property
     def integrity(self) -> Integrity:
@@ -313,7 +313,7 @@ class _HitCounts:
             hits=self._hits,
             complete=self._complete,
             mean_similarity=min(1.0, self._similarity / self._hits) if self._hits else 0.0,
-            tampered=tuple(sorted(name for name, whole in self._is_whole.items() if not whole)),
+            tampered=tuple(sorted(name for name, intact in self._is_intact.items() if not intact)),
             uncatalogued=tuple(sorted(self._uncatalogued)),
         )
 

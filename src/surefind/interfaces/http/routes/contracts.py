@@ -15,7 +15,7 @@ from surefind.interfaces.http.errors import public_message
 from surefind.interfaces.http.middleware.access import count_searches
 from surefind.interfaces.http.openapi import ERRORS, Responses
 from surefind.model import Query, SearchResult
-from surefind.services.validation.expectations import ExpectationOutcome, check_expectations
+from surefind.services.validation.chunk_tests import ChunkTestResult, run_chunk_tests
 
 _log = logging.getLogger(__name__)
 _UNHEALTHY: Responses = {
@@ -50,17 +50,18 @@ def add_contracts(app: FastAPI, application: Application) -> None:
     async def validate_v1(http: Request, request: ValidateRequest) -> ValidateResponse:
         """Whether questions find the chunks that are expected of them; at most 100 a call."""
         count_searches(http, len(request.test_queries))
-        outcomes = await check_expectations(
-            request.to_expectations(collection),
+        results = await run_chunk_tests(
+            request.to_golden(),
+            collection,
             application.searching.search,
             application.parts.reader,
         )
-        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-        if len(errors) == len(outcomes):  # then it is not the retrieval that was judged
+        errors = [result.error for result in results if result.error is not None]
+        if len(errors) == len(results):  # nothing was judged
             raise _not_the_clients(errors[0])
         embedder = await application.parts.embedder()
-        told = [_publishable(outcome) for outcome in outcomes]
-        return ValidateResponse.of(request, told, embedder.fingerprint.model)
+        published = [_publishable(result) for result in results]
+        return ValidateResponse.of(published, embedder.fingerprint.model)
 
     @app.head("/health", include_in_schema=False)
     @app.head("/api/v1/health", include_in_schema=False)
@@ -87,8 +88,8 @@ def _not_the_clients(error: SurefindError) -> SurefindError:
     return NothingIngested(str(error)) if isinstance(error, UnknownCollection) else error
 
 
-def _publishable(outcome: ExpectationOutcome) -> ExpectationOutcome:
-    if outcome.error is None or public_message(outcome.error) == str(outcome.error):
-        return outcome
-    _log.warning("a test could not be judged: %s", outcome.error)
-    return replace(outcome, error=type(outcome.error)(public_message(outcome.error)))
+def _publishable(result: ChunkTestResult) -> ChunkTestResult:
+    if result.error is None or public_message(result.error) == str(result.error):
+        return result
+    _log.warning("a test could not be judged: %s", result.error)
+    return replace(result, error=type(result.error)(public_message(result.error)))
