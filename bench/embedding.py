@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefind.adapters.embedders.bge_small import cores
-from surefind.adapters.embedders.bge_small_model import BgeSmallModel
+from surefind.adapters.embedders.bge_small import BgeSmallModel, cores
 from surefind.ports import Matrix, Vector
 
 

@@ -52,8 +52,8 @@ async def ingest(tree: Path, data: Path) -> None:
 
     sys.path.insert(0, str(HERE.parent / "tests"))
     from support.fakes import WordEmbedder
+    from surefind.adapters.embedders.bge_small import WordPieceCounter
     from surefind.adapters.embedders.model_files import TOKENIZER, locate
-    from surefind.adapters.embedders.wordpiece import WordPieceCounter
     from surefind.adapters.files.data_folder import DataFolder
     from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
     from surefind.adapters.sources.filesystem import sources_of

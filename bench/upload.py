@@ -35,7 +35,7 @@ from surefind.adapters.qdrant.server.schema import (  # noqa: E402
 )
 from surefind.adapters.qdrant.server.store import QdrantIndexStore  # noqa: E402
 from surefind.adapters.qdrant.server.writer import POINTS_PER_PART  # noqa: E402
-from surefind.adapters.retrying import CallPolicy  # noqa: E402
+from surefind.adapters.remote_calls import CallPolicy  # noqa: E402
 from surefind.model import GenerationRef, SparseVector  # noqa: E402
 from surefind.ports import IndexEntry  # noqa: E402
 

@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from support.commands import surefind, surefind_json
-from surefind.adapters.embedders.bge_small_model import MAX_TOKENS
+from surefind.adapters.embedders.bge_small import MAX_TOKENS
 from surefind.adapters.sources.filesystem import sources_of
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
 from surefind.text.chunking import chunk_document

@@ -16,7 +16,7 @@ from surefind.adapters.postgres.connection import Database, Limits
 from surefind.adapters.postgres.generations import PostgresCatalogStore
 from surefind.adapters.qdrant.server.calls import ServerAddress
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
-from surefind.adapters.retrying import CallPolicy
+from surefind.adapters.remote_calls import CallPolicy
 from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, Mode

@@ -14,7 +14,7 @@ from support.qdrant.service import Address, unique
 from surefind.adapters.qdrant.connected import QdrantForeignCollection
 from surefind.adapters.qdrant.edge import Bm25Analyzer
 from surefind.adapters.qdrant.server.calls import QdrantServer, ServerAddress
-from surefind.adapters.retrying import CallPolicy, RetryPolicy
+from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
 from surefind.model import Connection, Distance
 from surefind.ports import Matrix
 from surefind.services.connected.collection import ConnectedCollection

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from surefind.bootstrap.connections import Connecting
 from surefind.bootstrap.ingesting import Ingesting, IngestRequest
 from surefind.bootstrap.maintenance import Maintenance
-from surefind.bootstrap.models import Notify
 from surefind.bootstrap.parts import Parts, silent
 from surefind.bootstrap.searching import Searching
 from surefind.bootstrap.serving import Serving
 from surefind.bootstrap.transfer import Transfer
 from surefind.bootstrap.validation import Validation
+from surefind.ports import Notify
 
 if TYPE_CHECKING:
     from surefind.services.generations.generations import Generations

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from surefind.bootstrap.stores import documents_table, with_table
 
 if TYPE_CHECKING:
-    from surefind.bootstrap.models import Notify
     from surefind.bootstrap.parts import Parts
     from surefind.model import Connection
     from surefind.ports import (
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
         Embedder,
         ForeignCollection,
         IndexStore,
+        Notify,
         PublishedCatalogs,
     )
     from surefind.services.connected.collection import ConnectedCollection
@@ -152,7 +152,7 @@ def foreign_collection(
         )
     from surefind.adapters.qdrant.connected import QdrantForeignCollection
     from surefind.adapters.qdrant.server.calls import QdrantServer, ServerAddress
-    from surefind.adapters.retrying import CallPolicy
+    from surefind.adapters.remote_calls import CallPolicy
     from surefind.model import is_address
 
     if not is_address(address):

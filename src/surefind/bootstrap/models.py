@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from surefind.ports import Notify
 
 if TYPE_CHECKING:
     from surefind.adapters.embedders.remote import ModelOptions
     from surefind.ports import Embedder, Reranker
     from surefind.settings import Settings
-
-Notify = Callable[[str], None]
 
 
 async def open_embedder(settings: Settings, notify: Notify) -> Embedder:
@@ -33,15 +32,15 @@ def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
 
 def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
     key = _cohere_key(settings, "embedder")
-    from surefind.adapters.embedders.cohere import cohere_embedder
-    from surefind.adapters.retrying import CallPolicy
+    from surefind.adapters.cohere import cohere_embedder
+    from surefind.adapters.remote_calls import CallPolicy
 
     return cohere_embedder(key, _wish(settings), CallPolicy(notify), settings.embed_url)
 
 
 async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
     from surefind.adapters.embedders.openai_compatible import Prefixes, openai_compatible_embedder
-    from surefind.adapters.retrying import CallPolicy
+    from surefind.adapters.remote_calls import CallPolicy
     from surefind.errors import InputError
 
     if settings.embed_url is None:
@@ -63,8 +62,8 @@ def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
     if settings.reranker == "none":
         return None
     key = _cohere_key(settings, "reranker")
-    from surefind.adapters.rerankers.cohere import CohereReranker
-    from surefind.adapters.retrying import CallPolicy
+    from surefind.adapters.cohere import CohereReranker
+    from surefind.adapters.remote_calls import CallPolicy
 
     return CohereReranker(key, CallPolicy(notify), settings.rerank_model, settings.rerank_url)
 
@@ -97,7 +96,7 @@ def price_of_tokens(settings: Settings) -> float | None:
     if settings.embed_price_per_million_tokens is not None:
         return settings.embed_price_per_million_tokens
     if settings.embedder == "cohere":
-        from surefind.adapters.embedders.cohere import price_of
+        from surefind.adapters.cohere import price_of
 
         return price_of(settings.embed_model)
     if settings.embedder == "openai":

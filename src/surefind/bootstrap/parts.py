@@ -16,7 +16,7 @@ from surefind.bootstrap.connections import (
     routed_index,
     routed_published,
 )
-from surefind.bootstrap.models import Notify, open_embedder, price_of_tokens, reranker_of
+from surefind.bootstrap.models import open_embedder, price_of_tokens, reranker_of
 from surefind.bootstrap.stores import (
     catalog_store,
     index_store,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         CatalogStore,
         EmbeddingCache,
         IndexStore,
+        Notify,
         QueryEmbedder,
         Reranker,
     )

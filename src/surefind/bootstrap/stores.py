@@ -46,7 +46,7 @@ def _qdrant_store(
     from surefind.adapters.qdrant.server.calls import ServerAddress
     from surefind.adapters.qdrant.server.schema import CollectionShape
     from surefind.adapters.qdrant.server.store import QdrantIndexStore
-    from surefind.adapters.retrying import CallPolicy
+    from surefind.adapters.remote_calls import CallPolicy
 
     key = settings.qdrant_api_key
     return QdrantIndexStore(

@@ -1,6 +1,7 @@
 """What the services ask of the outside world. Each port has a contract suite in tests/contract."""
 
 from surefind.ports.catalog import (
+    CATALOG_PAUSE_S,
     Catalog,
     CatalogStore,
     CatalogWriter,
@@ -31,6 +32,7 @@ from surefind.ports.reading import (
     Embedder,
     EmbeddingCache,
     Matrix,
+    Notify,
     QueryEmbedder,
     Site,
     Source,
@@ -39,6 +41,7 @@ from surefind.ports.reading import (
 from surefind.ports.server import KeyStore
 
 __all__ = [
+    "CATALOG_PAUSE_S",
     "Alternatives",
     "Analyzer",
     "CacheCheck",
@@ -59,6 +62,7 @@ __all__ = [
     "KeyStore",
     "Matrix",
     "MovedPage",
+    "Notify",
     "PointFields",
     "PublishedCatalogs",
     "QueryEmbedder",

@@ -19,6 +19,14 @@ from surefind.model import (
 from surefind.ports.index import ReadBytes, StoreFacts, VerifiedFiles
 from surefind.ports.reading import Matrix
 
+CATALOG_PAUSE_S = 5.0
+"""How long readers leave an unavailable catalog alone before they try it again.
+
+Searches meanwhile use the index's own copies of the passages. Each attempt at a server that is down
+can take a connect timeout, so trying it on every search would slow all of them; after a longer
+pause a catalog that is back would go unused.
+"""
+
 
 class Catalog(Protocol):
     """One generation's documents and chunks, open for reading.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from surefind.model import (
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Spelled as strings so that the command line's help does not wait for numpy.
 Vector: TypeAlias = "NDArray[np.float32]"
 Matrix: TypeAlias = "NDArray[np.float32]"
+
+Notify: TypeAlias = Callable[[str], None]
+"""Takes a line of progress for people: a wait, a download, a page that was skipped."""
 
 
 class EmbeddedQuery(NamedTuple):

@@ -10,7 +10,7 @@ from contract.indexes.index_contents import DIMENSIONS, TEXTS
 from support.fakes import WordEmbedder
 from surefind.adapters.qdrant.server.calls import ServerAddress
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
-from surefind.adapters.retrying import CallPolicy, RetryPolicy
+from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
 from surefind.errors import (
     StoreError,
 )

@@ -9,7 +9,7 @@ import pytest
 from contract.embedders.test_embedders import EmbedderContract
 from support.embedding_service import KEY, TOO_MANY, Service, Trouble, serve
 from surefind.adapters.embedders.remote import RemoteEmbedder
-from surefind.adapters.retrying import CallPolicy, RetryPolicy
+from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
 from surefind.errors import EmbeddingError
 from surefind.ports import Embedder
 

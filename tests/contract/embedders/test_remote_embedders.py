@@ -25,14 +25,14 @@ from support.embedding_service import (
     Trouble,
     serve,
 )
-from surefind.adapters.embedders.cohere import MODELS, cohere_embedder
+from surefind.adapters.cohere import MODELS, cohere_embedder
 from surefind.adapters.embedders.openai_compatible import (
     Prefixes,
     embeddings_url,
     openai_compatible_embedder,
 )
 from surefind.adapters.embedders.remote import ModelOptions, RemoteEmbedder
-from surefind.adapters.retrying import CallPolicy, RetryPolicy
+from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
 from surefind.errors import EmbeddingError, InputError
 from surefind.ports import Embedder
 

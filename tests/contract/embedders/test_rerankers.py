@@ -14,8 +14,8 @@ from support.embedding_service import (
     Trouble,
     serve,
 )
-from surefind.adapters.rerankers.cohere import CohereReranker
-from surefind.adapters.retrying import CallPolicy, RetryPolicy
+from surefind.adapters.cohere import CohereReranker
+from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
 from surefind.errors import RerankingError
 from surefind.ports import Reranker
 

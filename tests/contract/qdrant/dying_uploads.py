@@ -12,7 +12,7 @@ from support.qdrant.service import Service
 from surefind.adapters.qdrant.server.calls import ServerAddress
 from surefind.adapters.qdrant.server.schema import CollectionShape
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
-from surefind.adapters.retrying import CallPolicy
+from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import StoreError
 from surefind.ports import UnfinishedIndex
 from surefind.services.generations.index_building import Progress

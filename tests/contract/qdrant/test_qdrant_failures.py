@@ -14,7 +14,7 @@ from support.qdrant.http_server import serve
 from support.qdrant.service import BROKEN, CUT, SILENT, Service, Trouble
 from support.website.certificates import certificate
 from surefind.adapters.qdrant.server.calls import FEATURES, OLDEST, QdrantServer, ServerAddress
-from surefind.adapters.retrying import CallPolicy
+from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import (
     InputError,
     StoreRefused,

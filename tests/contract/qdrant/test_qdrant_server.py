@@ -19,7 +19,7 @@ from support.qdrant.service import Address, unique
 from surefind.adapters.qdrant.server.calls import ServerAddress
 from surefind.adapters.qdrant.server.schema import MAX_FRONT_MATTER_INDEXES, CollectionShape
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
-from surefind.adapters.retrying import CallPolicy
+from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.ports import DenseQuery, IndexEntry, IndexStore, SparseQuery
 

@@ -15,7 +15,7 @@ from surefind.adapters.files.data_folder import (
     storing,
     write_atomically,
 )
-from surefind.adapters.qdrant.edge_errors import engine
+from surefind.adapters.qdrant.edge import engine
 from surefind.adapters.qdrant.payload import from_payload, to_payload
 from surefind.bootstrap import Application
 from surefind.errors import StoreBusy, StoreError, StoreFull

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from surefind.adapters.embedders import wordpiece
+from surefind.adapters.embedders import bge_small
+from surefind.adapters.embedders.bge_small import WordPieceCounter
 from surefind.adapters.embedders.model_files import TOKENIZER
-from surefind.adapters.embedders.wordpiece import WordPieceCounter
 
 # What cuts, joins, is dropped, is replaced or is a token of its own, and words that are several.
 AWKWARD = st.sampled_from(
@@ -60,7 +60,7 @@ def test_what_the_tokenizer_joins_or_keeps_whole_is_counted_so(
 def test_only_so_many_words_are_remembered(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wordpiece, "_MAX_WORDS", 10)
+    monkeypatch.setattr(bge_small, "_MAX_WORDS", 10)
     small = WordPieceCounter(tokenizer)
     text = " ".join(f"word{number}" for number in range(50)) + " " + "long" * 40
     assert small.count(text) == len(tokenizer.encode(text, add_special_tokens=False))

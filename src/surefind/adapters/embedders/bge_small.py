@@ -1,23 +1,40 @@
-"""The default embedder: bge-small-en-v1.5 on this machine's own cores.
+"""The default embedder: bge-small-en-v1.5, int8 ONNX, on this machine's own cores.
 
-One session, called from one more thread than there are cores: twice the throughput of one caller
-with two threads inside, and results that no thread count can change. One more, since one of them
-often waits for the interpreter that a search or a parser is using.
+One text per call: int8 results depend on padding, and batches are no faster on a CPU. One thread
+inside the runtime, so that the thread count cannot change a result. Measured: one session called
+from one thread more than there are cores embeds twice as much as one caller with two threads
+inside; the extra thread makes up for the time that searches and parsers hold the interpreter.
 """
 
 import asyncio
 import os
+import re
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from tokenizers import Tokenizer
 
-from surefind.adapters.embedders.bge_small_model import MAX_TOKENS, BgeSmallModel
-from surefind.adapters.embedders.model_files import BATCH_SIZE, DIMENSIONS, FINGERPRINT
-from surefind.adapters.embedders.wordpiece import WordPieceCounter
+# Measured: the runtime queues events and looks up its maker's host unless this is set before it is
+# loaded; its own `disable_telemetry_events()` comes too late.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+import onnxruntime
+
+from surefind.adapters.embedders.model_files import (
+    BATCH_SIZE,
+    DIMENSIONS,
+    FINGERPRINT,
+    TOKENIZER,
+    WEIGHTS,
+)
+from surefind.errors import EmbeddingError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import EmbeddedQuery, Matrix, Vector
+
+MAX_TOKENS = 510
+"""512 minus the two special tokens around every passage."""
 
 
 class BgeSmallEmbedder:
@@ -47,7 +64,7 @@ class BgeSmallEmbedder:
         if not passages:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
         loop = asyncio.get_running_loop()
-        rows = [loop.run_in_executor(self._executor, self._model.embed, one) for one in passages]
+        rows = [loop.run_in_executor(self._executor, self._model.embed, text) for text in passages]
         try:
             return np.stack(await asyncio.gather(*rows))
         except asyncio.CancelledError:
@@ -71,3 +88,108 @@ def cores() -> int:
     """Those this process may use, which in a container are fewer than the machine has."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+class BgeSmallModel:
+    """Turns a text into a vector in the calling thread. Safe to call from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self.tokenizer: Tokenizer = Tokenizer.from_file(str(folder / TOKENIZER.name))
+            self._session = onnxruntime.InferenceSession(
+                str(folder / WEIGHTS.name), _options(), providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # both libraries raise bare or private types
+            raise EmbeddingError(
+                f"the embedding model in {folder} can't be loaded ({error}); "
+                "`surefind model fetch` downloads and verifies it again"
+            ) from error
+        self.tokenizer.no_padding()
+        self.tokenizer.no_truncation()
+
+    def embed(self, text: str) -> Vector:
+        ids = self.tokenizer.encode(text).ids
+        if len(ids) > MAX_TOKENS + 2:
+            ids = [*ids[: MAX_TOKENS + 1], ids[-1]]
+        row = np.array([ids], dtype=np.int64)
+        inputs = {
+            "input_ids": row,
+            "attention_mask": np.ones_like(row),
+            "token_type_ids": np.zeros_like(row),
+        }
+        try:
+            hidden = self._session.run(None, inputs)[0]
+        except Exception as error:  # onnxruntime's errors share no public root
+            raise EmbeddingError(f"the embedding model failed: {error}") from error
+        vector: Vector = hidden[0, 0].astype(np.float32)  # CLS pooling
+        return vector / np.linalg.norm(vector)
+
+    def embed_each(self, queries: Sequence[str]) -> list[EmbeddedQuery]:
+        """One after the other, each with its time."""
+        return [self._timed(query) for query in queries]
+
+    def _timed(self, query: str) -> EmbeddedQuery:
+        started = time.perf_counter()
+        vector = self.embed(query)
+        return EmbeddedQuery(vector, (time.perf_counter() - started) * 1000)
+
+
+def _options() -> "onnxruntime.SessionOptions":
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return options
+
+
+_MAX_WORDS = 2**16  # about 10 MB; rarer words are new each time anyway
+_MAX_LENGTH = 80
+# Python splits words here; the tokenizer drops these characters and joins their neighbours.
+_JOINING = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
+_RUN = re.compile("[A-Za-z0-9]+|[^A-Za-z0-9]")
+
+
+class WordPieceCounter:
+    """Counts the tokens of a text exactly as the tokenizer does, and many times faster.
+
+    A BERT tokenizer splits at white space and around every punctuation mark before it looks for
+    pieces of words. So a text has as many tokens as its words have together, and most words of a
+    page have been counted before.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._counts = _Counts(tokenizer)
+
+    def count(self, text: str) -> int:
+        if _JOINING.search(text):
+            return len(self._tokenizer.encode(text, add_special_tokens=False))
+        return sum(map(self._counts.__getitem__, text.split()))
+
+
+class _Counts(dict[str, int]):
+    """The token counts of words, and of the runs of letters in them."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+        self._model = tokenizer.model
+        marks = (re.escape(str(token)) for token in tokenizer.get_added_tokens_decoder().values())
+        self._mark = re.compile("|".join(marks))  # one token each, whatever is around them
+
+    def __missing__(self, word: str) -> int:
+        count = self._count(word)
+        if len(word) <= _MAX_LENGTH:
+            if len(self) >= _MAX_WORDS:
+                self.clear()
+            self[word] = count
+        return count
+
+    def _count(self, word: str) -> int:
+        if word.isascii() and word.isalnum():  # only the case to normalise: ten times faster
+            return len(self._model.tokenize(word.lower()))
+        # Leave words beyond ASCII, and characters that it drops, to the tokenizer itself.
+        has_runs = len(word) > 1 and word.isascii() and word.isprintable()
+        if has_runs and self._mark.search(word) is None:
+            return sum(map(self.__getitem__, _RUN.findall(word)))
+        return len(self._tokenizer.encode(word, add_special_tokens=False))

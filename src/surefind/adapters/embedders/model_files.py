@@ -13,7 +13,6 @@ import sys
 import tempfile
 import urllib.request
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -21,8 +20,7 @@ from typing import IO
 
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
-
-Notify = Callable[[str], None]
+from surefind.ports import Notify
 
 
 @dataclass(frozen=True, slots=True)

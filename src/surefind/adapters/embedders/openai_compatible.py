@@ -16,7 +16,7 @@ from surefind.adapters.embedders.remote import (
     sendable_key,
 )
 from surefind.adapters.embedders.token_estimate import count
-from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, CallPolicy, retry_after_s
+from surefind.adapters.remote_calls import AdaptiveLimiter, AttemptFailed, CallPolicy, retry_after_s
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 

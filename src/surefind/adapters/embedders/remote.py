@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from surefind.adapters.embedders import token_estimate
-from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, CallPolicy
+from surefind.adapters.remote_calls import AdaptiveLimiter, AttemptFailed, CallPolicy
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import EmbeddedQuery, Matrix, Vector

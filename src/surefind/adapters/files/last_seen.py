@@ -15,11 +15,10 @@ from surefind.adapters.catalog_rows import manifest_of, written_manifest
 from surefind.adapters.files.data_folder import DataFolder, write_atomically
 from surefind.errors import StoreError
 from surefind.model import GenerationRef, Manifest
-from surefind.ports import Catalog, PublishedCatalogs, ReadBytes, VerifiedFiles
+from surefind.ports import CATALOG_PAUSE_S, Catalog, PublishedCatalogs, ReadBytes, VerifiedFiles
 
 _log = logging.getLogger(__name__)
 _FILE = "last-seen.json"
-_PAUSE_S = 5.0
 
 
 class LastSeenCatalogs:
@@ -34,7 +33,7 @@ class LastSeenCatalogs:
         catalogs: PublishedCatalogs,
         folder: DataFolder,
         home: Path,
-        pause_s: float = _PAUSE_S,
+        pause_s: float = CATALOG_PAUSE_S,
     ) -> None:
         self._catalogs = catalogs
         self._folder = folder

@@ -17,18 +17,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 from uuid import UUID
 
 import numpy as np
 import qdrant_edge as edge
 
 from surefind.adapters.files.checksums import CHECKED_ON_OPEN_BYTES, HEAL_INDEX, Checksums
-from surefind.adapters.files.data_folder import DataFolder, copy_tree, link_tree, storing
-from surefind.adapters.files.disk_usage import require_free
+from surefind.adapters.files.data_folder import (
+    FULL,
+    DataFolder,
+    copy_tree,
+    link_tree,
+    require_free,
+    storing,
+)
 from surefind.adapters.qdrant import point_numbers
 from surefind.adapters.qdrant.conditions import Bounds, KeyTest, excludes, key_tests
-from surefind.adapters.qdrant.edge_errors import engine
 from surefind.adapters.qdrant.edge_views import EdgeView, FreeBytes, free_bytes, sweep
 from surefind.adapters.qdrant.payload import (
     CHUNK_ID,
@@ -46,7 +51,7 @@ from surefind.adapters.qdrant.points import (
     ranked,
     reproducible,
 )
-from surefind.errors import StoreChanged, StoreError
+from surefind.errors import StoreChanged, StoreError, StoreFull
 from surefind.model import ChunkRecord, Condition, FieldKind, GenerationRef, Ranking, SparseVector
 from surefind.ports import (
     DenseQuery,
@@ -456,3 +461,29 @@ def _numbers(point_ids: Sequence[UUID]) -> "list[edge.PointId]":
 
 def _sparse(terms: SparseVector) -> edge.SparseVector:
     return edge.SparseVector(list(terms.ids), list(terms.weights))
+
+
+class engine:  # noqa: N801 - a class, since every search enters it; it reads as a function
+    """Wraps every call of the engine, whose errors are bare Exceptions, and names the index."""
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: Path) -> None:
+        self._where = where
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, _kind: object, error: BaseException | None, _traceback: object
+    ) -> Literal[False]:
+        if error is None or isinstance(error, StoreError | OSError):
+            return False
+        if "No space left on device" in str(error):
+            raise StoreFull(f"the vector index at {self._where}: {FULL}") from error
+        # A damaged file may make the engine panic, which is no Exception to Python.
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise StoreError(
+                f"the vector index at {self._where} failed: {error}; check that the disk has room, "
+                "then run `surefind doctor`, which reads the index and says what can be done"
+            ) from error
+        return False

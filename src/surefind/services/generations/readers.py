@@ -9,7 +9,7 @@ from uuid import UUID
 
 from surefind.errors import StoreChanged, StoreError, UnknownGeneration
 from surefind.model import ChunkRecord, GenerationRef, Manifest, point_id
-from surefind.ports import Catalog, IndexStore, PublishedCatalogs, VectorIndex
+from surefind.ports import CATALOG_PAUSE_S, Catalog, IndexStore, PublishedCatalogs, VectorIndex
 from surefind.services.encoding.circuit_breaker import CircuitBreaker
 from surefind.services.generations.background_verification import (
     GenerationVerification,
@@ -20,7 +20,6 @@ from surefind.services.generations.generations import current_number
 
 _log = logging.getLogger(__name__)
 _TRIES = 5
-_PAUSE_S = 5.0
 _RECORDS_KEPT = 8192  # some 20 MB: all of most documentation
 
 
@@ -32,7 +31,7 @@ class OpenGeneration:
         self.index = index
         self.catalog = catalog
         self._known: dict[int, ChunkRecord] = {}
-        self._catalog_breaker = CircuitBreaker("the catalog")
+        self._catalog_breaker = CircuitBreaker("the catalog", pause_s=CATALOG_PAUSE_S)
         self._catalog_fails = False
         self._readers = 0
         self._retired = False
@@ -140,7 +139,7 @@ class CollectionReader:
         collection: str,
         index: IndexStore,
         catalogs: PublishedCatalogs,
-        pause_s: float = _PAUSE_S,
+        pause_s: float = CATALOG_PAUSE_S,
         pinned: Manifest | None = None,
         verifier: GenerationVerifier | None = None,
     ) -> None:

@@ -21,7 +21,7 @@ from qdrant_client.common.client_exceptions import QdrantException, ResourceExha
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from surefind.adapters.embedders.remote import sendable_key
-from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, CallPolicy, retry_after_s
+from surefind.adapters.remote_calls import AdaptiveLimiter, AttemptFailed, CallPolicy, retry_after_s
 from surefind.errors import InputError, StoreChanged, StoreError, StoreRefused, StoreUnreachable
 from surefind.model import is_address
 

@@ -31,7 +31,7 @@ from surefind.adapters.qdrant.server.schema import (
     own_indexes,
 )
 from surefind.adapters.qdrant.server.writer import QdrantIndexWriter, create_index
-from surefind.adapters.retrying import CallPolicy
+from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import GenerationRef
 from surefind.ports import ReadBytes, StoreFacts, UnfinishedIndex

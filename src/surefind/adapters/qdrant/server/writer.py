@@ -29,9 +29,8 @@ from surefind.adapters.qdrant.server.schema import (
     is_sound,
     own_indexes,
 )
-from surefind.adapters.retrying import Notify
 from surefind.errors import StoreChanged, StoreError, StoreUnreachable
-from surefind.ports import IndexEntry
+from surefind.ports import IndexEntry, Notify
 
 T = TypeVar("T")
 

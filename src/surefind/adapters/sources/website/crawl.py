@@ -7,7 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 from protego import Protego
 
-from surefind.adapters.sources.website.frontier import Frontier, Notify, Visit
+from surefind.adapters.sources.website.frontier import Frontier, Visit
 from surefind.adapters.sources.website.http import (
     USER_AGENT,
     Answer,
@@ -28,6 +28,7 @@ from surefind.adapters.sources.website.visits import (
 )
 from surefind.errors import StoreError
 from surefind.model import PageFailure, PageUnchanged, SourcePage
+from surefind.ports import Notify
 
 _MAX_ROBOTS_BYTES = 5_000_000
 _MAX_CRAWL_DELAY_S = 10.0

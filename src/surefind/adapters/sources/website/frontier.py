@@ -1,7 +1,6 @@
 """What a crawl has met, what of it is still to be visited, and what is left out."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from protego import Protego
@@ -14,10 +13,9 @@ from surefind.adapters.sources.website.rules import (
     reason_to_leave,
     shape,
 )
+from surefind.ports import Notify
 
 _MAX_KNOWN_URLS = 100_000
-
-Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

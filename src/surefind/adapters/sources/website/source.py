@@ -9,11 +9,10 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from surefind.adapters.sources.website.crawl import Crawl
-from surefind.adapters.sources.website.frontier import Notify
 from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions, open_site
 from surefind.adapters.sources.website.rules import CrawlScope, normalise
 from surefind.model import PageFailure, PageLocation, PageUnchanged, SkippedPage, SourcePage
-from surefind.ports import Site
+from surefind.ports import Notify, Site
 
 
 class WebsiteSource:

@@ -6,7 +6,12 @@ from email.utils import format_datetime
 
 import pytest
 
-from surefind.adapters.retrying import AdaptiveLimiter, AttemptFailed, RetryPolicy, retry_after_s
+from surefind.adapters.remote_calls import (
+    AdaptiveLimiter,
+    AttemptFailed,
+    RetryPolicy,
+    retry_after_s,
+)
 
 QUICK = RetryPolicy(4, 0.001, 0.002, 1.0, concurrency=8)
 

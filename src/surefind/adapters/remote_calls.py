@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
+from surefind.ports import Notify
+
 T = TypeVar("T")
-Notify = Callable[[str], None]
 
 _GROWTH = 0.1  # of a call for every success: ten successes for one more call at a time
 _WORTH_TELLING_S = 2.0
