@@ -6,15 +6,15 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from surefind.bootstrap import Application
+from surefind.interfaces.http.checked_route import CheckedRoute
 from surefind.interfaces.http.errors import add_error_handlers
 from surefind.interfaces.http.metrics import Metrics
 from surefind.interfaces.http.middleware.access import Access
 from surefind.interfaces.http.middleware.cors import Cors
 from surefind.interfaces.http.middleware.hosts import AllowedHosts
 from surefind.interfaces.http.middleware.limits import BodyLimit, Deadline
-from surefind.interfaces.http.middleware.requests import Requests, note_search
+from surefind.interfaces.http.middleware.request_log import RequestLog, note_search
 from surefind.interfaces.http.middleware.security import SecurityHeaders
-from surefind.interfaces.http.middleware.strings import CheckedRoute
 from surefind.interfaces.http.openapi import openapi_of
 from surefind.interfaces.http.routes.catalog import add_catalog
 from surefind.interfaces.http.routes.collections import add_collections
@@ -35,7 +35,7 @@ def _layers(
     rates = RateLimiter(settings.rate_limit_per_minute)
     return [
         Middleware(SecurityHeaders),
-        Middleware(Requests, observe=metrics.observe, log_queries=settings.log_queries),
+        Middleware(RequestLog, observe=metrics.observe, log_queries=settings.log_queries),
         Middleware(AllowedHosts, names=settings.allowed_hosts, public=public),
         Middleware(Cors, settings=settings),
         Middleware(Access, keyring=application.serving.keyring, rates=rates),

@@ -6,12 +6,12 @@ import sys
 from datetime import UTC, datetime
 
 from surefind.errors import without_passwords
-from surefind.interfaces.http.middleware import requests
+from surefind.interfaces.http.middleware import request_log
 
 
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        request = requests.current_request()
+        request = request_log.current_request()
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -30,4 +30,4 @@ def log_as_json() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    logging.getLogger(requests.__name__).setLevel(logging.INFO)
+    logging.getLogger(request_log.__name__).setLevel(logging.INFO)

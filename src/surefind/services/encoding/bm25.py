@@ -6,6 +6,7 @@ about machines that mentions learning. The index itself supplies the inverse doc
 """
 
 import math
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,13 +14,24 @@ from itertools import pairwise
 
 from surefind.model import SparseVector
 from surefind.ports import Analyzer
-from surefind.text.words import WORD, parts, spans
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 PAIR_WEIGHT = 0.2
 _GRID = 1.1
 _WORDS_KEPT = 200_000
+_WORD = re.compile(r"\w+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_UNSPACED = re.compile(
+    "["
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u3040-\u30ff"  # Hiragana, Katakana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
+    "\uac00-\ud7af"  # Hangul
+    "]"
+)
+_BRAND_HUMPS = 2
+_SHORTEST_PART = 2
 
 
 class Bm25Encoder:
@@ -68,16 +80,16 @@ class Bm25Encoder:
         """Where in a text the words of a question stand, as (start, end)."""
         wanted = {term for part in self._read(query) for term in part}
         return [
-            (start, end)
-            for start, end, word in spans(text)
-            if any(term in wanted for half in self._of(word) for term in half)
+            match.span()
+            for match in _WORD.finditer(text)
+            if any(term in wanted for half in self._of(match.group()) for term in half)
         ]
 
     def _read(self, text: str) -> tuple[list[int], list[int]]:
         """The run of terms in reading order, and the identifiers whose parts stand in it."""
         run: list[int] = []
         whole: list[int] = []
-        for word in WORD.findall(text):
+        for word in _WORD.findall(text):
             read = self._known.get(word) or self._of(word)
             run += read[0]
             whole += read[1]
@@ -93,7 +105,7 @@ class Bm25Encoder:
 
     def _learn(self, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         terms = self._analyzer.terms(word.lower())
-        inside = parts(word)
+        inside = identifier_parts(word)
         if not inside:
             return terms, ()
         run = tuple(term for part in inside for term in self._analyzer.terms(part.lower()))
@@ -123,3 +135,27 @@ def _pairs(run: list[int]) -> Iterator[int]:
 def _terms(weights: Iterable[tuple[int, float]]) -> SparseVector:
     ordered = sorted(weights)
     return SparseVector(tuple(term for term, _ in ordered), tuple(weight for _, weight in ordered))
+
+
+def identifier_parts(word: str) -> tuple[str, ...]:
+    """The words that an identifier consists of; empty for a single word.
+
+    >>> identifier_parts("max_tokens"), identifier_parts("HtmlWebpackPlugin")
+    (('max', 'tokens'), ('Html', 'Webpack', 'Plugin'))
+    >>> identifier_parts("JavaScript"), identifier_parts("iPhone"), identifier_parts("tokens")
+    ((), (), ())
+    """
+    if _UNSPACED.search(word):
+        return tuple(word[at : at + 2] for at in range(len(word) - 1))
+    pieces = [piece for piece in word.split("_") if piece]
+    humps = [hump for piece in pieces for hump in _humps(piece)]
+    return tuple(humps) if len(humps) > 1 else ()
+
+
+def _humps(piece: str) -> list[str]:
+    """An identifier's; a name like JavaScript is one word, and Java is another."""
+    humps = _HUMP.split(piece)
+    is_name = piece[0].isupper() and len(humps) <= _BRAND_HUMPS
+    if is_name or min(map(len, humps)) < _SHORTEST_PART:
+        return [piece]
+    return humps

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from support.fakes import WordAnalyzer
 from surefind.adapters.qdrant.edge import Bm25Analyzer
 from surefind.model import SparseVector
-from surefind.services.encoding.bm25 import PAIR_WEIGHT, Bm25Encoder, mean_on_grid
-from surefind.text.words import parts
+from surefind.services.encoding.bm25 import PAIR_WEIGHT, Bm25Encoder, identifier_parts, mean_on_grid
 
 SIMPLE = Bm25Encoder(WordAnalyzer())
 ENGLISH = Bm25Encoder(Bm25Analyzer())
@@ -81,7 +80,7 @@ def test_many_occurrences_are_counted_exactly() -> None:
     ],
 )
 def test_what_a_word_is_made_of(word: str, inside: tuple[str, ...]) -> None:
-    assert parts(word) == inside
+    assert identifier_parts(word) == inside
 
 
 def test_an_identifier_is_found_by_its_name_and_by_its_parts() -> None:

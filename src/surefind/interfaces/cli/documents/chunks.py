@@ -53,7 +53,7 @@ def show_chunk(
     async def work(application: "Application") -> "ChunkRecord":
         return await application.searching.passages.chunk(chunk_id)
 
-    from surefind.interfaces.json_output import chunk_json
+    from surefind.interfaces.json_output.search import chunk_json
 
     values = chunk_json(run(work, collection=collection, data_dir=data_dir))
     if as_json:

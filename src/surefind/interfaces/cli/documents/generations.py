@@ -25,17 +25,17 @@ def list_generations(
 
     current, manifests = run(work, collection=collection, data_dir=data_dir)
     if as_json:
-        from surefind.interfaces.json_output import manifest_json
+        from surefind.interfaces.json_output.generations import manifest_json
 
         show_json([manifest_json(m, current=m.number == current) for m in manifests])
         return
-    from surefind.interfaces.json_output import documents_of
+    from surefind.interfaces.json_output.generations import document_count
 
     show("  generation  created               pages  chunks  sources")
     for manifest in manifests:
         mark = "*" if manifest.number == current else " "
         held = "  (held back)" if is_held_back(manifest, current) else ""
-        documents = documents_of(manifest)
+        documents = document_count(manifest)
         pages = "-" if documents is None else documents
         created = manifest.created_at.strftime("%Y-%m-%d %H:%M:%SZ")
         show(
@@ -65,7 +65,7 @@ def show_generation(
 
     current, manifest = run(work, collection=collection, data_dir=data_dir)
     if as_json:
-        from surefind.interfaces.json_output import manifest_json
+        from surefind.interfaces.json_output.generations import manifest_json
 
         show_json(manifest_json(manifest, current=manifest.number == current))
         return

@@ -133,7 +133,7 @@ def ingest(
         )
         raise
     if as_json:
-        from surefind.interfaces.json_output import ingest_json
+        from surefind.interfaces.json_output.ingest import ingest_json
 
         show_json(ingest_json(report))
     else:

@@ -49,7 +49,7 @@ def inspect(
 
     inspection = run(work, base_url=base_url, collection=collection, data_dir=data_dir)
     if as_json:
-        from surefind.interfaces.json_output import inspection_json
+        from surefind.interfaces.json_output.ingest import inspection_json
 
         show_json(inspection_json(inspection))
     else:

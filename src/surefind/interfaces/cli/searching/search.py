@@ -111,7 +111,7 @@ def search(
 
 def _show(result: "SearchResult", *, as_json: bool, explain: bool) -> None:
     if as_json:
-        from surefind.interfaces.json_output import search_json
+        from surefind.interfaces.json_output.search import search_json
 
         show_json(search_json(result))
         return
@@ -134,7 +134,7 @@ def evidence(confidence: "Confidence", best_similarity: float) -> str:
 
 def _show_cause(answer: "WhyNot", *, as_json: bool) -> None:
     if as_json:
-        from surefind.interfaces.json_output import why_not_json
+        from surefind.interfaces.json_output.search import why_not_json
 
         show_json(why_not_json(answer))
         return

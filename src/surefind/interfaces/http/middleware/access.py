@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from surefind.errors import StoreError
 from surefind.interfaces.http.errors import error_response, known_response
-from surefind.interfaces.http.middleware.requests import current_request
+from surefind.interfaces.http.middleware.request_log import current_request
 from surefind.model import ApiKey
 from surefind.model import Scope as KeyScope
 from surefind.services.serving.keys import Keyring

@@ -10,7 +10,9 @@ from pydantic.config import JsonDict
 from surefind.bootstrap import Application
 from surefind.interfaces.http.examples import CHUNK, CHUNKS, DOCUMENTS, FIELDS
 from surefind.interfaces.http.openapi import TAGS, answers
-from surefind.interfaces.json_output import Json, chunk_json, documents_of, offer_json
+from surefind.interfaces.json_output import Json
+from surefind.interfaces.json_output.generations import document_count
+from surefind.interfaces.json_output.search import chunk_json, fields_json
 from surefind.model import DocumentRecord
 from surefind.model.strings import MAX_STRING, NO_NUL
 from surefind.services.search.passages import MAX_AROUND
@@ -56,7 +58,7 @@ def add_catalog(app: FastAPI, application: Application) -> None:
     @app.get("/fields", responses=answers(FIELDS), tags=TAGS)
     async def fields() -> JSONResponse:
         """What the collection can be filtered by: each field's kinds, and its values if few."""
-        return JSONResponse(offer_json(await application.searching.facets.read()))
+        return JSONResponse(fields_json(await application.searching.facets.read()))
 
     @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
     async def documents(page: Annotated[Page, Query()]) -> JSONResponse:
@@ -67,7 +69,7 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         shown = records[: page.limit]
         return JSONResponse(
             {
-                "total": documents_of(generation.manifest),
+                "total": document_count(generation.manifest),
                 "limit": page.limit,
                 "next": shown[-1].source_path if len(records) > page.limit else None,
                 "documents": [_document(record) for record in shown],

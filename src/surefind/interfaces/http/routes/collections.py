@@ -13,7 +13,8 @@ from surefind.errors import SurefindError
 from surefind.interfaces.http.examples import CHANGES, COLLECTIONS, GENERATION, GENERATIONS
 from surefind.interfaces.http.middleware.access import AdminOnly
 from surefind.interfaces.http.openapi import FORBIDDEN, TAGS, answers
-from surefind.interfaces.json_output import Json, changes_json, documents_of, manifest_json
+from surefind.interfaces.json_output import Json
+from surefind.interfaces.json_output.generations import changes_json, document_count, manifest_json
 from surefind.model import GenerationRef
 from surefind.model.strings import COLLECTION_NAME
 
@@ -99,7 +100,7 @@ async def _collection(application: Application, name: str) -> Json | None:
         return {**told, "documents": None, "chunks": None, "created_at": None}
     return {
         **told,
-        "documents": documents_of(manifest),
+        "documents": document_count(manifest),
         "chunks": manifest.chunks,
         "created_at": manifest.created_at.isoformat(),
     }

@@ -1,5 +1,6 @@
 """The search page, its parts, the box for other sites, and the reader."""
 
+from html import escape
 from importlib.resources import files
 
 from fastapi import FastAPI, Request, Response
@@ -7,11 +8,33 @@ from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
 from surefind.bootstrap import Application
-from surefind.errors import SurefindError
+from surefind.errors import SurefindError, UnknownCollection, UnknownDocument
 from surefind.interfaces.failures import failure_of
-from surefind.interfaces.http.routes.reader import render_document, render_problem
+from surefind.interfaces.http.errors import public_message
+from surefind.model import ChunkRecord
+from surefind.text.chunking import without_overlap
 
-_KEPT = "public, max-age=300"
+_CACHED = "public, max-age=300"
+_DOCUMENT_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} · surefind</title>
+<link rel="icon" type="image/svg+xml" href="/static/favicon.svg">
+<link rel="stylesheet" href="/static/style.css">
+<script src="/static/theme.js"></script>
+</head>
+<body class="reader">
+<header><a href="/">surefind</a> <h1>{title}</h1> <span>{path}</span></header>
+<main>
+<article>
+{body}
+</article>
+</main>
+</body>
+</html>
+"""
 
 
 def add_pages(app: FastAPI, application: Application) -> None:
@@ -30,16 +53,50 @@ def add_pages(app: FastAPI, application: Application) -> None:
     @app.get("/embed.js", include_in_schema=False)
     async def embed() -> Response:
         """Any site may load it, also one that asks for a word to that effect."""
-        headers = {"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": _KEPT}
+        headers = {"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": _CACHED}
         return Response(box, media_type="text/javascript", headers=headers)
 
     @app.head("/read/{name}/{source_path:path}", include_in_schema=False)
     @app.get("/read/{name}/{source_path:path}", include_in_schema=False)
     async def read(request: Request, name: str, source_path: str) -> HTMLResponse:
         try:
-            return HTMLResponse(await render_document(application, name, source_path))
+            return HTMLResponse(await _document_page(application, name, source_path))
         except SurefindError as error:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
             status = failure_of(error).http_status
-            return HTMLResponse(render_problem(error, source_path), status)
+            return HTMLResponse(_problem_page(error, source_path), status)
+
+
+async def _document_page(application: Application, collection: str, source_path: str) -> str:
+    if collection != application.settings.collection:
+        raise UnknownCollection(f"this server has no collection {collection!r}")
+    async with application.parts.reader.lease() as generation:
+        catalog = generation.require_catalog()
+        document = await catalog.document(source_path)
+        if document is None:
+            raise UnknownDocument(f"collection {collection!r} has no page {source_path!r}")
+        chunks = await catalog.document_chunks(source_path)
+    return _render(document.title, source_path, _sections(chunks))
+
+
+def _problem_page(error: SurefindError, source_path: str) -> str:
+    """For the person who followed a link that leads nowhere any more."""
+    message = f'<p>{escape(public_message(error))}</p><p><a href="/">Search for it</a></p>'
+    return _render("Not to be read", source_path, message)
+
+
+def _render(title: str, path: str, body: str) -> str:
+    return _DOCUMENT_PAGE.format(title=escape(title), path=escape(path), body=body)
+
+
+def _sections(chunks: list[ChunkRecord]) -> str:
+    """Each passage under its anchor; the first of a section carries it."""
+    sections, seen = [], set()
+    texts = without_overlap(record.chunk for record in chunks)
+    for record, text in zip(chunks, texts, strict=True):
+        anchor = record.chunk.anchor
+        identity = f' id="{escape(anchor)}"' if anchor and anchor not in seen else ""
+        seen.add(anchor)
+        sections.append(f"<section{identity}>{escape(text)}</section>")
+    return "\n".join(sections)

@@ -18,7 +18,7 @@ from surefind.contracts.request import (
 )
 from surefind.interfaces.http.middleware.access import count_searches
 from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
-from surefind.interfaces.json_output import search_json, why_not_json
+from surefind.interfaces.json_output.search import search_json, why_not_json
 from surefind.interfaces.search_options import SearchOptions, query_of
 from surefind.model import Collapse, Expand, GroupBy, Mode, Query
 from surefind.model.strings import COLLECTION_NAME, MAX_STRING, NO_NUL

@@ -54,7 +54,7 @@ def note_search(result: SearchResult) -> None:
         record.searches.append(result)
 
 
-class Requests:
+class RequestLog:
     """Gives each request its id, turns bugs into a 500 without internals, and logs one line."""
 
     def __init__(self, app: ASGIApp, observe: Observe, *, log_queries: bool = False) -> None:

@@ -1,0 +1,93 @@
+"""Generations, what changed in them and how they were judged, as JSON."""
+
+from dataclasses import asdict
+
+from surefind.interfaces.json_output import Json, rounded
+from surefind.model import GateResult, Manifest, Rate, Threshold
+from surefind.services.generations.generations import GenerationChanges
+
+PATHS_TOLD = 100
+
+
+def manifest_json(manifest: Manifest, *, current: bool) -> Json:
+    return {
+        "collection": manifest.collection,
+        "generation": manifest.number,
+        "current": current,
+        "created_at": manifest.created_at.isoformat(),
+        "documents": document_count(manifest),
+        "chunks": manifest.chunks,
+        "based_on": manifest.based_on,
+        "sources": list(manifest.sources),
+        "sites": list(manifest.sites),
+        "source_digest": manifest.source_digest,
+        "embedder": str(manifest.embedder),
+        "chunker": str(manifest.chunker),
+        "analyzer": manifest.lexical.analyzer,
+        "fields": {field.name: list(field.kinds) for field in manifest.fields},
+        "calibration": manifest.calibration and asdict(manifest.calibration),
+        "threshold": manifest.threshold and threshold_json(manifest.threshold),
+        "gate": manifest.gate and gate_json(manifest.gate),
+        "surefind_version": manifest.surefind_version,
+    }
+
+
+def changes_json(changes: GenerationChanges) -> Json:
+    """Long lists are cut: what a page or a terminal shows of them, nobody reads to the end."""
+
+    def told(paths: list[str]) -> Json:
+        return {"number": len(paths), "paths": paths[:PATHS_TOLD]}
+
+    return {
+        "collection": changes.generation.collection,
+        "generation": changes.generation.number,
+        "compared_with": changes.compared_with,
+        "added": told(changes.pages.added),
+        "changed": told(changes.pages.changed),
+        "removed": told(changes.pages.removed),
+        "unchanged": changes.pages.unchanged,
+    }
+
+
+def gate_json(gate: GateResult) -> Json:
+    return {
+        "generation": gate.generation or None,
+        "golden": gate.golden,
+        "verdict": gate.verdict or None,
+        "held": gate.held,
+        "tests": gate.tests,
+        "passed": gate.passed,
+        "reasons": list(gate.reasons),
+        "warnings": list(gate.warnings),
+        "failed": [asdict(test) for test in gate.failed],
+        "compared_with": gate.compared_with,
+        "not_compared": gate.not_compared or None,
+        "comparison": list(gate.comparison),
+    }
+
+
+def threshold_json(threshold: Threshold) -> Json:
+    return {
+        "similarity": rounded(threshold.similarity),
+        "false_accepts": _rate(threshold.false_accepts),
+        "false_rejects": _rate(threshold.false_rejects),
+        "false_accept_cost": threshold.false_accept_cost,
+        "golden": threshold.golden,
+        "golden_digest": threshold.golden_digest,
+        "calibrated_at": threshold.calibrated_at.isoformat(),
+    }
+
+
+def _rate(rate: Rate) -> Json:
+    return {
+        "value": rounded(rate.value),
+        "low": rounded(rate.low),
+        "high": rounded(rate.high),
+        "count": rate.count,
+        "total": rate.total,
+    }
+
+
+def document_count(manifest: Manifest) -> int | None:
+    """None for a collection that something else filled: only a look at every point would tell."""
+    return manifest.documents if manifest.connected is None else None
