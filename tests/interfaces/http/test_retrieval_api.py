@@ -537,7 +537,7 @@ async def test_the_doctor_names_what_is_wrong_with_the_collection(parts: SetUp, 
     )
     toml.write_text(sound + other)
     code, out, _ = await run("doctor")
-    assert (code, "it was connected with x/y" in out) == (1, True), out
+    assert (code, "it was connected with the embedder x/y" in out) == (1, True), out
 
     toml.write_text(sound)
     parts.qdrant.delete("book")
