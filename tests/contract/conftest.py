@@ -1,13 +1,11 @@
 """What the contract suites share."""
 
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
 from contract.connected.collections import connected
 from contract.embedders.rude_server import KEY, READING_KEY
-from contract.qdrant.dying_uploads import Home
 from support.foreign import Door
 from support.qdrant import http_server as qdrant_http
 from support.qdrant.service import Address, Service
@@ -56,11 +54,3 @@ def open_to_all() -> Iterator[Service]:
 def keyless(open_to_all: Service) -> Iterator[Service]:
     yield open_to_all
     open_to_all.forget()
-
-
-@pytest.fixture
-async def home(tmp_path: Path, keyless: Service) -> AsyncIterator[Home]:
-    """With its index in that server."""
-    made = Home(tmp_path / "data").settle(keyless)
-    yield made
-    await made.close()

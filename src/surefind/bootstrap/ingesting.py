@@ -50,8 +50,8 @@ class Ingesting:
     async def ingest(
         self, request: IngestRequest, report: ReportProgress = lambda _progress: None
     ) -> IngestReport:
+        from surefind.services.generations.cleanup import make_room
         from surefind.services.generations.index_building import IngestTools
-        from surefind.services.generations.resume import make_room
         from surefind.services.ingest.ingest import IngestOptions, Ingestor
 
         parts, settings = self._parts, self._parts.settings

@@ -21,7 +21,6 @@ from surefind.ports.index import (
     Reranker,
     SparseQuery,
     StoreFacts,
-    UnfinishedIndex,
     VectorIndex,
     VerifiedFiles,
 )
@@ -72,7 +71,6 @@ __all__ = [
     "Source",
     "SparseQuery",
     "StoreFacts",
-    "UnfinishedIndex",
     "Vector",
     "VectorIndex",
     "VerifiedFiles",

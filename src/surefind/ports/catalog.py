@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -96,10 +95,6 @@ class CatalogWriter(Catalog, Protocol):
         ...
 
     async def remove(self, source_path: str) -> None: ...
-
-    async def redate(self, before: datetime, after: datetime) -> None:
-        """Of every chunk that was dated `before`."""
-        ...
 
     async def total_terms(self) -> int:
         """The sum of every chunk's `term_count`."""

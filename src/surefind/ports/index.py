@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
@@ -106,11 +105,6 @@ class IndexEntry:
 class IndexWriter(Protocol):
     """One generation's index while it is being built; nobody reads it yet."""
 
-    @property
-    def resumable(self) -> bool:
-        """Whether a later `IndexStore.create` can go on with what was written, finished or not."""
-        ...
-
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
         """All or nothing: a wrong size or a NaN is refused before anything is written."""
         ...
@@ -122,19 +116,8 @@ class IndexWriter(Protocol):
         ...
 
     async def abandon(self) -> None:
-        """Let go of it. What was written is left to `IndexStore`: to go on with, or to drop."""
+        """Stop writing. `IndexStore.drop` removes what was written."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedIndex:
-    """An index that was begun: a digest of all that its points are made by, and since when.
-
-    Two builds of the same making give the same chunk the same vector and the same terms.
-    """
-
-    build_digest: str
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,22 +158,10 @@ class IndexStore(Protocol):
         """StoreError when an index of that many points will not fit where it would be written."""
         ...
 
-    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
-        """What a run that died has left of it, where `create` can go on with that."""
-        ...
-
     async def create(
-        self,
-        ref: GenerationRef,
-        dimensions: int,
-        copy_of: GenerationRef | None,
-        begun: UnfinishedIndex | None = None,
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> IndexWriter:
-        """Empty, or a copy. Where `begun` is what was left of it, that is gone on with.
-
-        Then a point that is there already, with the same record, is not written again, and one
-        that was not written by this writer too is removed when it finishes.
-        """
+        """Empty, or a copy. Leftovers of an earlier run with the same number are removed."""
         ...
 
     async def open(self, ref: GenerationRef) -> VectorIndex: ...

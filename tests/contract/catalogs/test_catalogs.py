@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -147,21 +146,6 @@ class CatalogContract:
         assert (await catalog.count(), await copy.count()) == (5, 1)
         assert [d.source_path for d in await copy.documents()] == ["docs/empty.md", "docs/page.md"]
         await copy.close()
-
-    async def test_chunks_of_one_date_are_given_another(self, store: CatalogStore) -> None:
-        later = NOW + timedelta(microseconds=1)
-        writer = await store.create(ONE, None)
-        old = replace(record(0), created_at=NOW - timedelta(days=1))
-        await writer.put(document(), [old, record(1)])
-        assert await writer.chunk("chunk-1") == record(1)
-        await writer.redate(NOW, later)
-        redated = [old, replace(record(1), created_at=later)]
-        assert await writer.document_chunks("docs/page.md") == redated
-        assert await writer.chunk("chunk-1") == redated[1]
-        await writer.finish()
-        catalog = await store.open(ONE)
-        assert await catalog.document_chunks("docs/page.md") == redated
-        await catalog.close()
 
     async def test_a_generation_counts_once_it_is_sealed_and_is_current_once_pointed_to(
         self, store: CatalogStore

@@ -3,7 +3,6 @@
 import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from uuid import uuid4
 
 import numpy as np
@@ -14,7 +13,7 @@ from contract.indexes.index_contents import DIMENSIONS, NOTHING, ONE, TEXTS, TWO
 from support.fakes import MemoryIndexStore, WordEmbedder, record, word_terms
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import AnyOf, Between, SparseVector
-from surefind.ports import DenseQuery, IndexStore, SparseQuery, UnfinishedIndex, VectorIndex
+from surefind.ports import DenseQuery, IndexStore, SparseQuery, VectorIndex
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
 from surefind.services.search.filters import describe, failing, meets
 
@@ -269,31 +268,15 @@ class IndexContract:
         await store.drop(ONE)
         assert await build(store, ONE, entries(TEXTS[:2])) == 2
 
-    async def test_what_was_begun_is_gone_on_with_or_begun_anew(self, store: IndexStore) -> None:
-        """In either case the end is the same: exactly what the last writer wrote."""
-        begun = UnfinishedIndex("a making", datetime(2026, 1, 1, tzinfo=UTC))
-        writer = await store.create(ONE, DIMENSIONS, None, begun)
+    async def test_a_leftover_of_an_earlier_run_is_replaced(self, store: IndexStore) -> None:
+        writer = await store.create(ONE, DIMENSIONS, None)
         await writer.upsert(entries(TEXTS))
-        assert writer.resumable == (await store.begun(ONE) == begun)
         await writer.abandon()
-        writer = await store.create(ONE, DIMENSIONS, None, begun)
-        await writer.upsert(entries(TEXTS[1:3], first=1))
-        await writer.upsert(entries(["a passage that is new"], first=3))
-        assert await writer.finish() == 3
+        assert await build(store, ONE, entries(TEXTS[1:3], first=1)) == 2
         index = await store.open(ONE)
         held = await index.payloads([record(number).chunk.point_id for number in range(5)])
-        assert {one.chunk.text for one in held.values()} == {*TEXTS[1:3], "a passage that is new"}
+        assert {one.chunk.text for one in held.values()} == set(TEXTS[1:3])
         await index.close()
-
-    async def test_what_was_begun_otherwise_is_begun_anew(self, store: IndexStore) -> None:
-        first = UnfinishedIndex("a making", datetime(2026, 1, 1, tzinfo=UTC))
-        writer = await store.create(ONE, DIMENSIONS, None, first)
-        await writer.upsert(entries(TEXTS))
-        await writer.abandon()
-        writer = await store.create(ONE, DIMENSIONS, None, replace(first, build_digest="another"))
-        assert await writer.finish() == 0
-        await store.drop(ONE)
-        assert await store.begun(ONE) is None
 
 
 class TestMemoryIndex(IndexContract):

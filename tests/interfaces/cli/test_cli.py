@@ -163,7 +163,7 @@ def test_settings_are_listed_and_secrets_are_not(home: Path) -> None:
         (("search", "x", "--threshold", "2"), 2, "threshold: it is 2.0"),
         (("search", "x", "--collection", "none"), 2, "there is no collection 'none' yet"),
         (("chunks", "count", "--collection", "none"), 2, "there is no collection 'none' yet"),
-        (("generations", "rollback"), 2, "nothing to go back to"),
+        (("generations", "rollback"), 2, "no earlier one to roll back to"),
         (("serve", "--host", "no.such.host.invalid"), 2, "is no address of this machine"),
         (("serve", "--host", "192.0.2.1"), 2, "is no address of this machine"),
         (("search", "x", "--mode", "magic"), 2, "Invalid value for '--mode'"),

@@ -2,8 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from surefind.errors import StoreError, UnknownDocument, UnknownGeneration
@@ -176,16 +175,6 @@ class MemoryCatalog:
 
     async def remove(self, source_path: str) -> None:
         self._documents.pop(source_path, None)
-
-    async def redate(self, before: datetime, after: datetime) -> None:
-        for path, (document, records) in self._documents.items():
-            self._documents[path] = (
-                document,
-                [
-                    replace(record, created_at=after) if record.created_at == before else record
-                    for record in records
-                ],
-            )
 
     async def total_terms(self) -> int:
         return sum(record.term_count for record in self._records())

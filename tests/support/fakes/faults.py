@@ -14,7 +14,6 @@ from surefind.ports import (
     ReadBytes,
     SparseQuery,
     StoreFacts,
-    UnfinishedIndex,
     VectorIndex,
     VerifiedFiles,
 )
@@ -52,17 +51,10 @@ class FaultyIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self.inner.require_room(points, dimensions)
 
-    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
-        return await self.inner.begun(ref)
-
     async def create(
-        self,
-        ref: GenerationRef,
-        dimensions: int,
-        copy_of: GenerationRef | None,
-        begun: UnfinishedIndex | None = None,
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> IndexWriter:
-        return await self.inner.create(ref, dimensions, copy_of, begun)
+        return await self.inner.create(ref, dimensions, copy_of)
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
         self.opened.append(ref)

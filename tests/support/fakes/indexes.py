@@ -20,7 +20,6 @@ from surefind.ports import (
     ReadBytes,
     SparseQuery,
     StoreFacts,
-    UnfinishedIndex,
     VerifiedFiles,
 )
 from surefind.services.search.filters import failing
@@ -31,7 +30,6 @@ class MemoryIndexStore:
 
     def __init__(self) -> None:
         self.generations: dict[GenerationRef, dict[UUID, IndexEntry]] = {}
-        self.marks: dict[GenerationRef, UnfinishedIndex] = {}
         self.written = 0
         self.alias: GenerationRef | None = None
 
@@ -44,23 +42,11 @@ class MemoryIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         pass
 
-    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
-        return self.marks.get(ref)
-
     async def create(
-        self,
-        ref: GenerationRef,
-        dimensions: int,
-        copy_of: GenerationRef | None,
-        begun: UnfinishedIndex | None = None,
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> "MemoryIndexWriter":
-        left = begun is not None and begun == self.marks.get(ref)
-        copied = dict(self.generations[copy_of]) if copy_of else {}
-        self.generations[ref] = {**copied, **(self.generations[ref] if left else {})}
-        self.marks.pop(ref, None)
-        if begun is not None:
-            self.marks[ref] = begun
-        return MemoryIndexWriter(self, ref, dimensions, copied)
+        self.generations[ref] = dict(self.generations[copy_of]) if copy_of else {}
+        return MemoryIndexWriter(self, ref, dimensions)
 
     async def open(self, ref: GenerationRef) -> "MemoryIndex":
         if ref not in self.generations:
@@ -72,7 +58,6 @@ class MemoryIndexStore:
 
     async def drop(self, ref: GenerationRef) -> None:
         self.generations.pop(ref, None)
-        self.marks.pop(ref, None)
 
     async def published(self, ref: GenerationRef) -> None:
         self.alias = ref
@@ -82,24 +67,12 @@ class MemoryIndexStore:
 
 
 class MemoryIndexWriter:
-    """`written` of its store counts the points that were not there already."""
+    """`written` of its store counts the points that were written."""
 
-    def __init__(
-        self,
-        store: MemoryIndexStore,
-        ref: GenerationRef,
-        dimensions: int,
-        copied: dict[UUID, IndexEntry],
-    ) -> None:
+    def __init__(self, store: MemoryIndexStore, ref: GenerationRef, dimensions: int) -> None:
         self._store = store
         self._ref = ref
         self._dimensions = dimensions
-        self._copied = copied
-        self._belonging = set(copied)
-
-    @property
-    def resumable(self) -> bool:
-        return self._ref in self._store.marks
 
     @property
     def _entries(self) -> dict[UUID, IndexEntry]:
@@ -110,24 +83,14 @@ class MemoryIndexWriter:
             if entry.vector.shape != (self._dimensions,) or not np.isfinite(entry.vector).all():
                 raise StoreError(f"the vector of {entry.record.chunk.id} is not right")
         for entry in entries:
-            point_id = entry.record.chunk.point_id
-            self._belonging.add(point_id)
-            self._copied.pop(point_id, None)
-            held = self._entries.get(point_id)
-            if held is None or held.record != entry.record:
-                self._entries[point_id] = entry
-                self._store.written += 1
+            self._entries[entry.record.chunk.point_id] = entry
+            self._store.written += 1
 
     async def delete(self, point_ids: Sequence[UUID]) -> None:
-        self._belonging.difference_update(point_ids)
         for point_id in point_ids:
             self._entries.pop(point_id, None)
-            self._copied.pop(point_id, None)
 
     async def finish(self) -> int:
-        self._entries.update(self._copied)
-        for point_id in self._entries.keys() - self._belonging:
-            del self._entries[point_id]
         return len(self._entries)
 
     async def abandon(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 from uuid import UUID
 
@@ -213,16 +213,6 @@ class PostgresCatalogWriter(PostgresCatalog):
     async def remove(self, source_path: str) -> None:
         self._gone.add(source_path)
         self._waiting.pop(source_path, None)
-
-    async def redate(self, before: datetime, after: datetime) -> None:
-        await self._flush()
-        async with self._database.transaction() as connection:
-            await self._guard(connection)
-            await self._database.execute(
-                connection,
-                "UPDATE {s}.chunk SET created_at = %s WHERE generation_id = %s AND created_at = %s",
-                [after, self._id, before],
-            )
 
     async def total_terms(self) -> int:
         rows = await self._rows(

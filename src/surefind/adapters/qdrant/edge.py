@@ -60,7 +60,6 @@ from surefind.ports import (
     ReadBytes,
     SparseQuery,
     StoreFacts,
-    UnfinishedIndex,
     VerifiedFiles,
 )
 
@@ -117,16 +116,8 @@ class EdgeIndexStore:
         sweep(self._folder.root / _VIEWS)  # of removed generations they may hold the last link
         require_free(self._folder, self._free_bytes(self._folder.root), needed)
 
-    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:  # noqa: ARG002
-        """Writing to this disk takes no time: what was begun is begun anew."""
-        return None
-
     async def create(
-        self,
-        ref: GenerationRef,
-        dimensions: int,
-        copy_of: GenerationRef | None,
-        begun: UnfinishedIndex | None = None,  # noqa: ARG002
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> "EdgeIndexWriter":
         path = self._path(ref)
         with storing(path), engine(path):
@@ -193,7 +184,6 @@ class EdgeIndexWriter:
         self._dimensions = dimensions
         self._keys = indexed_keys()
         self._indexed = {unquoted(key) for key in shard.info().payload_schema}
-        self.resumable = False
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
         for entry in entries:

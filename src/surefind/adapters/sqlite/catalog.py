@@ -210,13 +210,6 @@ class SqliteCatalogWriter(SqliteCatalog):
     async def remove(self, source_path: str) -> None:
         await self._run(lambda: self._remove(source_path))
 
-    async def redate(self, before: datetime, after: datetime) -> None:
-        await self._rows(
-            "UPDATE chunk SET created_at = ? WHERE created_at = ?",
-            after.isoformat(),
-            before.isoformat(),
-        )
-
     async def total_terms(self) -> int:
         rows = await self._rows("SELECT coalesce(sum(term_count), 0) FROM chunk")
         return int(rows[0][0])

@@ -1,4 +1,4 @@
-"""Resolve the expectations of a golden set to chunks, in one pass over a collection."""
+"""Which chunks the expectations of a golden set mean, in one pass over a collection."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from surefind.evaluation.golden.expectations import (
 from surefind.model import ChunkRecord
 
 ResolvedExpectations = Mapping[Expectation, frozenset[str]]
-"""The chunks that each expectation means; empty if it is stale."""
+"""Which chunks each expectation means; none where it is stale."""
 LostAnswers = Mapping[Expectation, str]
-"""Expectations that the previous generation met and this one does not -> the message for each."""
+"""Expectations that the generation before met and this one does not -> what to say of each."""
 LOST_ANSWER = "lost_answer"
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedGoldenSet:
-    """The meaning of the expectations of a golden set in one generation."""
+    """What the expectations of a golden set mean in one generation."""
 
     meaning: ResolvedExpectations
     lost: LostAnswers = field(default_factory=dict)
 
 
 _Key = tuple[str, str]
-"""The kind of a key, and the key."""
+"""Of which kind, and the key itself."""
 
 
 class Resolver:
-    """Call `show` for every chunk, then read `meaning`.
+    """Shown every chunk, it knows which expectation means which.
 
-    All expectations except quotations have a key, so that a chunk is compared only with those that
-    may mean it.
+    Every expectation but a quotation has a key, so that a chunk is only held against those that
+    may mean it; and only keys of the kinds that somebody expects are looked for in a chunk.
     """
 
     def __init__(self, expectations: Iterable[Expectation]) -> None:
@@ -80,7 +80,7 @@ class Resolver:
     def show_page(
         self, quotations: Sequence[ByText], text: str, chunks: Sequence[ChunkRecord]
     ) -> None:
-        """A quotation that spans several chunks means all of them."""
+        """A quotation that a border between chunks cuts in two means both of them."""
         for quotation in quotations:
             for match in _pattern(quotation.text).finditer(text):
                 self._meant[quotation].update(

@@ -14,7 +14,6 @@ from surefind.ports import (
     PublishedCatalogs,
     ReadBytes,
     StoreFacts,
-    UnfinishedIndex,
     VectorIndex,
     VerifiedFiles,
     WholeCatalog,
@@ -43,17 +42,10 @@ class RoutedIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self._own.require_room(points, dimensions)
 
-    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
-        return await self._of(ref.collection).begun(ref)
-
     async def create(
-        self,
-        ref: GenerationRef,
-        dimensions: int,
-        copy_of: GenerationRef | None,
-        begun: UnfinishedIndex | None = None,
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> IndexWriter:
-        return await self._of(ref.collection).create(ref, dimensions, copy_of, begun)
+        return await self._of(ref.collection).create(ref, dimensions, copy_of)
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
         return await self._of(ref.collection).open(ref)

@@ -12,7 +12,6 @@ from surefind.ports import (
     IndexWriter,
     ReadBytes,
     StoreFacts,
-    UnfinishedIndex,
     VerifiedFiles,
     WholeCatalog,
 )
@@ -35,15 +34,8 @@ class ConnectedIndexes:
     async def require_room(self, points: int, dimensions: int) -> None:
         raise self._collection.refuse("ingest")
 
-    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
-        return None
-
     async def create(
-        self,
-        ref: GenerationRef,
-        dimensions: int,
-        copy_of: GenerationRef | None,
-        begun: UnfinishedIndex | None = None,
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> IndexWriter:
         raise self._collection.refuse("ingest")
 

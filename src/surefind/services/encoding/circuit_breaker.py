@@ -23,7 +23,6 @@ from surefind.ports import (
     Reranker,
     SparseQuery,
     StoreFacts,
-    UnfinishedIndex,
     Vector,
     VectorIndex,
     VerifiedFiles,
@@ -250,17 +249,10 @@ class BreakingIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         await self._store.require_room(points, dimensions)
 
-    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
-        return await self._store.begun(ref)
-
     async def create(
-        self,
-        ref: GenerationRef,
-        dimensions: int,
-        copy_of: GenerationRef | None,
-        begun: UnfinishedIndex | None = None,
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> IndexWriter:
-        return await self._store.create(ref, dimensions, copy_of, begun)
+        return await self._store.create(ref, dimensions, copy_of)
 
     async def drop(self, ref: GenerationRef) -> None:
         await self._store.drop(ref)

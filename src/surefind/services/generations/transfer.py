@@ -1,7 +1,7 @@
-"""Moving a generation: out of its stores page by page, and into others as a generation of theirs.
+"""Copies a generation into other stores, page by page: export, import, promote.
 
-What moves is what can't be made again: documents, chunks, vectors. The words of the lexical leg are
-counted anew, by the rules that are in force where it arrives. Nothing is embedded.
+Documents, chunks and vectors are copied as they are; nothing is embedded. The terms of the lexical
+leg are counted again if the target uses another analyzer.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from surefind.errors import StoreChanged, StoreError, StoreRefused
-from surefind.model import ChunkRecord, GenerationRef, LexicalSettings, Manifest
+from surefind.errors import StoreChanged, StoreError
+from surefind.model import ChunkRecord, LexicalSettings, Manifest
 from surefind.ports import (
     CatalogStore,
     CatalogWriter,
@@ -20,28 +20,22 @@ from surefind.ports import (
     IndexWriter,
     Matrix,
     MovedPage,
-    UnfinishedIndex,
     VectorIndex,
     WholeCatalog,
 )
 from surefind.services.encoding.bm25 import Bm25Encoder, mean_on_grid
-from surefind.services.generations.generations import drop
-from surefind.services.generations.index_building import Progress, ReportProgress, check_whole
-from surefind.services.generations.resume import (
-    PartialBuild,
-    build_digest_of,
-    left_behind,
-    require_room,
-)
+from surefind.services.generations.cleanup import remove_unfinished, require_room
+from surefind.services.generations.index_building import Progress, ReportProgress
+from surefind.services.generations.partial_build import PartialBuild
 
 Pages = Callable[[], AsyncIterator[MovedPage]]
-"""They may be asked for more than once."""
+"""May be called more than once."""
 
 Vectors = Callable[[Sequence[ChunkRecord]], Awaitable[Matrix]]
-"""One row for each of a page's chunks."""
+"""One row for each chunk."""
 
 _PAGES_AT_ONCE = 64
-_HEAL = "`surefind doctor` says what can be done"
+_HEAL = "`surefind doctor` says how to repair it"
 _POINTS_AT_ONCE = 500
 
 
@@ -58,7 +52,7 @@ async def pages_of(catalog: WholeCatalog, vectors: Vectors) -> AsyncIterator[Mov
 
 
 def kept_in(index: VectorIndex) -> Vectors:
-    """The vectors that the index has of chunks."""
+    """Reads the vectors from the index."""
 
     async def vectors(records: Sequence[ChunkRecord]) -> Matrix:
         rows = await index.vectors([record.chunk.point_id for record in records])
@@ -73,7 +67,7 @@ def kept_in(index: VectorIndex) -> Vectors:
 
 @dataclass(frozen=True, slots=True)
 class TransferTarget:
-    """The stores that a generation moves into, and the rules by which words are counted there."""
+    """The stores that receive a generation, and the analyzer used there."""
 
     index: IndexStore
     catalogs: CatalogStore
@@ -87,102 +81,61 @@ class TransferTarget:
         pages: Pages,
         report: ReportProgress,
     ) -> Manifest:
-        """Publish what comes as the collection's next generation: all of it, or nothing."""
+        """Publish the pages as the next generation of the collection: all of them, or nothing."""
         async with self.catalogs.writing("ingest"):
-            half = await left_behind(collection, self.index, self.catalogs)
+            await remove_unfinished(collection, self.index, self.catalogs)
             dimensions = manifest.embedder.dimensions
             await require_room(collection, self.index, self.catalogs, manifest.chunks, dimensions)
-            arrival = _Transfer(self, collection, manifest, half)
+            follows = await self.catalogs.current(collection)
+            partial = PartialBuild(collection, self.index, self.catalogs)
             try:
-                sealed = await arrival.build(pages, report)
-                await self.catalogs.point_to(sealed.ref)
-            except StoreRefused:
-                await arrival.clean_up(refused=True)
-                raise
-            except BaseException:
-                await arrival.clean_up()
-                raise
-            await self.index.published(sealed.ref)
-            return sealed
+                built = await _Transfer(self, manifest, partial, report).build(pages, follows)
+                await partial.publish(built)
+            finally:
+                await partial.clean_up()
+            return built
 
 
 class _Transfer:
     """One generation on its way into its new stores."""
 
     def __init__(
-        self, stores: TransferTarget, collection: str, manifest: Manifest, half: PartialBuild | None
+        self,
+        target: TransferTarget,
+        manifest: Manifest,
+        partial: PartialBuild,
+        report: ReportProgress,
     ) -> None:
-        self._half = half
-        self._waits = half is not None
-        self._sealing = self._spoilt = False
-        self._stores = stores
-        self._collection = collection
+        self._terms = target.terms
+        self._target = target
         self._manifest = manifest
-        self._ref: GenerationRef | None = None
-        self._catalog: CatalogWriter | None = None
-        self._index: IndexWriter | None = None
+        self._partial = partial
+        self._report = report
+        self._recounts_terms = manifest.lexical.analyzer != target.terms.name
 
-    async def build(self, pages: Pages, report: ReportProgress) -> Manifest:
-        stores = self._stores
-        follows = await stores.catalogs.current(self._collection)
+    async def build(self, pages: Pages, follows: int | None) -> Manifest:
+        """Complete, and not published yet."""
         mean_terms = await self._mean_terms(pages)
-        ref, catalog = await self._begin()
-        lexical = LexicalSettings(stores.terms.name, mean_terms)
-        await stores.catalogs.require_writing()
-        self._index = index = await stores.index.create(
-            ref, self._manifest.embedder.dimensions, None, self._begun(lexical)
-        )
-        self._waits = index.resumable
-        await self._fill(catalog, index, pages(), mean_terms, report)
-        report(Progress("indexing", 0))
-        await stores.catalogs.require_writing()
-        points = await index.finish()
-        self._index = None
-        written = await catalog.finish()
-        self._catalog = None
-        report(Progress("verifying", 0))
-        try:
-            await check_whole(ref, points, written, stores.index, stores.catalogs)
-        except StoreChanged:
-            self._spoilt = True
-            raise
-        sealed = replace(
+        catalog = await self._partial.begin(None)
+        index = await self._partial.begin_index(self._manifest.embedder.dimensions, None)
+        await self._fill(catalog, index, pages(), mean_terms)
+        await self._partial.finish(self._report)
+        return replace(
             self._manifest,
-            collection=ref.collection,
-            number=ref.number,
+            collection=self._partial.ref.collection,
+            number=self._partial.ref.number,
             created_at=datetime.now(UTC),
-            surefind_version=stores.version,
-            lexical=lexical,
+            surefind_version=self._target.version,
+            lexical=LexicalSettings(self._terms.name, mean_terms),
             based_on=None,
             follows=follows,
             replaced=0,
         )
-        self._sealing = True
-        await stores.catalogs.seal(sealed)
-        return sealed
-
-    async def _begin(self) -> tuple[GenerationRef, CatalogWriter]:
-        catalogs = self._stores.catalogs
-        if self._half is not None:  # its pages come again, only its points wait
-            await catalogs.drop(self._half.ref)
-        self._ref = ref = await catalogs.next_ref(self._collection)
-        self._catalog = catalog = await catalogs.create(ref, None)
-        return ref, catalog
-
-    def _begun(self, lexical: LexicalSettings) -> UnfinishedIndex:
-        """A generation comes as it is: what was left of another one is not gone on with."""
-        manifest = self._manifest
-        content = f"{manifest.source_digest} {manifest.created_at.isoformat()}"
-        build_digest = build_digest_of(manifest.embedder, lexical, self._stores.version, content)
-        if self._half is not None and self._half.begun.build_digest == build_digest:
-            return self._half.begun
-        return UnfinishedIndex(build_digest, datetime.now(UTC))
 
     async def _mean_terms(self, pages: Pages) -> float:
-        """It has to be known before the first weight is written."""
-        made = self._manifest.lexical
-        if not self._counts_anew:
-            return made.mean_terms
+        """Needed before the first weight is written."""
+        if not self._recounts_terms:
+            return self._manifest.lexical.mean_terms
         total = 0
         async for page in pages():
             total += sum(record.term_count for record in self._counted(page.records))
@@ -194,63 +147,38 @@ class _Transfer:
         index: IndexWriter,
         pages: AsyncIterator[MovedPage],
         mean_terms: float,
-        report: ReportProgress,
     ) -> None:
-        terms, manifest = self._stores.terms, self._manifest
+        manifest = self._manifest
         documents = chunks = 0
         waiting: list[IndexEntry] = []
-        report(Progress("moving", 0, manifest.chunks))
+        self._report(Progress("moving", 0, manifest.chunks))
         async for page in pages:
             records = self._counted(page.records)
             await catalog.put(page.document, records)
             waiting += [
-                IndexEntry(record, vector, terms.passage(record.chunk.passage, mean_terms))
+                IndexEntry(record, vector, self._terms.passage(record.chunk.passage, mean_terms))
                 for record, vector in zip(records, page.vectors, strict=True)
             ]
             documents, chunks = documents + 1, chunks + len(records)
             if len(waiting) >= _POINTS_AT_ONCE:
                 await self._write(index, waiting)
                 waiting = []
-                report(Progress("moving", chunks, manifest.chunks))
+                self._report(Progress("moving", chunks, manifest.chunks))
         if waiting:
             await self._write(index, waiting)
         if (documents, chunks) != (manifest.documents, manifest.chunks):
             raise StoreError(
-                f"{documents} pages with {chunks} chunks came, and the manifest names "
-                f"{manifest.documents} with {manifest.chunks}; nothing was published"
+                f"the source has {documents} pages with {chunks} chunks, but its manifest names "
+                f"{manifest.documents} with {manifest.chunks}. Nothing was published: {_HEAL}"
             )
 
     async def _write(self, index: IndexWriter, entries: Sequence[IndexEntry]) -> None:
-        await self._stores.catalogs.require_writing()  # else the index is another writer's by now
+        # Without the write lock, the index may belong to another run.
+        await self._target.catalogs.require_writing()
         await index.upsert(entries)
 
-    @property
-    def _counts_anew(self) -> bool:
-        return self._manifest.lexical.analyzer != self._stores.terms.name
-
     def _counted(self, records: Sequence[ChunkRecord]) -> list[ChunkRecord]:
-        if not self._counts_anew:
+        if not self._recounts_terms:
             return list(records)
-        length = self._stores.terms.length
+        length = self._terms.length
         return [replace(record, term_count=length(record.chunk.passage)) for record in records]
-
-    async def clean_up(self, *, refused: bool = False) -> None:
-        """What was not published never happened; but what can be gone on with waits for that.
-
-        Whoever went on with what was refused would be refused the same.
-        """
-        index, catalogs = self._stores.index, self._stores.catalogs
-        if self._index is not None:
-            await self._index.abandon()
-        if self._catalog is not None:
-            await self._catalog.abandon()
-        if self._ref is None or (self._waits and not refused and not await self._is_over()):
-            return
-        if await catalogs.current(self._collection) != self._ref.number:
-            await drop(self._ref, index, catalogs)
-
-    async def _is_over(self) -> bool:
-        """What is not whole is of no use, and what is complete is not gone on with."""
-        if not self._sealing:
-            return self._spoilt
-        return self._ref in await self._stores.catalogs.complete(self._collection)

@@ -1,10 +1,9 @@
-"""Ingest: sources become the next generation, and then, in one step, the current one.
+"""Ingestion: sources in, a published generation out. Readers never see anything half done.
 
-What readers read is never edited. The catalog of the next generation is written first, page by
-page, so that memory does not grow with the source; then its chunks are embedded and indexed; then
-both are verified, tested where there is a gate, sealed and published. A run that dies leaves an
-unfinished generation, which the next run goes on with or removes, and every vector that was paid
-for, in the cache.
+The current generation is never edited. The catalog of the next one is written first, page by page,
+so that memory does not grow with the source. Then its chunks are embedded and indexed; both stores
+are verified, tested if there is a gate, sealed and published. A killed run leaves an unfinished
+generation, which the next run removes; every vector it has paid for stays in the embedding cache.
 """
 
 import logging
@@ -13,24 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from surefind.errors import InputError, StoreError, StoreRefused
+from surefind.errors import InputError, StoreError
 from surefind.model import GateResult, GenerationRef, IngestReport, Manifest
 from surefind.ports import Source
-from surefind.services.generations.generations import drop, held_back, surplus_of
+from surefind.services.generations.cleanup import drop, held_back, remove_unfinished, surplus_of
 from surefind.services.generations.index_building import IngestTools, ReportProgress
-from surefind.services.generations.resume import PartialBuild, left_behind
-from surefind.services.ingest.generation_builder import (
-    BuildParams,
-    CurrentGeneration,
-    GenerationBuilder,
-    open_base,
-)
+from surefind.services.ingest.current_generation import CurrentGeneration, open_current
+from surefind.services.ingest.generation_builder import BuildParams, GenerationBuilder
 from surefind.services.ingest.link_check import LinkCheck
 from surefind.services.ingest.planning import (
     PlannedChanges,
     check_budget,
     check_not_fewer,
-    check_same_making,
+    check_same_settings,
     check_shrinking,
 )
 from surefind.services.ingest.source_scan import ChangeTarget, DryRunTarget, SourceScan
@@ -55,7 +49,7 @@ class Ingestor:
         if tools.chunker.max_tokens > tools.embedder.max_tokens:
             raise InputError(
                 f"max_tokens is {tools.chunker.max_tokens}, but the embedder reads at most "
-                f"{tools.embedder.max_tokens}; lower it"
+                f"{tools.embedder.max_tokens} tokens: lower max_tokens"
             )
         self._tools = tools
 
@@ -65,22 +59,17 @@ class Ingestor:
         options: IngestOptions,
         report: ReportProgress = lambda _: None,
     ) -> IngestReport:
-        """Whatever it raises, readers see what they saw before."""
+        """If it raises, readers see what they saw before."""
         self._check(sources, options)
         tools = self._tools
         async with tools.catalogs.writing("ingest"):
-            half = await left_behind(options.collection, tools.index, tools.catalogs)
-            base = await open_base(options.collection, tools, report, rebuild=options.rebuild)
-            builder = GenerationBuilder(options.collection, base, tools, half)
+            await remove_unfinished(options.collection, tools.index, tools.catalogs)
+            current = await open_current(options.collection, tools, report, rebuild=options.rebuild)
+            builder = GenerationBuilder(options.collection, current, tools)
             try:
-                return await _IngestRun(tools, options, sources, report, half).publish(
-                    base, builder
-                )
-            except StoreRefused:
-                builder.give_up()
-                raise
+                return await _IngestRun(tools, options, sources, report).publish(current, builder)
             finally:
-                await base.close()
+                await current.close()
                 await builder.clean_up()
 
     async def dry_run(
@@ -89,13 +78,14 @@ class Ingestor:
         options: IngestOptions,
         report: ReportProgress = lambda _: None,
     ) -> IngestReport:
-        """What `run` would do, guards included. It writes nothing and embeds nothing."""
+        """What `run` would do, guards included. Writes nothing and embeds nothing."""
         self._check(sources, options)
-        base = await open_base(options.collection, self._tools, report, rebuild=options.rebuild)
+        tools = self._tools
+        current = await open_current(options.collection, tools, report, rebuild=options.rebuild)
         try:
-            return await _IngestRun(self._tools, options, sources, report).dry_run(base)
+            return await _IngestRun(tools, options, sources, report).dry_run(current)
         finally:
-            await base.close()
+            await current.close()
 
     def _check(self, sources: Sequence[Source], options: IngestOptions) -> None:
         _check_sources(sources)
@@ -103,7 +93,7 @@ class Ingestor:
             options.gate.check()
         if options.max_cost is not None and self._tools.price_per_million_tokens is None:
             raise InputError(
-                f"--max-cost: nobody has said what {self._tools.embedder.fingerprint.model} costs; "
+                f"--max-cost: the price of {self._tools.embedder.fingerprint.model} is unknown; "
                 "set embed_price_per_million_tokens, or leave out --max-cost"
             )
 
@@ -117,7 +107,6 @@ class _IngestRun:
         options: IngestOptions,
         sources: Sequence[Source],
         report: ReportProgress,
-        half: PartialBuild | None = None,
     ) -> None:
         self._tools = tools
         self._options = options
@@ -126,64 +115,62 @@ class _IngestRun:
         self._started = time.monotonic()
         self._embedded_before = tools.embedder.embedded
         self._reused_before = tools.embedder.reused
-        now = datetime.now(UTC)
         self._params = BuildParams(
-            now=now,
-            began=half.begun.at if half else now,
+            now=datetime.now(UTC),
             sources=tuple(source.name for source in sources),
             sites=tuple(source.fingerprint for source in sources),
             rebuild=options.rebuild,
             max_cost=options.max_cost,
         )
 
-    async def publish(self, base: CurrentGeneration, builder: GenerationBuilder) -> IngestReport:
-        changes = await self._scan(base, builder)
-        if base.manifest is not None and base.is_whole and not changes.any:
-            await builder.discard_half()
-            told = self._report(base.manifest, changes, base.manifest.chunks, published=False)
-            return replace(told, gate=None)
-        manifest, points = await builder.build(changes, self._params, self._report_progress)
-        gate = await self._judged(manifest, base)
+    async def publish(self, current: CurrentGeneration, builder: GenerationBuilder) -> IngestReport:
+        changes = await self._scan(current, builder)
+        if current.manifest is not None and current.is_whole and not changes.any:
+            report = self._report(current.manifest, changes, published=False)
+            return replace(report, gate=None)
+        manifest = await builder.build(changes, self._params, self._report_progress)
+        gate = await self._judge(manifest, current)
         manifest = replace(manifest, gate=gate)
         if gate is not None and gate.held:
             pruned = await self._drop(await held_back(manifest, self._tools.catalogs))
             await builder.hold_back(manifest)
-            told = self._report(manifest, changes, points, published=False, pruned=pruned)
-            return replace(told, generation=manifest.follows or 0)
+            report = self._report(manifest, changes, published=False, pruned=pruned)
+            return replace(report, generation=manifest.follows or 0)
         await builder.publish(manifest)
         pruned = await self._prune(manifest)
-        return self._report(manifest, changes, points, published=True, pruned=pruned)
+        return self._report(manifest, changes, published=True, pruned=pruned)
 
-    async def _judged(self, manifest: Manifest, base: CurrentGeneration) -> GateResult | None:
+    async def dry_run(self, current: CurrentGeneration) -> IngestReport:
+        changes = await self._scan(current, DryRunTarget())
+        check_budget(self._tools.cost(changes.unpaid_tokens), self._options.max_cost)
+        gate = self._options.gate.dry_run_result() if self._options.gate and changes.any else None
+        report = self._report(current.manifest, changes, published=False)
+        return replace(report, index_points=0, gate=gate)
+
+    async def _judge(self, manifest: Manifest, current: CurrentGeneration) -> GateResult | None:
         gate = self._options.gate
         if gate is None:
             return None
-        return await judge(gate, manifest, base.manifest, self._tools, self._report_progress)
+        return await judge(gate, manifest, current.manifest, self._tools, self._report_progress)
 
-    async def dry_run(self, base: CurrentGeneration) -> IngestReport:
-        changes = await self._scan(base, DryRunTarget())
-        check_budget(self._tools.cost(changes.unpaid_tokens), self._options.max_cost)
-        gate = self._options.gate.dry_run_result() if self._options.gate and changes.any else None
-        return replace(self._report(base.manifest, changes, 0, published=False), gate=gate)
-
-    async def _scan(self, base: CurrentGeneration, target: ChangeTarget) -> PlannedChanges:
+    async def _scan(self, current: CurrentGeneration, target: ChangeTarget) -> PlannedChanges:
         options, tools = self._options, self._tools
-        before = base.manifest
+        before = current.manifest
         if before is not None and not options.rebuild:
-            check_same_making(before, tools.embedder.fingerprint, tools.chunker, tools.terms.name)
-        again = options.rebuild or (before is not None and before.sites != self._params.sites)
+            check_same_settings(before, tools.embedder.fingerprint, tools.chunker, tools.terms.name)
+        reread = options.rebuild or (before is not None and before.sites != self._params.sites)
         links = LinkCheck() if options.check_links else None
-        scan = SourceScan(base, target, tools, self._params.began, again=again, links=links)
+        scan = SourceScan(current, target, tools, self._params.now, reread=reread, links=links)
         await scan.read(self._sources, self._report_progress)
         if not options.allow_shrink:
             gone = (*scan.missing, *scan.changes.removed, *scan.changes.emptied)
-            check_shrinking(base.documents.keys(), gone)
-            check_not_fewer(base.lost_documents, len(scan.changes.added))
+            check_shrinking(current.documents.keys(), gone)
+            check_not_fewer(current.lost_documents, len(scan.changes.added))
         await scan.remove_missing()
         return scan.changes
 
     async def _prune(self, manifest: Manifest) -> tuple[int, ...]:
-        """All is published by now: what can't be removed today is left to the next run."""
+        """What can't be removed now is left to the next run."""
         keep = self._options.keep_generations
         return await self._drop(await surplus_of(manifest, keep, self._tools.catalogs))
 
@@ -200,7 +187,6 @@ class _IngestRun:
         self,
         manifest: Manifest | None,
         changes: PlannedChanges,
-        points: int,
         *,
         published: bool,
         pruned: tuple[int, ...] = (),
@@ -216,7 +202,7 @@ class _IngestRun:
             unchanged=len(changes.unchanged),
             documents=manifest.documents if manifest else 0,
             chunks=manifest.chunks if manifest else 0,
-            index_points=points,
+            index_points=manifest.chunks if manifest else 0,  # verified to be equal
             new_chunks=len(changes.new_chunks),
             new_tokens=changes.new_tokens,
             embedded=embedder.embedded - self._embedded_before,
@@ -236,12 +222,12 @@ class _IngestRun:
 def _check_sources(sources: Sequence[Source]) -> None:
     if not sources:
         raise InputError(
-            "no source was given; name a folder of documentation, or a website with --site"
+            "no source was given: name a folder of documentation, or a website with --site"
         )
     names = [source.name for source in sources]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
+    duplicates = {name for name in names if names.count(name) > 1}
+    if duplicates:
         raise InputError(
-            f"two sources are called {', '.join(sorted(twice))}: a page is known by its folder's "
-            "name and its path below it, so rename one of the folders"
+            f"two sources are called {', '.join(sorted(duplicates))}: pages are identified by the "
+            "name of their folder and their path below it, so rename one of the folders"
         )

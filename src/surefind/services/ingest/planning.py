@@ -1,4 +1,4 @@
-"""What an ingest is about to do to a collection, and the guards that may stop it."""
+"""The changes an ingest is about to make, and the guards that may stop it."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -43,26 +43,26 @@ class PlannedChanges:
         return bool(self.added or self.changed or self.removed)
 
 
-def check_same_making(
+def check_same_settings(
     manifest: Manifest, embedder: EmbedderFingerprint, chunker: ChunkerSettings, analyzer: str
 ) -> None:
-    """A collection is of one making: another model or other chunks need a rebuild, said aloud."""
+    """InputError if model, chunker or analyzer changed: that needs an explicit rebuild."""
     differences = (
         ("the embedder", manifest.embedder, embedder),
         ("the chunker", manifest.chunker, chunker),
         ("the lexical analyzer", manifest.lexical.analyzer, analyzer),
     )
-    for what, before, now in differences:
+    for name, before, now in differences:
         if before != now:
             raise InputError(
-                f"collection {manifest.collection!r} was built with {what} {before}, and now it is "
-                f"{now}. Nothing was changed: give --rebuild to build it anew, "
-                "or another --collection"
+                f"collection {manifest.collection!r} was built with {name} {before}, and now it is "
+                f"{now}. Nothing was changed: rebuild the collection with --rebuild, "
+                "or choose another --collection"
             )
 
 
 def check_budget(cost: Cost | None, max_cost: float | None) -> None:
-    """GuardStopped when embedding would cost more than was allowed."""
+    """GuardStopped if embedding would cost more than `max_cost`."""
     if cost is not None and max_cost is not None and cost.amount > max_cost:
         raise GuardStopped(
             f"embedding about {cost.tokens} tokens would cost about {cost.amount:.4f} at "
@@ -72,9 +72,9 @@ def check_budget(cost: Cost | None, max_cost: float | None) -> None:
 
 
 def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:
-    """GuardStopped when more than a fifth of the pages, or a whole top-level section, would go.
+    """GuardStopped if more than a fifth of the pages, or a whole top-level section, would go.
 
-    One page may always go: that is an edit, not an accident.
+    Removing a single page is always allowed: that is an edit, not an accident.
     """
     if len(removed) <= 1:
         return
@@ -88,24 +88,24 @@ def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:
         named = ", ".join(sorted(removed)[:_NAMED]) + (", …" if len(removed) > _NAMED else "")
         raise GuardStopped(
             f"{'; '.join(reasons)} ({named}). Nothing was changed: check the source, name every "
-            "folder that belongs to the collection, or give --allow-shrink if it is meant"
+            "folder that belongs to the collection, or add --allow-shrink if this is intended"
         )
 
 
 def check_not_fewer(before: int, now: int) -> None:
-    """GuardStopped when a fifth of the pages would go that a damaged generation had.
+    """GuardStopped if more than a fifth of a damaged generation's pages would go.
 
-    Which pages those were is not known any more, only how many.
+    Only their number is still known, not which pages they were.
     """
     if before - now > max(1, SHRINK_LIMIT * before):
         raise GuardStopped(
             f"the generation that readers see is damaged and had {before} pages; these sources "
             f"have {now}. Nothing was changed: name every source that belongs to the collection, "
-            "or give --allow-shrink if it is meant"
+            "or add --allow-shrink if this is intended"
         )
 
 
 def _sections(source_paths: Iterable[str]) -> set[str]:
-    """`docs/guide/install.md` is in `docs/guide`; a page right below the root is in none."""
+    """`docs/guide/install.md` is in `docs/guide`; `docs/index.md` is in no section."""
     parts = (path.split("/") for path in source_paths)
     return {"/".join(path[:2]) for path in parts if len(path) > 2}

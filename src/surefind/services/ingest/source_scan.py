@@ -1,4 +1,4 @@
-"""Reading the sources: page by page, what is new, what changed, what stays, what is gone."""
+"""Reads the sources page by page and sorts out what is new, changed, unchanged and gone."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ from surefind.services.generations.index_building import (
     ReportProgress,
     unpaid_tokens_of,
 )
-from surefind.services.ingest.generation_builder import CurrentGeneration
+from surefind.services.ingest.current_generation import CurrentGeneration
 from surefind.services.ingest.link_check import LinkCheck, SourceRoot
 from surefind.services.ingest.planning import PlannedChanges
 from surefind.text.chunking import chunk_document
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class ChangeTarget(Protocol):
-    """Where what was read goes: the draft of a generation, or, in a rehearsal, nowhere."""
+    """Receives the pages: a `GenerationBuilder`, or a `DryRunTarget`."""
 
     async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None: ...
 
@@ -45,7 +45,7 @@ class ChangeTarget(Protocol):
 
 
 class DryRunTarget:
-    """A target that keeps nothing."""
+    """Discards everything."""
 
     async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
         pass
@@ -56,52 +56,53 @@ class DryRunTarget:
 
 @dataclass(frozen=True, slots=True)
 class _ChunkedPage:
-    """A page that was read, and its chunks, each with the number of its terms."""
+    """A page and its chunks, each with its number of terms."""
 
     read: ReadPage
     chunks: tuple[tuple[Chunk, int], ...]
 
 
 class SourceScan:
-    """`again` reads pages anew that have not changed: their addresses or chunks may have.
-
-    `links` is told of every page, where links are to be checked.
-    """
-
     def __init__(
         self,
-        base: CurrentGeneration,
+        current: CurrentGeneration,
         target: ChangeTarget,
         tools: IngestTools,
         now: datetime,
         *,
-        again: bool,
+        reread: bool,
         links: LinkCheck | None = None,
     ) -> None:
+        """`reread` parses unchanged pages too: their addresses or chunks may have changed.
+
+        `links` collects the links of every page; None if they are not to be checked.
+        """
         self.changes = PlannedChanges()
-        self._base = base
+        self._current = current
         self._target = target
         self._tools = tools
         self._now = now
-        self._again = again
+        self._reread = reread
         self._links = links
         self._seen: set[str] = set()
         self._urls: dict[str, str] = {}
-        self._pending = frozenset(base.manifest.pending if base.manifest else ())
+        self._pending = frozenset(current.manifest.pending if current.manifest else ())
 
     async def read(self, sources: Sequence[Source], report: ReportProgress) -> None:
-        documents = {} if self._again else self._base.documents
-        # Whose links are checked has to be sent whole; it is still known to have been there.
+        documents = {} if self._reread else self._current.documents
+        # Without a validator, a website sends unchanged pages in full: their links are needed.
         known = {
             path: "" if self._links else record.validator for path, record in documents.items()
         }
         for source in sources:
             async for page in source.pages(known):
-                twice = page.source_path in self._seen
-                if twice and not isinstance(page, PageFailure):
-                    raise InputError(f"{page.source_path} comes from two of the sources")
+                seen_before = page.source_path in self._seen
+                if seen_before and not isinstance(page, PageFailure):
+                    raise InputError(
+                        f"{page.source_path} comes from two of the sources: name each page once"
+                    )
                 self._seen.add(page.source_path)
-                await self._take(page, source)
+                await self._process(page, source)
                 report(Progress("reading", len(self._seen)))
             self.changes.left_out += source.left
         self._check_anything_read(", ".join(source.name for source in sources))
@@ -111,81 +112,83 @@ class SourceScan:
 
     @property
     def missing(self) -> list[str]:
-        """Pages that were there and are no longer. What failed is not among them."""
-        return sorted(self._base.documents.keys() - self._seen)
+        """Pages that have disappeared. Pages that failed to load are not among them."""
+        return sorted(self._current.documents.keys() - self._seen)
 
     async def remove_missing(self) -> None:
         for source_path in self.missing:
             await self._remove(source_path)
 
-    async def _take(self, page: SourcePage | PageFailure | PageUnchanged, source: Source) -> None:
-        """A page that can't be used keeps the chunks it had."""
-        old = self._base.documents.get(page.source_path)
-        again = self._again or page.source_path in self._pending
+    async def _process(
+        self, page: SourcePage | PageFailure | PageUnchanged, source: Source
+    ) -> None:
+        """A page that can't be used keeps its old chunks."""
+        old = self._current.documents.get(page.source_path)
+        reread = self._reread or page.source_path in self._pending
         if isinstance(page, PageFailure):
             self._fail(page)
         elif isinstance(page, PageUnchanged):
             self.changes.unchanged.append(page.source_path)
             self._keep(page.source_path)
-        elif old is not None and old.content_hash == content_hash(page.content) and not again:
+        elif old is not None and old.content_hash == content_hash(page.content) and not reread:
             self.changes.unchanged.append(page.source_path)
             self._keep(page.source_path)
             if not old.chunks:
                 self.changes.empty_pages.append(page.source_path)
             if self._links is not None:
-                await asyncio.to_thread(self._look_for_links, page, source, self._links)
+                await asyncio.to_thread(self._collect_links, page, source, self._links)
         else:
             await self._parse(page, old, source)
 
     def _keep(self, source_path: str) -> None:
-        """What is known of a page from the last time still holds."""
-        old = self._base.documents.get(source_path)
+        """Carry over what is known of a page from the current generation."""
+        old = self._current.documents.get(source_path)
         if old is not None:
             self._urls[source_path] = old.url
             if self._links is not None:
                 self._links.know(source_path, old.url)
 
-    def _look_for_links(self, page: SourcePage, source: Source, links: LinkCheck) -> None:
-        """What was read once can be read again; should it not be, its links stay unjudged."""
+    def _collect_links(self, page: SourcePage, source: Source, links: LinkCheck) -> None:
+        """Of an unchanged page. If it can't be parsed any more, its links are not checked."""
         with suppress(Exception):
             read = read_document(page, source.site)
             if not isinstance(read, SkippedPage):
                 links.add(page, SourceRoot.of(page, source), read)
 
     async def _parse(self, page: SourcePage, old: DocumentRecord | None, source: Source) -> None:
-        """One bad page never stops a run, not even one that finds a fault in surefind itself."""
+        """One bad page never stops a run, not even one that triggers a bug in surefind."""
         changes = self.changes
         try:
-            cut = await asyncio.to_thread(self._cut, page, source)
+            chunked = await asyncio.to_thread(self._chunk, page, source)
         except InputError as error:
             self._fail(PageFailure(page.source_path, str(error)))
             return
-        except SurefindError:  # of the embedder that counts tokens: not of the page
+        except SurefindError:  # from the embedder that counts tokens, not about the page
             raise
-        except Exception as error:  # noqa: BLE001 - of any kind: the page is from outside
+        except Exception as error:  # noqa: BLE001 - pages come from outside
             _log.debug("%s can't be read", page.source_path, exc_info=True)
             reason = f"surefind can't read it ({type(error).__name__}: {error}); please report it"
             self._fail(PageFailure(page.source_path, reason))
             return
-        if isinstance(cut, SkippedPage):
-            changes.left_out.append(PageFailure(page.source_path, cut.reason))
+        if isinstance(chunked, SkippedPage):
+            changes.left_out.append(PageFailure(page.source_path, chunked.reason))
             if self._links is not None:
                 self._links.leave(page.source_path)
             if old is not None:
                 await self._remove(page.source_path)
             return
-        document = cut.read.document
-        changes.warnings += [PageFailure(page.source_path, text) for text in cut.read.warnings]
+        document = chunked.read.document
+        changes.warnings += [PageFailure(page.source_path, text) for text in chunked.read.warnings]
         self._urls[page.source_path] = document.url
-        await self._put(document, cut.chunks)
+        await self._put(document, chunked.chunks)
         (changes.changed if old else changes.added).append(page.source_path)
-        if not cut.chunks:
+        if not chunked.chunks:
             changes.empty_pages.append(page.source_path)
             if old is not None and old.chunks:
                 changes.emptied.append(page.source_path)
 
-    def _cut(self, page: SourcePage, source: Source) -> "_ChunkedPage | SkippedPage":
-        """All that takes time and asks nobody, so that it can be done in a thread."""
+    def _chunk(self, page: SourcePage, source: Source) -> "_ChunkedPage | SkippedPage":
+        """Pure computation, for a thread."""
         tools = self._tools
         read = read_document(page, source.site)
         if isinstance(read, SkippedPage):
@@ -199,20 +202,20 @@ class SourceScan:
         return _ChunkedPage(read, tuple(zip(chunks, terms, strict=True)))
 
     def _fail(self, failure: PageFailure) -> None:
-        """The chunks it had stay. A folder that can't be read stands for all pages below it."""
+        """Keep the old chunks of the page, or of all pages in a folder that can't be read."""
         self.changes.failures.append(failure)
         path = failure.source_path
-        kept = {name for name in self._base.documents if name == path or _below(name, path)}
+        kept = {name for name in self._current.documents if name == path or _below(name, path)}
         self._seen |= kept
         for name in kept:
             self._keep(name)
-        if self._again:  # they should have been read anew: the next run does
+        if self._reread:  # the next run has to reread them
             self.changes.pending += sorted(kept)
         else:
             self.changes.pending += sorted(kept & self._pending)
 
     async def _put(self, document: Document, chunks: Sequence[tuple[Chunk, int]]) -> None:
-        old = await self._base.chunks(document.source_path)
+        old = await self._current.chunks(document.source_path)
         records = [
             self._record(document, chunk, terms, old.get(chunk.id)) for chunk, terms in chunks
         ]
@@ -228,7 +231,7 @@ class SourceScan:
         self.changes.stale_chunks += stale
 
     async def _remove(self, source_path: str) -> None:
-        stale = await self._base.chunks(source_path)
+        stale = await self._current.chunks(source_path)
         self.changes.stale_chunks += stale
         self.changes.replaced += len(stale)
         self.changes.removed.append(source_path)
@@ -252,9 +255,12 @@ class SourceScan:
 
     def _check_anything_read(self, names: str) -> None:
         if not self._seen:
-            raise InputError(f"there is no page to read in {names}; nothing was changed")
+            raise InputError(
+                f"there is no page to read in {names}. Nothing was changed: check the path and the "
+                "file types"
+            )
         failures = self.changes.failures
-        if len(failures) == len(self._seen) and self._base.manifest is None:
+        if len(failures) == len(self._seen) and self._current.manifest is None:
             first = failures[0]
             raise InputError(
                 f"none of the {len(self._seen)} pages in {names} could be used; "

@@ -9,7 +9,7 @@ from surefind.model import ChunkRecord, GenerationRef
 from surefind.ports import CatalogStore, EmbeddingCache, IndexStore, Matrix
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
-from surefind.services.generations.generations import drop
+from surefind.services.generations.cleanup import drop
 from surefind.services.generations.index_building import ReportProgress
 from surefind.services.generations.integrity import verify
 from surefind.services.generations.transfer import TransferTarget, pages_of

@@ -7,8 +7,7 @@ has, since a point of our own would be counted and found by others.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Literal
 
 from qdrant_client import models
@@ -22,7 +21,6 @@ from surefind.adapters.qdrant.payload import (
 from surefind.adapters.qdrant.points import DENSE, LEXICAL
 from surefind.errors import StoreChanged
 from surefind.model import Attribute, FieldKind, GenerationRef
-from surefind.ports import UnfinishedIndex
 
 MAX_FRONT_MATTER_INDEXES = 64
 _MARK = "surefind"
@@ -112,28 +110,8 @@ def check_collection(name: str, server: str, info: models.CollectionInfo) -> int
 # --- the mark ---------------------------------------------------------------------------------
 
 
-def mark(
-    owner: str, ref: GenerationRef, begun: UnfinishedIndex | None, shape: CollectionShape
-) -> dict[str, object]:
-    """With `begun`, it also says what can be gone on with, should the run die."""
-    made = {"made_by": owner, "collection": ref.collection, "generation": ref.number}
-    if begun is None:
-        return {_MARK: made}
-    since = {"making": begun.build_digest, "begun_at": begun.at.isoformat(), "shape": asdict(shape)}
-    return {_MARK: {**made, **since}}
-
-
-def begun_in(info: models.CollectionInfo, shape: CollectionShape) -> UnfinishedIndex | None:
-    """None where the mark does not say, or where collections have another shape by now."""
-    marked = _marked(info)
-    if marked.get("shape") != asdict(shape):
-        return None
-    try:
-        return UnfinishedIndex(
-            str(marked["making"]), datetime.fromisoformat(str(marked["begun_at"]))
-        )
-    except (KeyError, ValueError):
-        return None
+def mark(owner: str, ref: GenerationRef) -> dict[str, object]:
+    return {_MARK: {"made_by": owner, "collection": ref.collection, "generation": ref.number}}
 
 
 def mark_key(owner: str) -> str:

@@ -16,14 +16,11 @@ from surefind.adapters.qdrant.server.calls import (
     asking,
 )
 from surefind.adapters.qdrant.server.reader import QdrantIndex
-from surefind.adapters.qdrant.server.resume import LeftoverPoints
 from surefind.adapters.qdrant.server.schema import (
     CollectionShape,
-    begun_in,
     check_collection,
     dense_params,
     indexed_front_matter,
-    is_sound,
     lexical_params,
     made_by,
     mark,
@@ -34,7 +31,7 @@ from surefind.adapters.qdrant.server.writer import QdrantIndexWriter, create_ind
 from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import GenerationRef
-from surefind.ports import ReadBytes, StoreFacts, UnfinishedIndex
+from surefind.ports import ReadBytes, StoreFacts
 
 _NEVER_FILLED = models.PayloadSchemaType.KEYWORD
 Owner = Callable[[], Awaitable[str]]
@@ -48,7 +45,7 @@ class QdrantIndexStore:
     """`owner` names the installation to which the collections belong that it makes.
 
     `guard` raises where the one writer's place was lost: what a writer has made may be another's
-    by then, who goes on with it or has published it.
+    by then: another run may have rebuilt it or published it.
     """
 
     def __init__(
@@ -95,30 +92,16 @@ class QdrantIndexStore:
         await self._server.version()
         await self._aliases()
 
-    async def begun(self, ref: GenerationRef) -> UnfinishedIndex | None:
-        """Servers before 1.16 keep no mark that could say so: there it is begun anew."""
-        info = await self._info(self._name(ref))
-        return None if info is None else await self._left(self._name(ref), info)
-
     async def create(
-        self,
-        ref: GenerationRef,
-        dimensions: int,
-        copy_of: GenerationRef | None,
-        begun: UnfinishedIndex | None = None,
+        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> QdrantIndexWriter:
         name = self._name(ref)
         await self._server.version()
         if copy_of is not None:
             await self.open(copy_of)
-        left, indexes = None, set(own_indexes())
-        info = None if begun is None else await self._info(name)
-        if info is not None and begun == await self._left(name, info, dimensions):
-            left = await self._go_on(name, info)
-            indexes.update(indexed_front_matter(info))
-        else:
-            await self._make_way(name)
-            await self._create(name, ref, dimensions, begun)
+        indexes = set(own_indexes())
+        await self._make_way(name)
+        await self._create(name, ref, dimensions)
         if copy_of is not None:
             indexes |= await self._inherit(name, self._name(copy_of), indexes)
         return QdrantIndexWriter(
@@ -131,8 +114,6 @@ class QdrantIndexStore:
             indexing_timeout_s=self._indexing_timeout_s,
             notify=self._notify,
             guard=self._guard,
-            left=left,
-            resumable=begun is not None and await self._server.has(METADATA),
         )
 
     async def open(self, ref: GenerationRef) -> QdrantIndex:
@@ -208,32 +189,6 @@ class QdrantIndexStore:
         except StoreChanged:
             return None
 
-    async def _left(
-        self, name: str, info: models.CollectionInfo, dimensions: int | None = None
-    ) -> UnfinishedIndex | None:
-        """What is ours, sound, as it was made, and read by nobody."""
-        begun = begun_in(info, self._shape)
-        if begun is None or made_by(info) != await self._owner() or not is_sound(info):
-            return None
-        try:
-            made_for = check_collection(name, self._server.name, info)
-        except StoreChanged:
-            return None
-        if dimensions not in {None, made_for} or await self._read_as(name):
-            return None
-        return begun
-
-    async def _go_on(self, name: str, info: models.CollectionInfo) -> LeftoverPoints:
-        """The graph is left as it is: not begun while points were missing, or else nearly made."""
-        for key, kind in own_indexes().items():
-            if key not in info.payload_schema:
-                await create_index(self._server, name, key, kind, self._shape)
-        self._notify(
-            f"{self._server.name}: going on with {name}, which an earlier run has left with "
-            f"{info.points_count or 0} points"
-        )
-        return LeftoverPoints(self._server, name, self._guard)
-
     async def _inherit(self, name: str, source: str, known: set[str]) -> set[str]:
         """What is copied is not looked into: its keys have the indexes that they had."""
         info = await self._server.read(lambda client: client.get_collection(source), source)
@@ -266,9 +221,7 @@ class QdrantIndexStore:
         delete = asking(self._guard, lambda client: client.delete_collection(name))
         await self._server.change(delete, name)
 
-    async def _create(
-        self, name: str, ref: GenerationRef, dimensions: int, begun: UnfinishedIndex | None
-    ) -> None:
+    async def _create(self, name: str, ref: GenerationRef, dimensions: int) -> None:
         """The graph waits until all points are there, see the writer."""
         shape, owner = self._shape, await self._owner()
         marked = await self._server.has(METADATA)
@@ -287,7 +240,7 @@ class QdrantIndexStore:
                 write_consistency_factor=shape.write_consistency,
                 on_disk_payload=True,
                 hnsw_config=models.HnswConfigDiff(m=0),
-                metadata=mark(owner, ref, begun, shape) if marked else None,
+                metadata=mark(owner, ref) if marked else None,
             )
 
         await self._server.write(create)

@@ -19,7 +19,6 @@ from surefind.adapters.qdrant.payload import to_payload
 from surefind.adapters.qdrant.points import DENSE, LEXICAL, check_vector, point_uuid
 from surefind.adapters.qdrant.server.calls import Call, QdrantServer, RequireWriter, asking
 from surefind.adapters.qdrant.server.reader import sparse_vector
-from surefind.adapters.qdrant.server.resume import LeftoverPoints
 from surefind.adapters.qdrant.server.schema import (
     MAX_FRONT_MATTER_INDEXES,
     CollectionShape,
@@ -60,13 +59,9 @@ class QdrantIndexWriter:
         indexing_timeout_s: float,
         notify: Notify,
         guard: RequireWriter,
-        left: LeftoverPoints | None = None,
-        resumable: bool = False,
     ) -> None:
-        """`left` is what an earlier run wrote there, where there was one.
-
-        `guard` raises where the writer's place was lost: another run may have taken it all up by
-        then, so it is asked before every change.
+        """`guard` raises where the writer's place was lost: another run may be writing to the same
+        collection by then, so it is asked before every change.
         """
         self._server = server
         self._name = name
@@ -80,8 +75,6 @@ class QdrantIndexWriter:
         self._indexing_timeout_s = indexing_timeout_s
         self._notify = notify
         self._guard = guard
-        self._left = left
-        self.resumable = resumable
         self._under_way: dict[asyncio.Task[None], frozenset[UUID]] = {}
         self._not_copied: set[UUID] = set()
 
@@ -97,8 +90,6 @@ class QdrantIndexWriter:
 
     async def delete(self, point_ids: Sequence[UUID]) -> None:
         await self._settle()
-        if self._left is not None:
-            self._left.gone(point_ids)
         if self._copy_of is not None:
             self._not_copied.update(point_ids)
         for start in range(0, len(point_ids), _PAGE):
@@ -116,8 +107,6 @@ class QdrantIndexWriter:
         if self._copy_of is not None:
             await self._copy(self._copy_of)
         await self._settle()
-        if self._left is not None:
-            await self._left.remove_others()
         await self._change(
             lambda client: client.update_collection(
                 self._name, hnsw_config=models.HnswConfigDiff(m=self._shape.graph_links)
@@ -148,14 +137,10 @@ class QdrantIndexWriter:
         while len(self._under_way) >= AT_ONCE:
             await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
             self._collect()
-        if self._left is not None:
-            self._left.belong(ids)
         self._under_way[asyncio.ensure_future(self._write(points))] = ids
 
     async def _write(self, points: list[models.PointStruct]) -> None:
-        wanted = points if self._left is None else await self._left.missing(points)
-        if wanted:
-            await self._change(lambda client: client.upsert(self._name, wanted, wait=True))
+        await self._change(lambda client: client.upsert(self._name, points, wait=True))
 
     async def _change(self, call: Call[T]) -> T:
         return await self._server.write(asking(self._guard, call), self._name)
