@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test check lint types coverage contract corpora browser drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora browser drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,9 +40,12 @@ $(VENV)/dev: $(VENV)/installed requirements/dev.txt
 model: $(VENV)/installed  ## Download and verify the embedding model
 	@$(BIN)/surefind model fetch
 
-test: $(VENV)/dev model  ## Run the test suite; needs no root, browser or server
+test: $(VENV)/dev model  ## Run the quick tests; needs no root, browser or server
+	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist worksteal -m "not thorough" --hypothesis-profile quick
+
+thorough: $(VENV)/dev model  ## Run the quick and the thorough tests, with coverage
 	@$(BIN)/coverage erase
-	@$(IN_MEMORY) $(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	@$(IN_MEMORY) $(BIN)/coverage run -m pytest -n auto --dist worksteal
 	@$(BIN)/coverage combine --quiet
 
 lint: $(VENV)/dev  ## Check style, formatting and layers
@@ -72,7 +75,7 @@ drill: $(VENV)/dev model  ## Kill, fill, damage and overload surefind for minute
 drill-short:  ## Run two fixed cycles of each drill
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist load tests/drill
 
-check: lint types test coverage corpora browser drill-short  ## Run everything that CI runs
+check: lint types thorough coverage corpora browser drill-short  ## Run everything that CI runs
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
 	@$(BIN)/python bench/overhead.py

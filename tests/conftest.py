@@ -18,6 +18,7 @@ from surefind.settings import load
 # at new ones.
 hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 hypothesis_settings.register_profile("home", deadline=None)  # timings never decide a test
+hypothesis_settings.register_profile("quick", max_examples=25, deadline=None)
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from support.commands import surefind, surefind_json
 
+pytestmark = pytest.mark.thorough
+
 ARABIC = "# دليل\n\nكيف أنظف الإبريق بالخل؟\n"
 FINE: dict[str, bytes] = {
     "crlf.md": b"# Carriage\r\n\r\nzebracrlf lines end twice.\r\n\r\n## Second\r\n\r\nmore\r\n",

@@ -22,6 +22,8 @@ from surefind.services.maintenance.doctor_findings import CheckSeverity, Examina
 from surefind.services.maintenance.doctor_repair import Repairer
 from unit.installation import PAGES, Installation
 
+pytestmark = pytest.mark.thorough
+
 MORE = {**PAGES, "guide/c.md": "# Third\n\nmore words about the installer\n\n## Deep\n\nend"}
 QUESTIONS = ("run the installer", "words", "welcome")
 CACHE = "cache/embeddings.sqlite"

@@ -27,6 +27,8 @@ from surefind.services.maintenance.doctor_findings import CheckSeverity
 from surefind.services.maintenance.doctor_repair import Repairer
 from unit.installation import PAGES, Installation
 
+pytestmark = pytest.mark.thorough
+
 TEXT, ALTERED = "run the installer", "remove the installer"
 
 

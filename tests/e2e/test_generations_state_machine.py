@@ -15,6 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from surefind.errors import EmbeddingError
 from unit.installation import Crash, Installation
 
+pytestmark = pytest.mark.thorough
+
 T = TypeVar("T")
 PATHS = st.sampled_from(["a.md", "b.md", "guide/c.md", "guide/d.md", "0.md"])
 TEXTS = st.sampled_from(

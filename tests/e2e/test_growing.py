@@ -16,6 +16,8 @@ from surefind.model import Query
 from surefind.services.generations.index_building import Progress
 from surefind.settings import load
 
+pytestmark = pytest.mark.thorough
+
 PAGES = {
     "install.md": "---\nlevel: 2\n---\n# Install\n\nrun the installer\n\n## Linux\n\nuse a package",
     "cats.md": "# Cats\n\ncats sleep in the sunshine",

@@ -3,8 +3,12 @@
 import gzip
 from pathlib import Path
 
+import pytest
+
 from support.commands import surefind, surefind_json
 from support.website.local_site import Reply, Request, moved, page, plain, serve, sitemap
+
+pytestmark = pytest.mark.thorough
 
 BOMB = gzip.compress(b"<p>boom " * 4_000_000)
 

@@ -13,6 +13,8 @@ from support.qdrant.engine import Collection
 from support.qdrant.http_server import serve
 from support.qdrant.service import SILENT
 
+pytestmark = pytest.mark.thorough
+
 
 def test_what_was_embedded_before_a_kill_is_not_embedded_again(tmp_path: Path) -> None:
     docs, data = tmp_path / "docs", tmp_path / "data"

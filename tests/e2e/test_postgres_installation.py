@@ -16,6 +16,8 @@ from surefind.services.generations.index_building import Progress
 from surefind.services.generations.readers import Readers
 from unit.installation import PAGES, Crash, Installation
 
+pytestmark = pytest.mark.thorough
+
 CHANGED = {**PAGES, "index.md": "# Home\n\nhello again", "new.md": "# New\n\nnew words"}
 Opener = Callable[..., Installation]
 

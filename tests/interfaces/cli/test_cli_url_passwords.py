@@ -6,6 +6,8 @@ import pytest
 
 from support.commands import surefind
 
+pytestmark = pytest.mark.thorough
+
 SECRET = "s3cret"
 URL = f"http://user:{SECRET}@127.0.0.1:1"
 

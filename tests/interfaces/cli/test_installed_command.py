@@ -16,6 +16,8 @@ from typer.core import TyperGroup
 from support.commands import COMMAND, surefind
 from surefind.interfaces.cli import app
 
+pytestmark = pytest.mark.thorough
+
 GOLDEN = """
 tests:
   - {test_id: a, query_text: Which voltage?, expected_results: [{text: 230 volts}]}

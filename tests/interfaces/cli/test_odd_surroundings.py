@@ -9,6 +9,8 @@ import pytest
 
 from support.commands import COMMAND, surefind, surefind_json
 
+pytestmark = pytest.mark.thorough
+
 LONG = "x" * 5_000
 
 

@@ -12,6 +12,8 @@ import pytest
 from support.commands import Server, log_of, serving, surefind
 from support.homes import copy_home
 
+pytestmark = pytest.mark.thorough
+
 JSON = {"content-type": "application/json"}
 
 

@@ -17,6 +17,8 @@ from surefind.interfaces.http.app import create_app
 from surefind.model import Query, SearchResult
 from surefind.settings import load
 
+pytestmark = pytest.mark.thorough
+
 QUESTION = {"query": "vinegar"}
 SETTINGS = {
     "SUREFIND_RATE_LIMIT_PER_MINUTE": "3",

@@ -20,6 +20,8 @@ from surefind.interfaces.http.app import create_app
 from surefind.ports import Vector
 from surefind.settings import load
 
+pytestmark = pytest.mark.thorough
+
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"]*",?)*)\})? ([0-9.e+-]+)')
 
 METRIC_TYPES = {

@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from support.commands import log_of, serving, surefind
 from support.homes import copy_home
+
+pytestmark = pytest.mark.thorough
 
 COMMAND = Path(sys.executable).parent / "schemathesis"
 

@@ -21,6 +21,8 @@ from surefind.errors import InputError
 from surefind.model import GenerationRef, Query, Status
 from surefind.settings import load
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

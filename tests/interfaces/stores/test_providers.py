@@ -14,6 +14,8 @@ from surefind.bootstrap import Application
 from surefind.errors import InputError
 from surefind.settings import load
 
+pytestmark = pytest.mark.thorough
+
 WRONG_KEY = "wrong-secret-key"
 PAGES = 120  # one passage each: more than one batch of 96
 

@@ -28,6 +28,8 @@ from surefind.interfaces.cli import app
 from surefind.interfaces.http.app import create_app
 from surefind.settings import load
 
+pytestmark = pytest.mark.thorough
+
 QUESTIONS = ("how do I descale it?", "E42", "teapot --status", "where do I plug in the cable")
 
 

@@ -11,6 +11,8 @@ import pytest
 from support.planted_changes import CHANGES, Count, count
 from surefind.evaluation.statistics.significance import LEVEL, ComparisonEvidence
 
+pytestmark = pytest.mark.thorough
+
 NULL = ["nothing changed", "null: 2 % move", "null: 10 % move", "null: 40 % move"]
 RUNS = 60
 

@@ -27,7 +27,7 @@ from surefind.services.connected.vector_origin import (
     sample_size,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.thorough, pytest.mark.anyio]
 SIZE = 128
 Rng = np.random.Generator
 Making = Callable[[Rng, Matrix], Matrix]
