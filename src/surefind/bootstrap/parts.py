@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,13 +24,13 @@ from surefind.bootstrap.stores import (
 )
 
 if TYPE_CHECKING:
-    from surefind.model import SearchResult
+    from surefind.model import GenerationRef, SearchResult
     from surefind.ports import (
         CatalogStore,
+        Embedder,
         EmbeddingCache,
         IndexStore,
         Notify,
-        QueryEmbedder,
         Reranker,
     )
     from surefind.services.connected.collection import ConnectedCollection
@@ -97,19 +97,25 @@ class Parts:
 
     @cached_property
     def readers(self) -> Readers:
-        from surefind.services.encoding.circuit_breaker import BreakingIndexStore, CircuitBreaker
-        from surefind.services.generations.background_verification import VerificationPace
+        from surefind.services.encoding.circuit_breaker import BreakingIndexes, CircuitBreaker
+        from surefind.services.generations.background_verification import (
+            GenerationVerifier,
+            VerificationPace,
+        )
         from surefind.services.generations.readers import Readers
 
-        index = BreakingIndexStore(
-            self.index, lambda ref: CircuitBreaker(f"the vector index of {ref}")
+        connected = {one.connection.name for one in self.connected}
+
+        def is_remote(ref: GenerationRef) -> bool:
+            return self.settings.qdrant_url is not None or ref.collection in connected
+
+        indexes = BreakingIndexes(
+            self.index, is_remote, lambda ref: CircuitBreaker(f"the vector index of {ref}")
         )
         own = published_catalogs(self.own_catalogs, self.settings, self.folder)
-        return Readers(
-            index,
-            routed_published(own, self.connected, self.settings),
-            pace=VerificationPace(),
-        )
+        catalogs = routed_published(own, self.connected, self.settings)
+        verifier = GenerationVerifier(self.index, catalogs, VerificationPace())
+        return Readers(indexes, catalogs, verifier=verifier)
 
     @property
     def reader(self) -> CollectionReader:
@@ -139,20 +145,11 @@ class Parts:
                 self.observers.append(write_spans)
             # Another program may change the documents table at any time: cache no answers.
             answers = None if self.settings.documents_table else AnswerCache()
-            embedder = await self.question_embedder()
+            embedder = await self.query_embedder()
             self._searcher = Searcher(
                 self.readers, embedder, self.terms, self.reranker, self._observe, answers
             )
         return self._searcher
-
-    async def question_embedder(self) -> QueryEmbedder:
-        """The local model is loaded when the first query has to be embedded."""
-        from surefind.adapters.embedders.model_files import BATCH_SIZE, FINGERPRINT
-        from surefind.services.encoding.cached_embedder import LazyEmbedder
-
-        if self.settings.embedder == "local":
-            return LazyEmbedder(FINGERPRINT, BATCH_SIZE, self.embedder)
-        return await self.embedder()
 
     def _observe(self, result: SearchResult) -> None:
         for observer in self.observers:
@@ -172,22 +169,36 @@ class Parts:
         return CircuitBreaker("the embedding service")
 
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
-        """The model, loaded once. `writing` also opens the embedding cache on disk."""
+        """With its model loaded. `writing` also opens the embedding cache on disk."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
-        from surefind.errors import EmbeddingError
-        from surefind.services.encoding.cached_embedder import CachedEmbedder
-        from surefind.services.encoding.circuit_breaker import BreakingEmbedder
+
+        embedder = await self.query_embedder()
+        await embedder.load()
+        if writing and not embedder.has_cache:
+            embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self.notify))
+        return embedder
+
+    async def query_embedder(self) -> CachedEmbedder:
+        """The same one; the local model is loaded when the first query has to be embedded."""
+        from surefind.adapters.embedders.model_files import BATCH_SIZE, FINGERPRINT
+        from surefind.services.encoding.cached_embedder import CachedEmbedder, LazyModel
 
         async with self._loading:
             if self._embedder is None:
-                with self.embedding_breaker.watching(EmbeddingError):
-                    opened = await open_embedder(self.settings, self.notify)
-                self._embedder = CachedEmbedder(
-                    BreakingEmbedder(opened, self.embedding_breaker), None
-                )
-            if writing and not self._embedder.has_cache:
-                self._embedder.keep_in(SqliteEmbeddingCache(self._cache_path, self.notify))
+                if self.settings.embedder == "local":
+                    load = partial(open_embedder, self.settings, self.notify)
+                    self._embedder = CachedEmbedder(LazyModel(FINGERPRINT, BATCH_SIZE, load))
+                else:
+                    self._embedder = CachedEmbedder(await self._remote_embedder())
         return self._embedder
+
+    async def _remote_embedder(self) -> Embedder:
+        from surefind.errors import EmbeddingError
+        from surefind.services.encoding.circuit_breaker import BreakingEmbedder
+
+        with self.embedding_breaker.watching(EmbeddingError):
+            opened = await open_embedder(self.settings, self.notify)
+        return BreakingEmbedder(opened, self.embedding_breaker)
 
     async def dry_run_embedder(self) -> CachedEmbedder:
         """Reads the embedding cache if embedding costs money, so that estimates leave it out."""

@@ -145,7 +145,13 @@ ReadBytes: TypeAlias = Callable[[int], None]
 """Hears, in any thread, how many bytes were read since the last time."""
 
 
-class IndexStore(Protocol):
+class OpensIndex(Protocol):
+    """All that readers need of an index store."""
+
+    async def open(self, ref: GenerationRef) -> VectorIndex: ...
+
+
+class IndexStore(OpensIndex, Protocol):
     async def facts(self) -> StoreFacts:
         """Asked anew each time; StoreError where it does not answer, or won't."""
         ...
@@ -163,8 +169,6 @@ class IndexStore(Protocol):
     ) -> IndexWriter:
         """Empty, or a copy. Leftovers of an earlier run with the same number are removed."""
         ...
-
-    async def open(self, ref: GenerationRef) -> VectorIndex: ...
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         """Read every byte of it. StoreChanged where one is not as it was written.

@@ -1,122 +1,130 @@
-"""An embedder that never pays twice for the same text."""
+"""An embedder that never embeds the same text twice."""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from surefind.model import EmbedderFingerprint
-from surefind.ports import (
-    EmbeddedQuery,
-    Embedder,
-    EmbeddingCache,
-    Matrix,
-    QueryEmbedder,
-    Vector,
-)
+from surefind.ports import EmbeddedQuery, Embedder, EmbeddingCache, Matrix, Vector
 
 PASSAGE = "passage"
 QUERIES_KEPT = 1024
 
 
-class _PendingQuestion:
-    """A question under way, and those who wait for it.
+@dataclass(frozen=True, slots=True)
+class LazyModel:
+    """An embedder that is loaded on first use; its fingerprint is known before."""
 
-    Each has a future of its own, so that who gives up spoils it for nobody. A shield would do the
-    same, and cost every search one more turn of the loop.
+    fingerprint: EmbedderFingerprint
+    batch_size: int
+    load: Callable[[], Awaitable[Embedder]]
+
+
+class _PendingQuery:
+    """A query that is being embedded, and a future for each caller that waits for it.
+
+    With a future of their own, callers can be cancelled without cancelling the others. A shield
+    would do the same, at the cost of another turn of the event loop for every search.
     """
 
     def __init__(self) -> None:
-        self._waiting: list[asyncio.Future[Vector]] = []
-        self.answering: asyncio.Future[None] | None = None
+        self._futures: list[asyncio.Future[Vector]] = []
+        self.task: asyncio.Future[None] | None = None
 
-    def answer(self) -> "asyncio.Future[Vector]":
-        waiting: asyncio.Future[Vector] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
-        return waiting
+    def wait(self) -> "asyncio.Future[Vector]":
+        future: asyncio.Future[Vector] = asyncio.get_running_loop().create_future()
+        self._futures.append(future)
+        return future
 
-    def tell(self, vector: Vector) -> None:
-        for waiting in self._still_waiting:
-            waiting.set_result(vector)
+    def resolve(self, vector: Vector) -> None:
+        for future in self._still_waiting:
+            future.set_result(vector)
 
     def fail(self, error: Exception) -> None:
-        for waiting in self._still_waiting:
-            waiting.set_exception(error)
+        for future in self._still_waiting:
+            future.set_exception(error)
 
     def cancel(self) -> None:
-        for waiting in self._still_waiting:
-            waiting.cancel()
+        for future in self._still_waiting:
+            future.cancel()
 
     @property
     def _still_waiting(self) -> "list[asyncio.Future[Vector]]":
-        return [waiting for waiting in self._waiting if not waiting.done()]
+        return [future for future in self._futures if not future.done()]
 
 
 class CachedEmbedder:
-    """Passages are kept on disk for good, the last queries in memory.
+    """Keeps passages in a cache on disk, and the last queries in memory.
 
-    A query that many ask at once is embedded once, and who gives up does not spoil it for others.
+    A `LazyModel` is loaded for the first text that is in neither, or by `load`, which has to come
+    before `max_tokens` and `count_tokens`. Concurrent calls for one query share its embedding.
     """
 
-    def __init__(self, embedder: Embedder, cache: EmbeddingCache | None) -> None:
-        self._embedder = embedder
+    def __init__(self, embedder: Embedder | LazyModel, cache: EmbeddingCache | None = None) -> None:
+        self.fingerprint = embedder.fingerprint
+        self.batch_size = embedder.batch_size
+        self._model = embedder if isinstance(embedder, LazyModel) else None
+        self._embedder = None if isinstance(embedder, LazyModel) else embedder
+        self._loading = asyncio.Lock()
         self._cache = cache
         self._writing = asyncio.Lock()
         self._queries: OrderedDict[str, Vector] = OrderedDict()
-        self._asked: dict[str, _PendingQuestion] = {}
+        self._pending: dict[str, _PendingQuery] = {}
         self.query_hits = 0
         self.query_misses = 0
         self.embedded = 0
         self.reused = 0
 
-    def keep_in(self, cache: EmbeddingCache) -> None:
-        """From now on, passages are looked up in the cache and written to it."""
-        self._cache = cache
-
-    @property
-    def uncached(self) -> Embedder:
-        """For who wants to know how long it takes."""
+    async def load(self) -> Embedder:
+        """The embedder itself, without any cache."""
+        async with self._loading:
+            if self._embedder is None:
+                assert self._model is not None
+                self._embedder = await self._model.load()
         return self._embedder
+
+    def keep_in(self, cache: EmbeddingCache) -> None:
+        """From now on, look passages up in the cache, and write new ones to it."""
+        self._cache = cache
 
     @property
     def has_cache(self) -> bool:
         return self._cache is not None
 
     @property
-    def fingerprint(self) -> EmbedderFingerprint:
-        return self._embedder.fingerprint
-
-    @property
     def max_tokens(self) -> int:
-        return self._embedder.max_tokens
-
-    @property
-    def batch_size(self) -> int:
-        return self._embedder.batch_size
+        return self._loaded.max_tokens
 
     def count_tokens(self, passage: str) -> int:
-        return self._embedder.count_tokens(passage)
+        return self._loaded.count_tokens(passage)
+
+    @property
+    def _loaded(self) -> Embedder:
+        assert self._embedder is not None, "call load() first"
+        return self._embedder
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
-        """What fails takes nothing with it: the parts that came are kept."""
+        """If a batch fails, the others are cached nevertheless."""
         vectors = await self._known(passages)
         missing = [passage for passage in dict.fromkeys(passages) if passage not in vectors]
         size = self.batch_size
-        parts = [missing[start : start + size] for start in range(0, len(missing), size)]
-        done = await asyncio.gather(*map(self._fresh, parts), return_exceptions=True)
-        for fresh in done:
-            if isinstance(fresh, BaseException):
-                raise fresh
-            vectors.update(fresh)
+        batches = [missing[start : start + size] for start in range(0, len(missing), size)]
+        results = await asyncio.gather(*map(self._embed_batch, batches), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+            vectors.update(result)
         self.embedded += len(missing)
         self.reused += len(passages) - len(missing)
         if not passages:
             return np.empty((0, self.fingerprint.dimensions), dtype=np.float32)
         return np.stack([vectors[passage] for passage in passages])
 
-    async def unpaid(self, passages: Sequence[str]) -> list[str]:
-        """Those that would have to be embedded, each once."""
+    async def uncached_passages(self, passages: Sequence[str]) -> list[str]:
+        """The passages that would have to be embedded, without duplicates."""
         known = await self._known(passages)
         return [passage for passage in dict.fromkeys(passages) if passage not in known]
 
@@ -126,9 +134,9 @@ class CachedEmbedder:
         distinct = list(dict.fromkeys(passages))
         return dict(await self._cache.read(self.fingerprint, PASSAGE, distinct))
 
-    async def _fresh(self, part: Sequence[str]) -> dict[str, Vector]:
-        rows = await self._embedder.embed_passages(part)
-        fresh = dict(zip(part, rows, strict=True))
+    async def _embed_batch(self, batch: Sequence[str]) -> dict[str, Vector]:
+        embedder = self._embedder or await self.load()
+        fresh = dict(zip(batch, await embedder.embed_passages(batch), strict=True))
         if self._cache is not None:
             async with self._writing:
                 await self._cache.write(self.fingerprint, PASSAGE, fresh)
@@ -140,44 +148,47 @@ class CachedEmbedder:
             self._queries.move_to_end(query)
             self.query_hits += 1
             return known
-        asked = self._asked.get(query)
-        if asked is None:
+        pending = self._pending.get(query)
+        if pending is None:
             self.query_misses += 1
-            asked = self._asked[query] = _PendingQuestion()
-            asked.answering = asyncio.ensure_future(self._embed_query(query, asked))
+            pending = self._pending[query] = _PendingQuery()
+            pending.task = asyncio.ensure_future(self._embed_query(query, pending))
         else:
             self.query_hits += 1
-        return await asked.answer()
+        return await pending.wait()
 
-    async def _embed_query(self, query: str, asked: _PendingQuestion) -> None:
+    async def _embed_query(self, query: str, pending: _PendingQuery) -> None:
         try:
-            vector = await self._embedder.embed_query(query)
+            embedder = self._embedder or await self.load()
+            vector = await embedder.embed_query(query)
         except asyncio.CancelledError:
-            asked.cancel()
+            pending.cancel()
             raise
-        except Exception as error:  # noqa: BLE001 - whoever asked is told
-            asked.fail(error)
+        except Exception as error:  # noqa: BLE001 - it is raised in the callers
+            pending.fail(error)
         else:
             self._remember(query, vector)
-            asked.tell(vector)
+            pending.resolve(vector)
         finally:
-            del self._asked[query]
+            del self._pending[query]
 
     async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
-        """What is remembered takes no time."""
-        told: dict[str, EmbeddedQuery] = {}
+        """Remembered queries took 0 ms."""
+        results: dict[str, EmbeddedQuery] = {}
         for query in queries:
             if query in self._queries:
                 self._queries.move_to_end(query)
-                told[query] = EmbeddedQuery(self._queries[query], 0.0)
-        missing = [query for query in dict.fromkeys(queries) if query not in told]
+                results[query] = EmbeddedQuery(self._queries[query], 0.0)
+        missing = [query for query in dict.fromkeys(queries) if query not in results]
         self.query_hits += len(queries) - len(missing)
         self.query_misses += len(missing)
-        fresh = await self._embedder.embed_queries(missing) if missing else ()
-        for query, one in zip(missing, fresh, strict=True):
-            told[query] = one
-            self._remember(query, one.vector)
-        return [told[query] for query in queries]
+        if missing:
+            embedder = self._embedder or await self.load()
+            embedded = await embedder.embed_queries(missing)
+            for query, result in zip(missing, embedded, strict=True):
+                results[query] = result
+                self._remember(query, result.vector)
+        return [results[query] for query in queries]
 
     def _remember(self, query: str, vector: Vector) -> None:
         self._queries[query] = vector
@@ -185,31 +196,7 @@ class CachedEmbedder:
             self._queries.popitem(last=False)
 
     async def close(self) -> None:
-        await self._embedder.close()
+        if self._embedder is not None:
+            await self._embedder.close()
         if self._cache is not None:
             await self._cache.close()
-
-
-class LazyEmbedder:
-    """Loads its model for the first question that has to be embedded, and not before."""
-
-    def __init__(
-        self,
-        fingerprint: EmbedderFingerprint,
-        batch_size: int,
-        load: Callable[[], Awaitable[QueryEmbedder]],
-    ) -> None:
-        self.fingerprint = fingerprint
-        self.batch_size = batch_size
-        self._load = load
-        self._loaded: QueryEmbedder | None = None
-
-    async def embed_query(self, query: str) -> Vector:
-        return await (self._loaded or await self._model()).embed_query(query)
-
-    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
-        return await (self._loaded or await self._model()).embed_queries(queries)
-
-    async def _model(self) -> QueryEmbedder:
-        self._loaded = await self._load()
-        return self._loaded

@@ -1,7 +1,9 @@
-"""A circuit breaker: what fails again and again is left alone for a while.
+"""A circuit breaker: a service that keeps failing is not called for a while.
 
-Callers are told at once instead of waiting for one more failure, and what fails gets the time to
-recover. After the pause one call goes through: it decides for all.
+Callers get an error at once instead of waiting for another failure, and the service gets time to
+recover. After the pause one call goes through, and its outcome decides for all.
+
+Only remote services have a breaker: embedders, rerankers and Qdrant servers.
 """
 
 import math
@@ -16,22 +18,18 @@ from surefind.ports import (
     DenseQuery,
     EmbeddedQuery,
     Embedder,
-    IndexStore,
-    IndexWriter,
     Matrix,
-    ReadBytes,
+    OpensIndex,
     Reranker,
     SparseQuery,
-    StoreFacts,
     Vector,
     VectorIndex,
-    VerifiedFiles,
 )
 
 FAILURES = 5
 PAUSE_S = 10.0
-KNOWN_S = 60.0
-"""For so long the last failure says something about now."""
+RECENT_S = 60.0
+"""How long a failure counts for `failing`."""
 
 
 class Circuit(StrEnum):
@@ -43,93 +41,93 @@ class Circuit(StrEnum):
 class CircuitBreaker:
     def __init__(
         self,
-        what: str,
+        service: str,
         failures: int = FAILURES,
         pause_s: float = PAUSE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._what = what
-        self._most = failures
+        """The circuit opens after so many `failures` in a row. `service` is named in errors."""
+        self._service = service
+        self._max_failures = failures
         self._pause_s = pause_s
         self._clock = clock
         self._failures = 0
-        self._last = ""
-        self._opened_at = 0.0
-        self._probing = False
+        self._last_error = ""
+        self._failed_at = 0.0
+        self._trying = False
 
     @property
     def circuit(self) -> Circuit:
-        if self._failures < self._most:
+        if self._failures < self._max_failures:
             return Circuit.CLOSED
-        return Circuit.OPEN if self._left_s > 0 or self._probing else Circuit.HALF_OPEN
+        return Circuit.OPEN if self._left_s > 0 or self._trying else Circuit.HALF_OPEN
 
     @property
     def failing(self) -> bool:
-        """The last call failed, and not long ago.
+        """Whether the last call failed within the last minute.
 
-        Where nobody calls any more, since a load balancer acts on it, it must not stay so for ever.
+        Health checks report it. It must not last: a node that a load balancer has taken out of
+        rotation gets no calls that could succeed.
         """
-        return self._failures > 0 and self._clock() < self._opened_at + KNOWN_S
+        return self._failures > 0 and self._clock() < self._failed_at + RECENT_S
 
-    def watching(self, kind: type[SurefindError]) -> "_Watch":
-        """Errors of that kind count; while the circuit is open, one is raised at once."""
-        return _Watch(self, kind)
+    def watching(self, kind: type[SurefindError]) -> "_WatchedCall":
+        """Count errors of this kind, and raise one at once while the circuit is open."""
+        return _WatchedCall(self, kind)
 
     def enter(self, kind: type[SurefindError]) -> bool:
-        """Whether this call is the one that decides for all."""
+        """Whether this is the call whose outcome decides for all."""
         circuit = self.circuit
         if circuit is Circuit.OPEN:
             raise self._refusal(kind)
-        probing = circuit is Circuit.HALF_OPEN
-        self._probing = self._probing or probing
-        return probing
+        trying = circuit is Circuit.HALF_OPEN
+        self._trying = self._trying or trying
+        return trying
 
     def leave(
-        self, error: BaseException | None, kind: type[SurefindError], *, probing: bool
+        self, error: BaseException | None, kind: type[SurefindError], *, trying: bool
     ) -> None:
         if error is None:
             self._failures = 0
         elif isinstance(error, kind):
             self._failures += 1
-            self._last = str(error)
-            self._opened_at = self._clock()
-        if probing:  # also when it was given up: then the next one decides
-            self._probing = False
+            self._last_error = str(error)
+            self._failed_at = self._clock()
+        if trying:  # if the call was cancelled, the next one decides
+            self._trying = False
 
     @property
     def _left_s(self) -> float:
-        return self._opened_at + self._pause_s - self._clock()
+        return self._failed_at + self._pause_s - self._clock()
 
     def _refusal(self, kind: type[SurefindError]) -> SurefindError:
         wait_s = max(1, math.ceil(self._left_s))
         error = kind(
-            f"{self._what} failed {self._failures} times in a row; it is left alone for {wait_s} s."
-            f" The last time: {self._last}"
+            f"{self._service} failed {self._failures} times in a row; the next call is in "
+            f"{wait_s} s. Last error: {self._last_error}"
         )
         error.retry_after_s = wait_s
         return error
 
 
-class _Watch:
-    """One call under the eyes of a breaker. A class, since every search has several."""
+class _WatchedCall:
+    """A class instead of a generator: every search makes several, and it is faster."""
 
-    __slots__ = ("_breaker", "_kind", "_probing")
+    __slots__ = ("_breaker", "_kind", "_trying")
 
     def __init__(self, breaker: CircuitBreaker, kind: type[SurefindError]) -> None:
         self._breaker = breaker
         self._kind = kind
-        self._probing = False
+        self._trying = False
 
     def __enter__(self) -> None:
-        self._probing = self._breaker.enter(self._kind)
+        self._trying = self._breaker.enter(self._kind)
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        self._breaker.leave(error, self._kind, probing=self._probing)
+        self._breaker.leave(error, self._kind, trying=self._trying)
 
 
 class BreakingEmbedder:
-    """An embedder behind a breaker."""
-
     def __init__(self, embedder: Embedder, breaker: CircuitBreaker) -> None:
         self._embedder = embedder
         self._breaker = breaker
@@ -150,7 +148,7 @@ class BreakingEmbedder:
         return self._embedder.count_tokens(passage)
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
-        return await self._embedder.embed_passages(passages)  # an ingest has retries of its own
+        return await self._embedder.embed_passages(passages)  # ingests retry by themselves
 
     async def embed_query(self, query: str) -> Vector:
         with self._breaker.watching(EmbeddingError):
@@ -165,8 +163,6 @@ class BreakingEmbedder:
 
 
 class BreakingReranker:
-    """A reranker behind a breaker."""
-
     def __init__(self, reranker: Reranker, breaker: CircuitBreaker) -> None:
         self._reranker = reranker
         self._breaker = breaker
@@ -184,8 +180,6 @@ class BreakingReranker:
 
 
 class BreakingIndex:
-    """An index that is open for reading, behind a breaker."""
-
     def __init__(self, index: VectorIndex, breaker: CircuitBreaker) -> None:
         self._index = index
         self._breaker = breaker
@@ -196,9 +190,9 @@ class BreakingIndex:
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
         return await self._index.point_ids(numbers)
 
-    async def search(self, leg_queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
+    async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
         with self._breaker.watching(StoreError):
-            return await self._index.search(leg_queries)
+            return await self._index.search(queries)
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         with self._breaker.watching(StoreError):
@@ -220,45 +214,29 @@ class BreakingIndex:
         await self._index.close()
 
 
-class BreakingIndexStore:
-    """Each generation has a breaker of its own: a broken one does not keep the next one away."""
+class BreakingIndexes:
+    """Opens remote indexes behind breakers, and local ones as they are.
+
+    Each generation has a breaker of its own, so that a broken one does not block the next.
+    """
 
     def __init__(
-        self, store: IndexStore, breaker: Callable[[GenerationRef], CircuitBreaker]
+        self,
+        indexes: OpensIndex,
+        is_remote: Callable[[GenerationRef], bool],
+        new_breaker: Callable[[GenerationRef], CircuitBreaker],
     ) -> None:
-        self._store = store
-        self._breaker = breaker
-        self._latest: tuple[GenerationRef, CircuitBreaker] | None = None
+        self._indexes = indexes
+        self._is_remote = is_remote
+        self._new_breaker = new_breaker
+        self._latest: dict[str, tuple[GenerationRef, CircuitBreaker]] = {}
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
-        if self._latest is None or self._latest[0] != ref:
-            self._latest = (ref, self._breaker(ref))
-        breaker = self._latest[1]
+        if not self._is_remote(ref):
+            return await self._indexes.open(ref)
+        latest = self._latest.get(ref.collection)
+        if latest is None or latest[0] != ref:
+            latest = self._latest[ref.collection] = (ref, self._new_breaker(ref))
+        breaker = latest[1]
         with breaker.watching(StoreError):
-            return BreakingIndex(await self._store.open(ref), breaker)
-
-    async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
-        return await self._store.verify(ref, read)
-
-    async def facts(self) -> StoreFacts:
-        return await self._store.facts()
-
-    async def held(self) -> list[GenerationRef]:
-        return await self._store.held()
-
-    async def require_room(self, points: int, dimensions: int) -> None:
-        await self._store.require_room(points, dimensions)
-
-    async def create(
-        self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
-    ) -> IndexWriter:
-        return await self._store.create(ref, dimensions, copy_of)
-
-    async def drop(self, ref: GenerationRef) -> None:
-        await self._store.drop(ref)
-
-    async def published(self, ref: GenerationRef) -> None:
-        await self._store.published(ref)
-
-    async def close(self) -> None:
-        await self._store.close()
+            return BreakingIndex(await self._indexes.open(ref), breaker)

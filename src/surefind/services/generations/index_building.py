@@ -105,7 +105,7 @@ async def unpaid_tokens(batches: AsyncIterator[Sequence[ChunkRecord]], tools: In
 
 async def unpaid_tokens_of(records: Sequence[ChunkRecord], tools: IngestTools) -> int:
     tokens = {record.chunk.passage: record.chunk.tokens for record in records}
-    return sum(tokens[passage] for passage in await tools.embedder.unpaid(list(tokens)))
+    return sum(tokens[passage] for passage in await tools.embedder.uncached_passages(list(tokens)))
 
 
 async def all_chunks(catalog: Catalog, size: int) -> AsyncIterator[Sequence[ChunkRecord]]:

@@ -9,12 +9,11 @@ from uuid import UUID
 
 from surefind.errors import StoreChanged, StoreError, UnknownGeneration
 from surefind.model import ChunkRecord, GenerationRef, Manifest, point_id
-from surefind.ports import CATALOG_PAUSE_S, Catalog, IndexStore, PublishedCatalogs, VectorIndex
+from surefind.ports import CATALOG_PAUSE_S, Catalog, OpensIndex, PublishedCatalogs, VectorIndex
 from surefind.services.encoding.circuit_breaker import CircuitBreaker
 from surefind.services.generations.background_verification import (
     GenerationVerification,
     GenerationVerifier,
-    VerificationPace,
 )
 from surefind.services.generations.generations import current_number
 
@@ -137,7 +136,7 @@ class CollectionReader:
     def __init__(
         self,
         collection: str,
-        index: IndexStore,
+        index: OpensIndex,
         catalogs: PublishedCatalogs,
         pause_s: float = CATALOG_PAUSE_S,
         pinned: Manifest | None = None,
@@ -334,13 +333,13 @@ class Readers:
 
     def __init__(
         self,
-        index: IndexStore,
+        index: OpensIndex,
         catalogs: PublishedCatalogs,
         pinned: Manifest | None = None,
-        pace: VerificationPace | None = None,
+        verifier: GenerationVerifier | None = None,
     ) -> None:
-        """`pace`: verify in the background what is kept open."""
-        self._verifier = pace and GenerationVerifier(index, catalogs, pace)
+        """`verifier` checks open generations for damage in the background."""
+        self._verifier = verifier
         self._index = index
         self._catalogs = catalogs
         self._pinned = pinned

@@ -9,12 +9,12 @@ import pytest
 from support.fakes import WordEmbedder
 from surefind.errors import EmbeddingError, RerankingError, StoreError
 from surefind.model import GenerationRef
-from surefind.ports import DenseQuery, Vector
+from surefind.ports import DenseQuery, IndexStore, Vector
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.encoding.circuit_breaker import (
-    KNOWN_S,
+    RECENT_S,
     BreakingEmbedder,
-    BreakingIndexStore,
+    BreakingIndexes,
     BreakingReranker,
     Circuit,
     CircuitBreaker,
@@ -69,7 +69,7 @@ def test_while_it_is_open_nothing_is_tried_and_the_caller_learns_for_how_long(
     fail(breaker, 3)
     clock.now = 3.5
     with pytest.raises(
-        StoreError, match=r"the thing failed 3 times in a row.* 7 s\. The last time: "
+        StoreError, match=r"the thing failed 3 times in a row.* 7 s\. Last error: "
     ) as refused:
         succeed(breaker)
     assert refused.value.retry_after_s == 7
@@ -80,7 +80,7 @@ def test_after_the_pause_one_call_decides_for_all(breaker: CircuitBreaker, clock
     clock.now = 10
     assert circuit(breaker) is Circuit.HALF_OPEN
     with breaker.watching(StoreError):
-        with pytest.raises(StoreError, match="left alone"):
+        with pytest.raises(StoreError, match="the next call is in"):
             succeed(breaker)
         assert circuit(breaker) is Circuit.OPEN
     assert circuit(breaker) is Circuit.CLOSED
@@ -154,12 +154,12 @@ async def test_a_broken_generation_does_not_keep_the_next_one_away(
 ) -> None:
     installation = Installation(tmp_path / "data")
     await installation.ingest({"a.md": "# A\n\nsome words"})
-    store = BreakingIndexStore(installation.index, lambda _: CircuitBreaker("it", 2, 10, clock))
+    store = behind_a_breaker(installation.index, clock)
     missing, there = GenerationRef("docs", 7), GenerationRef("docs", 1)
     for _ in range(2):
         with pytest.raises(StoreError):
             await store.open(missing)
-    with pytest.raises(StoreError, match="left alone"):
+    with pytest.raises(StoreError, match="the next call is in"):
         await store.open(missing)
     index = await store.open(there)
     assert (await index.count(), await index.indexed()) == (1, 0)
@@ -167,24 +167,52 @@ async def test_a_broken_generation_does_not_keep_the_next_one_away(
     await installation.close()
 
 
-async def test_everything_else_a_store_does_goes_through(tmp_path: Path, clock: Clock) -> None:
+async def test_an_index_behind_a_breaker_answers_as_the_index_does(
+    tmp_path: Path, clock: Clock
+) -> None:
     installation = Installation(tmp_path / "data")
-    store = BreakingIndexStore(installation.index, lambda _: CircuitBreaker("it", 2, 10, clock))
-    installation.index = store
-    await store.require_room(points=0, dimensions=0)
-    for number in range(3):
-        pages = {"a.md": f"# A\n\nsome words {number}", "b.md": "# B\n\nother words"}
-        await installation.ingest(pages, keep_generations=1)
-    index = await store.open(GenerationRef("docs", 3))
+    await installation.ingest({"a.md": "# A\n\nsome words", "b.md": "# B\n\nother words"})
+    index = await behind_a_breaker(installation.index, clock).open(GenerationRef("docs", 1))
     [ranking] = await index.search([DenseQuery(await WordEmbedder().embed_query("words"), 5)])
     points = await index.point_ids(ranking.points)
     assert [index.number(point) for point in points] == ranking.points
     assert (await index.vectors(points)).shape == (2, 32)
     assert set(await index.payloads(points)) == set(points)
     await index.close()
-    with pytest.raises(StoreError):
-        await store.open(GenerationRef("docs", 1))
     await installation.close()
+
+
+async def test_a_local_index_has_no_breaker(tmp_path: Path, clock: Clock) -> None:
+    installation = Installation(tmp_path / "data")
+    store = BreakingIndexes(
+        installation.index, lambda ref: ref.collection == "remote", lambda _: once(clock)
+    )
+    for _ in range(3):
+        with pytest.raises(StoreError) as refused:
+            await store.open(GenerationRef("docs", 7))
+        assert "the next call is in" not in str(refused.value)
+    await installation.close()
+
+
+async def test_every_collection_has_a_breaker_of_its_own(tmp_path: Path, clock: Clock) -> None:
+    installation = Installation(tmp_path / "data")
+    store = BreakingIndexes(installation.index, lambda _: True, lambda _: once(clock))
+    for collection in ("docs", "blog"):
+        with pytest.raises(StoreError) as refused:
+            await store.open(GenerationRef(collection, 7))
+        assert "the next call is in" not in str(refused.value)
+    for collection in ("docs", "blog"):
+        with pytest.raises(StoreError, match="the next call is in"):
+            await store.open(GenerationRef(collection, 7))
+    await installation.close()
+
+
+def once(clock: Clock) -> CircuitBreaker:
+    return CircuitBreaker("it", 1, 10, clock)
+
+
+def behind_a_breaker(store: IndexStore, clock: Clock) -> BreakingIndexes:
+    return BreakingIndexes(store, lambda _: True, lambda _: CircuitBreaker("it", 2, 10, clock))
 
 
 class FailingReranker:
@@ -230,9 +258,9 @@ def test_one_failure_is_known_until_a_success_or_for_a_minute(
     """For ever would keep a node out of rotation that nobody asks any more."""
     seen = [breaker.failing]
     for error in (StoreError("down"), None, StoreError("down")):
-        breaker.leave(error, StoreError, probing=breaker.enter(StoreError))
+        breaker.leave(error, StoreError, trying=breaker.enter(StoreError))
         seen.append(breaker.failing)
-    for passed_s in (KNOWN_S - 1, 1):
+    for passed_s in (RECENT_S - 1, 1):
         clock.now += passed_s
         seen.append(breaker.failing)
     assert seen == [False, True, False, True, True, False]

@@ -10,7 +10,7 @@ from support.fakes import MemoryCache, WordEmbedder
 from surefind.errors import EmbeddingError
 from surefind.ports import EmbeddedQuery, Vector
 from surefind.services.encoding import cached_embedder as embedding
-from surefind.services.encoding.cached_embedder import CachedEmbedder, LazyEmbedder
+from surefind.services.encoding.cached_embedder import CachedEmbedder, LazyModel
 
 
 async def test_a_passage_is_embedded_once_across_calls_and_runs() -> None:
@@ -188,15 +188,35 @@ async def test_what_a_group_asks_for_outlives_what_it_brings(
     assert inner.groups == [["one", "two", "three"], ["four"]]
 
 
-async def test_a_lazy_embedder_loads_its_model_for_a_group_too_and_once() -> None:
-    loaded = []
+async def test_a_lazy_model_is_loaded_once_for_the_first_text_that_is_not_cached() -> None:
+    loaded: list[Grouped] = []
 
-    async def load() -> CachedEmbedder:
+    async def load() -> Grouped:
         loaded.append(Grouped())
-        return CachedEmbedder(loaded[-1], None)
+        await asyncio.sleep(0)
+        return loaded[-1]
 
-    lazy = LazyEmbedder(Grouped().fingerprint, 16, load)
-    assert loaded == []
-    await lazy.embed_queries(["one", "two"])
-    await lazy.embed_query("one")
+    cached = CachedEmbedder(LazyModel(Grouped().fingerprint, 16, load))
+    assert (cached.fingerprint, cached.batch_size, loaded) == (Grouped().fingerprint, 16, [])
+    await cached.close()
+    await asyncio.gather(cached.embed_queries(["one", "two"]), cached.embed_query("three"))
+    await cached.embed_query("one")
     assert [embedder.groups for embedder in loaded] == [[["one", "two"]]]
+    assert cached.max_tokens == loaded[0].max_tokens
+
+
+async def test_a_model_that_could_not_be_loaded_is_loaded_again_for_the_next_query() -> None:
+    tries = 0
+
+    async def load() -> WordEmbedder:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise EmbeddingError("no model")
+        return WordEmbedder()
+
+    cached = CachedEmbedder(LazyModel(WordEmbedder().fingerprint, 16, load))
+    with pytest.raises(EmbeddingError, match="no model"):
+        await cached.embed_query("cats")
+    assert (await cached.embed_query("cats")).shape == (32,)
+    assert tries == 2

@@ -39,11 +39,10 @@ async def home(tmp_path: Path) -> AsyncIterator[Installation]:
 
 def keep_open(home: Installation, pace: VerificationPace | None) -> None:
     folder = DataFolder(home.root)
-    home.readers = Readers(
-        EdgeIndexStore(folder, checked_on_open_bytes=0),
-        SqliteCatalogStore(folder, checked_on_open_bytes=0),
-        pace=pace,
-    )
+    index = EdgeIndexStore(folder, checked_on_open_bytes=0)
+    catalogs = SqliteCatalogStore(folder, checked_on_open_bytes=0)
+    verifier = pace and GenerationVerifier(index, catalogs, pace)
+    home.readers = Readers(index, catalogs, verifier=verifier)
 
 
 def flipped(home: Installation, name: str) -> Damage:
