@@ -98,7 +98,7 @@ async def test_a_connection_that_is_cut_while_it_writes_publishes_nothing(
             line.cut()
         seen.append(progress.stage)
 
-    with pytest.raises(StoreError, match="place was lost"):
+    with pytest.raises(StoreError, match="lock was lost"):
         await home.ingest(CHANGED, on_progress=cut)
     assert stage in seen
     assert await home.texts() == before

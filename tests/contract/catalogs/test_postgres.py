@@ -29,8 +29,8 @@ async def opened(postgres: PostgresService, schema: str) -> AsyncIterator[Opener
         url: str | None = None, limits: Limits | None = None, **options: float
     ) -> PostgresCatalogStore:
         database = Database(url or postgres.url, schema, limits)
-        place = WriterLock(database, ping_s=options.pop("ping_s", 10.0))
-        stores.append(PostgresCatalogStore(database, place=place, **options))
+        lock = WriterLock(database, ping_s=options.pop("ping_s", 10.0))
+        stores.append(PostgresCatalogStore(database, lock=lock, **options))
         return stores[-1]
 
     yield opener
@@ -52,7 +52,7 @@ async def published(store: PostgresCatalogStore) -> None:
 # --- one writer -------------------------------------------------------------------------------
 
 
-async def test_only_one_may_write_and_the_other_is_told_who_does(opened: Opener) -> None:
+async def test_a_second_writer_is_refused_and_learns_who_holds_the_lock(opened: Opener) -> None:
     one, other = opened(), opened()
     async with one.writing("ingest"):
         told = rf"another `surefind ingest` \(process \d+ on {socket.gethostname()}, since .* UTC\)"
@@ -64,7 +64,7 @@ async def test_only_one_may_write_and_the_other_is_told_who_does(opened: Opener)
     assert await one.current("docs") == 1
 
 
-async def test_a_dead_writers_place_is_free_and_it_can_no_longer_publish(
+async def test_a_dead_writers_lock_is_free_and_it_can_no_longer_publish(
     opened: Opener, postgres: PostgresService
 ) -> None:
     """It may not even know yet that its connection is gone."""
@@ -75,12 +75,12 @@ async def test_a_dead_writers_place_is_free_and_it_can_no_longer_publish(
             await dead.seal(manifest(ONE))
             line.cut()
             async with asyncio.timeout(5), successor.writing("ingest"):
-                with pytest.raises(StoreError, match="place was lost"):
+                with pytest.raises(StoreError, match="lock was lost"):
                     await dead.point_to(ONE)
                 assert await successor.current("docs") is None
 
 
-async def test_whoever_took_the_place_fences_the_one_before_off(
+async def test_the_new_holder_of_the_lock_fences_off_the_old_one(
     opened: Opener, postgres: PostgresService, schema: str
 ) -> None:
     store = opened()
@@ -90,18 +90,18 @@ async def test_whoever_took_the_place_fences_the_one_before_off(
         postgres.execute(f"UPDATE {schema}.writer SET fence = fence + 1")
         steps = (store.point_to(ONE), store.drop(ONE), store.create(TWO, ONE))
         for step in (*steps, store.require_writing()):
-            with pytest.raises(StoreError, match="another writer has taken it"):
+            with pytest.raises(StoreError, match="another writer holds it"):
                 await step
     assert await store.current("docs") is None
 
 
-async def test_the_place_outlives_whoever_was_stopped_while_asking_for_it(
+async def test_the_lock_survives_a_cancelled_check(
     opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Parts of an upload ask, and are stopped with it; what the driver cancels ends the lock."""
     store = opened()
     async with store.writing("ingest"):
-        line = store._place._connection
+        line = store._lock._connection
         assert line is not None
         ask = line.execute
         with monkeypatch.context() as far_away:
@@ -114,7 +114,7 @@ async def test_the_place_outlives_whoever_was_stopped_while_asking_for_it(
         await asyncio.gather(*(store.require_writing() for _ in range(4)))
 
 
-async def test_a_lost_place_is_noticed_though_nobody_has_taken_it(
+async def test_a_lost_lock_is_noticed_even_if_nobody_took_it(
     opened: Opener, postgres: PostgresService
 ) -> None:
     async with line_to(postgres) as line:
@@ -124,7 +124,7 @@ async def test_a_lost_place_is_noticed_though_nobody_has_taken_it(
             line.cut()
             await asyncio.sleep(0.05)  # a ping finds out first, and says nothing
             await writer.put(document(), [record(0)])
-            with pytest.raises(StoreError, match=r"place was lost .*nothing was published"):
+            with pytest.raises(StoreError, match=r"lock was lost .*nothing was published"):
                 await writer.finish()
         assert await store.unfinished("docs") == [ONE]
 
@@ -319,14 +319,14 @@ async def test_a_generation_that_is_removed_while_it_is_written_takes_no_rows(
 
 async def test_what_readers_see_cannot_be_dropped(store: PostgresCatalogStore) -> None:
     await published(store)
-    with pytest.raises(StoreError, match="is what readers see"):
+    with pytest.raises(StoreError, match="is the current one"):
         await store.drop(ONE)
     assert await (await store.open(ONE)).count() == 5
 
 
 async def test_one_number_is_given_to_one_generation(opened: Opener) -> None:
     await opened().create(ONE, None)
-    with pytest.raises(StoreError, match="exists already"):
+    with pytest.raises(StoreError, match="already exists"):
         await opened().create(ONE, None)
 
 

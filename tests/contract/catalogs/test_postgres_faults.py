@@ -50,10 +50,10 @@ async def line(postgres: PostgresService, opened: Opener) -> AsyncIterator[Line]
     [
         ({"port": "1", "host": "127.0.0.1"}, "nothing listens there; start it"),
         ({"host": "/nowhere"}, "nothing listens there; start it"),
-        ({"host": "nowhere.invalid"}, "there is no such host"),
-        ({"password": SECRET}, "it refused the password; check DATABASE_URL"),
+        ({"host": "nowhere.invalid"}, "the host does not exist"),
+        ({"password": SECRET}, "wrong password; check DATABASE_URL"),
         ({"user": "nobody_knows"}, "check "),
-        ({"dbname": "no_such_database"}, "there is no such database; create it"),
+        ({"dbname": "no_such_database"}, "this database does not exist; create it"),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(value),
 )
@@ -78,7 +78,7 @@ async def test_what_cannot_be_reached_is_named_with_the_next_step_and_no_secret(
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        ("sslmode=verify-full sslrootcert=system", "it speaks no TLS; turn ssl on there"),
+        ("sslmode=verify-full sslrootcert=system", "it does not support TLS; turn ssl on there"),
         ("target_session_attrs=standby", "none of its hosts is a replica now; .*prefer-standby"),
         ("target_session_attrs=read-only", "none of its hosts is a replica now"),
     ],
@@ -106,7 +106,7 @@ async def test_what_the_address_asks_for_and_nobody_offers_is_told(
     ],
 )
 def test_an_address_that_is_none_is_the_callers_mistake_and_is_not_repeated(url: str) -> None:
-    with pytest.raises(InputError, match="DATABASE_URL is no address") as caught:
+    with pytest.raises(InputError, match="DATABASE_URL is not a PostgreSQL address") as caught:
         Database(url, "surefind")
     assert SECRET not in str(caught.value)
 
@@ -129,7 +129,7 @@ async def test_a_statement_without_an_answer_is_given_up_and_the_next_is_answere
     store = opened(line.url)
     catalog = await store.open(ONE)
     line.fall_silent()
-    with pytest.raises(StoreError, match=r"did not answer within 0.3 s.*database_timeout_s"):
+    with pytest.raises(StoreError, match=r"no answer within 0.3 s.*database_timeout_s"):
         await catalog.by_point([record(0).chunk.point_id])
     line.speak()
     assert len(await catalog.by_point([record(0).chunk.point_id])) == 1
@@ -153,7 +153,7 @@ async def test_many_at_once_share_a_small_pool(line: Line, opened: Opener) -> No
     assert await asyncio.gather(*(catalog.count() for _ in range(50))) == [5] * 50
 
 
-async def test_who_gives_up_waiting_leaves_the_pool_whole(line: Line, opened: Opener) -> None:
+async def test_cancelled_waits_leave_the_pool_intact(line: Line, opened: Opener) -> None:
     store = opened(limits=Limits(pool_size=1))
     catalog = await store.open(ONE)
     async with store._database.transaction():
@@ -253,13 +253,13 @@ async def test_a_write_begins_on_a_living_connection(line: Line, opened: Opener)
 # --- reached, but not to be written -----------------------------------------------------------
 
 
-async def test_what_may_only_be_read_is_read_and_says_why_it_is_not_written(
+async def test_a_replica_is_readable_and_explains_why_it_refuses_writes(
     line: Line, opened: Opener, postgres: PostgresService
 ) -> None:
     replica = opened(postgres.with_options(options="-c default_transaction_read_only=on"))
     assert await (await replica.open(ONE)).count() == 5
     for writing in (replica.writing("ingest"), replica.writing("ingest")):
-        with pytest.raises(StoreError, match=r"only be read \(a replica.*name the primary"):
+        with pytest.raises(StoreError, match=r"read-only \(a replica.*DATABASE_URL to the primary"):
             async with writing:
                 pytest.fail("it can't be written")
 
@@ -269,7 +269,7 @@ async def test_an_empty_database_that_may_only_be_read_says_why_no_tables_are_ma
 ) -> None:
     replica = opened(postgres.with_options(options="-c default_transaction_read_only=on"))
     assert await replica.current("docs") is None
-    with pytest.raises(StoreError, match="only be read"):
+    with pytest.raises(StoreError, match="it is read-only"):
         await replica.create(ONE, None)
 
 
@@ -278,7 +278,7 @@ async def test_a_right_that_is_missing_is_named(
 ) -> None:
     postgres.execute(f"REVOKE ALL ON {schema}.chunk FROM CURRENT_USER")
     catalog = await opened().open(ONE)
-    with pytest.raises(StoreError, match=r"your role may not do that.*docs/postgres.md.*chunk"):
+    with pytest.raises(StoreError, match=r"your role lacks a privilege.*docs/postgres.md.*chunk"):
         await catalog.count()
 
 
@@ -297,7 +297,9 @@ async def test_tables_that_somebody_altered_are_told(
 ) -> None:
     postgres.execute(f"ALTER TABLE {schema}.chunk RENAME COLUMN anchor TO anker")
     catalog = await opened().open(ONE)
-    with pytest.raises(StoreError, match=r"not as this surefind knows them: .*anchor"):
+    with pytest.raises(
+        StoreError, match=r"differ from what this version of surefind expects: .*anchor"
+    ):
         await catalog.by_point([record(0).chunk.point_id])
 
 

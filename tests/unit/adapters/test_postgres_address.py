@@ -133,15 +133,15 @@ def test_of_several_attempts_the_one_that_tells_most_is_told() -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ('root certificate file "/x/root.crt" does not exist', "its certificate can't be trusted"),
-        ("SSL error: certificate verify failed", "its certificate can't be trusted here; let sslr"),
+        ('root certificate file "/x/root.crt" does not exist', "its certificate is not trusted"),
+        ("SSL error: certificate verify failed", "its certificate is not trusted; set sslr"),
         (
             'server certificate for "a" does not match host name "b"',
-            "its certificate is another host's",
+            "its certificate is for another host",
         ),
-        ("server does not support SSL, but SSL was required", "it speaks no TLS"),
-        ("session is read-only", "none of its hosts may be written now"),
-        ("SSL error: unexpected eof", "TLS could not be agreed on; check sslmode"),
+        ("server does not support SSL, but SSL was required", "it does not support TLS"),
+        ("session is read-only", "none of its hosts accepts writes now"),
+        ("SSL error: unexpected eof", "the TLS handshake failed; check sslmode"),
     ],
 )
 def test_connections_that_are_refused_have_a_next_step(said: str, told: str) -> None:

@@ -1,4 +1,4 @@
-"""Reads DATABASE_URL as people have it: written for libpq, an ORM or somebody's pooler."""
+"""Parses DATABASE_URL as people have it: written for libpq, an ORM or a pooler."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from surefind.errors import InputError
 
 _SCHEME = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 _POOLER_PORT = "6432"
-# What Prisma, asyncpg and SQLAlchemy read from the same address, and libpq would refuse.
-_OTHERS = {
+# Parameters for Prisma, asyncpg and SQLAlchemy, which libpq would reject.
+_FOREIGN_PARAMETERS = {
     "connection_limit",
     "pgbouncer",
     "pool_size",
@@ -31,10 +31,10 @@ _OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`where` names it without a secret. `pooled`: somebody stands between us and the server.
+    """`where` names the database without a secret; `pooled` means a pooler is in front of it.
 
-    `hosts` are tried one after the other, so that one of them may be away; `names` are those that
-    have to be looked up. `connect_timeout_s` is what the address itself says of each attempt.
+    `hosts` are tried in order. `is_single`: there is exactly one address to try, once.
+    `connect_timeout_s` is the timeout of each attempt, if the URL sets one.
     """
 
     conninfo: str = field(repr=False)
@@ -49,16 +49,18 @@ class Address:
 
 
 def address_of(url: str) -> Address:
-    """InputError where it is none. What libpq says of it may quote the password, so we don't."""
+    """Raises InputError. libpq's own message may quote the password, so it is not repeated."""
     plain, pooled = _for_libpq(url.strip())
     try:
         found = {key: str(value) for key, value in conninfo_to_dict(plain).items() if value}
     except (ProgrammingError, UnicodeError, ValueError) as error:
         raise InputError(_ADVICE) from error
     host, port = found.get("host", found.get("hostaddr", "localhost")), found.get("port", "5432")
-    if "@" in host or not re.fullmatch(r"[\d,]+", port):  # then part of the password is in there
+    if "@" in host or not re.fullmatch(
+        r"[\d,]+", port
+    ):  # part of the password ended up in the host
         raise InputError(_ADVICE)
-    conduct = {
+    defaults = {
         name: value
         for name, value in {
             "application_name": "surefind",
@@ -72,7 +74,7 @@ def address_of(url: str) -> Address:
     hosts = _hosts(host.split(","), port.split(","))
     database = found.get("dbname", found.get("user", ""))
     return Address(
-        conninfo=make_conninfo(**found, **conduct),
+        conninfo=make_conninfo(**found, **defaults),
         where=f"{','.join(hosts)}/{database}",
         hosts=hosts,
         is_single=_is_single(found),
@@ -85,7 +87,7 @@ def address_of(url: str) -> Address:
 
 
 def _hosts(names: list[str], ports: list[str]) -> tuple[str, ...]:
-    """With several, each has a port of its own, or all have the same."""
+    """Several hosts have one port each, or share one."""
     ports = ports * len(names) if len(ports) == 1 else ports
     pairs = zip_longest(names, ports, fillvalue="5432")
     return tuple(name if name.startswith("/") else f"{name}:{port or 5432}" for name, port in pairs)
@@ -103,21 +105,21 @@ def _is_single(found: Mapping[str, str]) -> bool:
 
 
 def _seconds(written: str) -> float | None:
-    """For libpq nothing and less is for ever; here the setting holds then."""
+    """None for zero and less, which libpq reads as no limit: the setting applies instead."""
     try:
         seconds = float(written)
     except ValueError:
         seconds = math.nan
     if not math.isfinite(seconds):
         raise InputError(
-            "connect_timeout in DATABASE_URL is no number of seconds; write connect_timeout=10, or "
-            "leave it out"
+            "connect_timeout in DATABASE_URL must be a number of seconds, such as "
+            "connect_timeout=10; correct it or leave it out"
         )
     return seconds if seconds > 0 else None
 
 
 _ADVICE = (
-    "DATABASE_URL is no address of a PostgreSQL database; it reads "
+    "DATABASE_URL is not a PostgreSQL address; write "
     "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with characters like @ / : ? # % in the "
     "password written as %40 %2F %3A %3F %23 %25"
 )
@@ -130,10 +132,10 @@ def _for_libpq(url: str) -> tuple[str, bool]:
             raise InputError(_ADVICE)
         return url, False
     place, _, query = url[scheme.end() :].partition("?")
-    if "@" in place.partition("/")[2]:  # likewise
+    if "@" in place.partition("/")[2]:  # part of the password ended up in the path
         raise InputError(_ADVICE)
     given = parse_qsl(query, keep_blank_values=True)
     kept = [("sslmode" if key == "ssl" else key, value) for key, value in given]
-    kept = [(key, value) for key, value in kept if key not in _OTHERS]
+    kept = [(key, value) for key, value in kept if key not in _FOREIGN_PARAMETERS]
     pooled = ("pgbouncer", "true") in given
     return f"postgresql://{place}" + (f"?{urlencode(kept)}" if kept else ""), pooled

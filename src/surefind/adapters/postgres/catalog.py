@@ -1,4 +1,4 @@
-"""One generation's rows in PostgreSQL: read, and written before anybody reads them."""
+"""Reads and writes the rows of one generation in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CHUNK_COLUMNS = (
     " context, anchor, tokens, term_count, content_hash, has_code, content_type, created_at"
 )
 
-# Attributes as text: most pages have none or those of their neighbours, and are read once.
+# Attributes as text: most pages have none, and parsing is then skipped.
 _COLUMNS = RECORD_COLUMNS.replace("d.attributes", "d.attributes::text")
 _RECORD = f"""
     SELECT {_COLUMNS}
@@ -42,7 +42,7 @@ _RECORD = f"""
     JOIN {{s}}.document d ON d.generation_id = c.generation_id AND d.source_path = c.source_path
     WHERE c.generation_id = %s
 """  # noqa: S608 - names of columns
-# The OFFSET keeps the planner from reading all documents for the sake of a few.
+# OFFSET 0 keeps the planner from reading all documents to find a few.
 _BY_POINT = f"""
     SELECT {_COLUMNS}
     FROM {{s}}.chunk c
@@ -67,7 +67,7 @@ _WHOLE = f"""
 
 
 class PostgresCatalog:
-    """Read-only. What is found no longer is told from what never was: a reader may be late."""
+    """Read-only. Reports a generation that was removed while it was read."""
 
     is_fixed = False
 
@@ -82,7 +82,7 @@ class PostgresCatalog:
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         if not point_ids:
             return {}
-        wanted = f"{{{','.join(map(str, point_ids))}}}"  # sooner written than a list is adapted
+        wanted = f"{{{','.join(map(str, point_ids))}}}"  # faster than adapting a list
         rows = await self._rows(_BY_POINT, wanted)
         return {row[-1]: _record(row) for row in rows}
 
@@ -101,7 +101,7 @@ class PostgresCatalog:
     async def documents(
         self, after: str | None = None, limit: int | None = None
     ) -> list[DocumentRecord]:
-        """In parts, each of which is answered soon, however many there are."""
+        """In pages, so that each query is fast."""
         found: list[DocumentRecord] = []
         while limit is None or len(found) < limit:
             wanted = PAGE_ROWS if limit is None else min(PAGE_ROWS, limit - len(found))
@@ -114,7 +114,7 @@ class PostgresCatalog:
             )
             found += map(_document, rows)
             if len(rows) < wanted:
-                await self._require_there()
+                await self._require_exists()
                 break
             after = found[-1].source_path
         return found
@@ -131,17 +131,17 @@ class PostgresCatalog:
             source_path,
         )
         if not rows:
-            raise UnknownDocument(f"there is no document {source_path!r}")
+            raise UnknownDocument(f"unknown document: {source_path!r}")
         return str(rows[0][0])
 
     async def whole_document(self, source_path: str) -> Document:
         rows = await self._found(_WHOLE, source_path)
         if not rows:
-            raise UnknownDocument(f"there is no document {source_path!r}")
+            raise UnknownDocument(f"unknown document: {source_path!r}")
         return whole_document_of(rows[0], *rows[0][-2:])
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
-        """By pages, not by a cursor: no connection is held while a chunk is looked at."""
+        """In pages, not by a cursor, so that no connection is held between them."""
         place: tuple[str, int] = ("", -1)
         while True:
             rows = await self._rows(
@@ -153,18 +153,18 @@ class PostgresCatalog:
             for row in rows:
                 yield _record(row)
             if len(rows) < PAGE_ROWS:
-                await self._require_there()
+                await self._require_exists()
                 return
             place = (rows[-1][1], rows[-1][2])
 
     async def count(self) -> int:
         rows = await self._rows("SELECT count(*) FROM {s}.chunk WHERE generation_id = %s")
         if not rows[0][0]:
-            await self._require_there()
+            await self._require_exists()
         return int(rows[0][0])
 
     async def close(self) -> None:
-        """Connections belong to the pool, which others use too."""
+        """The pool owns the connections."""
 
     async def _rows(self, template: str, *values: object) -> list[tuple[Any, ...]]:
         return await self._database.fetch(template, [self._id, *values])
@@ -172,11 +172,11 @@ class PostgresCatalog:
     async def _found(self, template: str, *values: object) -> list[tuple[Any, ...]]:
         rows = await self._rows(template, *values)
         if not rows:
-            await self._require_there()
+            await self._require_exists()
         return rows
 
-    async def _require_there(self) -> None:
-        """An empty answer must not hide that the generation was removed while it was read."""
+    async def _require_exists(self) -> None:
+        """An empty result must not hide that the generation was removed while it was read."""
         if not await self._database.fetch("SELECT 1 FROM {s}.generation WHERE id = %s", [self._id]):
             raise StoreError(
                 f"generation {self._ref} was removed from the catalog while it was read; try again"
@@ -187,20 +187,20 @@ RequireWriter = Callable[[Connection], Awaitable[None]]
 
 
 class PostgresCatalogWriter(PostgresCatalog):
-    """Writes in parts, each a transaction of its own: none stays open while others embed."""
+    """Writes in batches, one transaction each, so that none stays open during embedding."""
 
     def __init__(
         self, database: Database, ref: GenerationRef, generation_id: int, guard: RequireWriter
     ) -> None:
-        """`guard` raises where the writer's place was lost."""
+        """`guard` raises if the writer's lock was lost."""
         super().__init__(database, ref, generation_id)
         self._guard = guard
-        self._gone: set[str] = set()
+        self._replaced: set[str] = set()
         self._waiting: dict[str, tuple[Document, Sequence[ChunkRecord]]] = {}
         self._waiting_chunks = self._waiting_characters = 0
 
     async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
-        self._gone.add(document.source_path)
+        self._replaced.add(document.source_path)
         self._waiting[document.source_path] = (document, chunks)
         self._waiting_chunks += 1 + len(chunks)
         self._waiting_characters += 2 * len(document.text)
@@ -211,7 +211,7 @@ class PostgresCatalogWriter(PostgresCatalog):
             await self._flush()
 
     async def remove(self, source_path: str) -> None:
-        self._gone.add(source_path)
+        self._replaced.add(source_path)
         self._waiting.pop(source_path, None)
 
     async def total_terms(self) -> int:
@@ -222,13 +222,13 @@ class PostgresCatalogWriter(PostgresCatalog):
 
     async def finish(self) -> int:
         chunks = await self.count()
-        if chunks >= _ANALYZED_CHUNKS:  # before its first reader plans by what was there before
+        if chunks >= _ANALYZED_CHUNKS:  # so that the first reader gets plans for these rows
             async with self._database.transaction() as connection:
                 await self._database.execute(connection, "ANALYZE {s}.document, {s}.chunk")
         return chunks
 
     async def abandon(self) -> None:
-        self._gone.clear()
+        self._replaced.clear()
         self._waiting.clear()
 
     async def _rows(self, template: str, *values: object) -> list[tuple[Any, ...]]:
@@ -236,7 +236,7 @@ class PostgresCatalogWriter(PostgresCatalog):
         return await super()._rows(template, *values)
 
     async def _flush(self) -> None:
-        if not self._gone:
+        if not self._replaced:
             return
         async with self._database.transaction() as connection:
             await self._guard(connection)
@@ -245,7 +245,7 @@ class PostgresCatalogWriter(PostgresCatalog):
                 await self._database.execute(
                     connection,
                     f"DELETE FROM {{s}}.{table} WHERE generation_id = %s AND source_path = ANY(%s)",  # noqa: S608
-                    [self._id, sorted(self._gone)],
+                    [self._id, sorted(self._replaced)],
                 )
             waiting = self._waiting.values()
             await self._copy(
@@ -262,7 +262,7 @@ class PostgresCatalogWriter(PostgresCatalog):
         self._waiting_chunks = self._waiting_characters = 0
 
     async def _lock_generation(self, connection: Connection) -> None:
-        """Whoever drops it waits for us, or has been before us; then its rows must not come."""
+        """A concurrent drop waits for us. If it came first, no rows may be written."""
         found = await self._database.execute(
             connection, "SELECT 1 FROM {s}.generation WHERE id = %s FOR KEY SHARE", [self._id]
         )

@@ -1,7 +1,7 @@
-"""A bounded pool of connections to PostgreSQL: reads try twice, writes are transactions.
+"""The database of the catalog: reads are retried once, writes are transactions.
 
-Every wait ends: for a place in the pool, for a connection, for a statement. Timeouts are kept by
-our own clock, since a setting of the session would stay behind in a pooler's server.
+Every wait is bounded: for a free connection, for connecting, for a statement. surefind keeps the
+timeouts itself, since a session setting would stay behind on a pooler's server.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from psycopg.rows import TupleRow
 from surefind.adapters.postgres.address import Address, address_of
 from surefind.adapters.postgres.errors import (
     TookTooLong,
-    connection_is_gone,
+    connection_was_lost,
     naming_faults,
     statement_was_lost,
 )
@@ -32,7 +32,7 @@ from surefind.adapters.postgres.pool import Connection, Pool
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 WRITE_TIMEOUT_S = 900.0
-"""Of a whole transaction: long enough to copy a generation of millions of chunks."""
+"""For a whole transaction: long enough to copy a generation of millions of chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class Database:
 
     @property
     def place_name(self) -> str:
-        """For a folder: readable, and another one for another host, database or schema.
+        """A readable folder name, different for each database and schema.
 
-        A host and the pooler before it are one, and so are several hosts in any order.
+        A host and its pooler share one, and so do several hosts in any order.
         """
         _, _, database = self.address.where.rpartition("/")
         hosts = ",".join(sorted(host.replace("-pooler.", ".") for host in self.address.hosts))
@@ -69,44 +69,44 @@ class Database:
         return f"{readable[-60:]}-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
 
     def statement(self, template: str) -> bytes:
-        """`{s}` stands for the schema: a search path would not outlive a pooler's next turn."""
+        """`{s}` is replaced with the schema: a pooler would drop a search path."""
         if template not in self._statements:
             composed = sql.SQL(template).format(s=sql.Identifier(self.schema))
             self._statements[template] = composed.as_bytes(None)
         return self._statements[template]
 
     async def fetch(self, template: str, values: Values = ()) -> list[TupleRow]:
-        """Rows of one statement, in one round trip; once more where the connection was dead."""
+        """Runs one statement in one round trip; retries once if the connection was dead."""
         with naming_faults(self.address):
             try:
                 return await self._fetch(template, values)
-            except _Again:
+            except _Retry:
                 await self._pool.discard_dead()
                 try:
                     return await self._fetch(template, values)
-                except _Again as error:
+                except _Retry as error:
                     raise error.reason from error
 
     @asynccontextmanager
     async def transaction(self, timeout_s: float = WRITE_TIMEOUT_S) -> AsyncIterator[Connection]:
-        """All or nothing. It begins on a connection that has just been seen to live."""
+        """Begins on a connection that was just checked."""
         with naming_faults(self.address):
             async with (
-                self._live_connection() as connection,
+                self._checked_connection() as connection,
                 self.ending(connection, timeout_s),
                 connection.transaction(),
             ):
                 yield connection
 
     async def connect(self) -> Connection:
-        """One of the caller's own, outside the pool."""
+        """A connection of the caller's own, outside the pool."""
         with naming_faults(self.address):
             return await self._pool.connect()
 
     async def execute(
         self, connection: Connection, template: str, values: Values = ()
     ) -> list[TupleRow]:
-        """Inside a transaction, where nothing is prepared: a lost statement would end it."""
+        """Never prepares a statement: a lost one would end the transaction."""
         cursor = await connection.execute(self.statement(template), values, prepare=False)
         return await cursor.fetchall() if cursor.description else []
 
@@ -127,22 +127,22 @@ class Database:
             except psycopg.Error as error:
                 if statement_was_lost(error):
                     self._prepares = False
-                    raise _Again(error) from error
-                if connection_is_gone(error, connection):
-                    raise _Again(error) from error
+                    raise _Retry(error) from error
+                if connection_was_lost(error, connection):
+                    raise _Retry(error) from error
                 raise
 
     @asynccontextmanager
-    async def _live_connection(self) -> AsyncIterator[Connection]:
+    async def _checked_connection(self) -> AsyncIterator[Connection]:
         async with self._pool.connection() as connection:
-            if await self._lives(connection):
+            if await self._is_alive(connection):
                 yield connection
                 return
         await self._pool.discard_dead()
         async with self._pool.connection() as connection:
             yield connection
 
-    async def _lives(self, connection: Connection) -> bool:
+    async def _is_alive(self, connection: Connection) -> bool:
         try:
             async with self.ending(connection, self._limits.timeout_s):
                 await connection.execute("", prepare=False)
@@ -152,27 +152,27 @@ class Database:
 
     @asynccontextmanager
     async def ending(self, connection: Connection, timeout_s: float) -> AsyncIterator[None]:
-        """Where time runs out the connection is cut, so that no answer is waited for."""
-        clock = _Clock(connection)
-        alarm = asyncio.get_running_loop().call_later(timeout_s, clock.cut)
+        """Cuts the connection after `timeout_s`, so that nothing waits for an answer."""
+        cutter = _Cutter(connection)
+        alarm = asyncio.get_running_loop().call_later(timeout_s, cutter.cut)
         try:
             yield
         except psycopg.OperationalError as error:
-            if clock.ran_out:
-                raise TookTooLong(f"it did not answer within {timeout_s:g} s") from error
+            if cutter.has_cut:
+                raise TookTooLong(f"no answer within {timeout_s:g} s") from error
             raise
         finally:
             alarm.cancel()
 
 
-class _Clock:
+class _Cutter:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.ran_out = False
+        self.has_cut = False
 
     def cut(self) -> None:
-        """The descriptor stays open, as the loop still watches it; what is read is the end."""
-        self.ran_out = True
+        """Shuts the socket down and keeps its descriptor open: the event loop still watches it."""
+        self.has_cut = True
         with suppress(OSError, psycopg.Error), _socket_of(self._connection) as line:
             line.shutdown(socket.SHUT_RDWR)
 
@@ -183,6 +183,6 @@ def _socket_of(connection: Connection) -> Iterator[socket.socket]:
         yield line
 
 
-class _Again(Exception):  # noqa: N818 - it is a wish, not an error
+class _Retry(Exception):  # noqa: N818 - a request to try again, not an error
     def __init__(self, reason: psycopg.Error) -> None:
         self.reason = reason

@@ -1,7 +1,7 @@
-"""The retrieval API's `documents` table, filled by something else: it says where chunks belong.
+"""Joins a `documents` table of the retrieval API, filled by another program, to a catalog.
 
-The table is only read. It knows chunks by id, not by point, so the collection's own catalog says
-which chunk a point is, and keeps its text.
+The table is only read. It identifies chunks by id, not by point, so the collection's own catalog
+maps points to chunks and keeps their texts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BETWEEN = "\n\n"
 _BATCH = 500
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _FILLED = ("source_path", "title", "position", "created_at")
-"""Flaws of a payload that begin so are mended by a row."""
+"""A row fixes the flaws of a payload that begin with one of these."""
 
 
 class DocumentsTable:
@@ -49,7 +49,7 @@ class DocumentsTable:
         return f"the table {self.name} in PostgreSQL at {self._database.address.where}"
 
     async def require_columns(self) -> None:
-        """StoreError, naming what is missing, unless it can be read as the contract's table."""
+        """Raises StoreError, naming what is missing, unless the table matches the contract."""
         rows = await self._database.fetch(
             "SELECT a.attname, t.typcategory::text, format_type(a.atttypid, a.atttypmod)"
             " FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid"
@@ -60,7 +60,7 @@ class DocumentsTable:
         if not kinds:
             raise StoreError(
                 f"there is no table {self.name} in PostgreSQL at {self._database.address.where}, "
-                "or the role may not see its schema; create it, or correct documents_table"
+                "or the role can't see its schema; create it, or correct documents_table"
             )
         wrong = [f"no column {name}" for name in _COLUMNS if name not in kinds]
         wrong += [
@@ -71,8 +71,8 @@ class DocumentsTable:
         ]
         if wrong:
             raise StoreError(
-                f"{self.place} is not the retrieval API's: {'; '.join(wrong)}. Its columns must be "
-                f"{', '.join(_COLUMNS)}; correct the table, or documents_table"
+                f"{self.place} does not match the retrieval API: {'; '.join(wrong)}. Its columns "
+                f"must be {', '.join(_COLUMNS)}; correct the table, or documents_table"
             )
         await self.require_rows_readable()
 
@@ -117,7 +117,7 @@ class DocumentsTable:
 
 
 class DocumentsTableCatalogs:
-    """`catalogs`, with the table joined to what readers of one collection see."""
+    """`catalogs`, with the table joined to the catalog of one collection."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class DocumentsTableCatalogs:
         collection: str,
         table: Callable[[], DocumentsTable],
     ) -> None:
-        """A catalog that is opened closes the table it was given."""
+        """Each opened catalog gets a table of its own and closes it."""
         self._catalogs = catalogs
         self._collection = collection
         self._table = table
@@ -166,19 +166,19 @@ class DocumentsTableCatalog:
         self._warned = False
 
     async def check(self) -> None:
-        """The table alone: `own` may be the index's payloads."""
+        """Checks the table only: `own` may be the index's payloads."""
         await self._table.require_rows_readable()
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        """Without the chunks that have no row: what the index keeps stands in for them."""
+        """Leaves out chunks without a row, so that the index's own copies replace them."""
         own = await self._own.by_point(point_ids)
         rows = await self._table.rows([record.chunk.id for record in own.values()])
         lacking = [record.chunk.id for record in own.values() if record.chunk.id not in rows]
         if lacking and not self._warned:
             self._warned = True
             _log.warning(
-                "%s has no row for the chunk %s; what the index keeps stands in, for it and for "
-                "every other chunk without a row. `surefind doctor` tells how many there are",
+                "%s has no row for chunk %s; the index's own copy is used, here and for every "
+                "other chunk without a row. `surefind doctor` counts them",
                 self._table.place,
                 lacking[0],
             )
@@ -205,7 +205,7 @@ class DocumentsTableCatalog:
         return await self._table.documents(which, after, after, limit)
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
-        """Those of the table, by its order. A document it does not know is read from the index."""
+        """In the table's order. Documents that the table lacks are read from the index."""
         rows = await self._table.select(
             "WHERE source_path = %s ORDER BY order_index, chunk_id", source_path
         )
@@ -219,11 +219,11 @@ class DocumentsTableCatalog:
     async def document_text(self, source_path: str) -> str:
         chunks = await self.document_chunks(source_path)
         if not chunks:
-            raise UnknownDocument(f"there is no document {source_path!r}")
+            raise UnknownDocument(f"unknown document: {source_path!r}")
         return _BETWEEN.join(record.chunk.text for record in chunks)
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
-        """In the order of the collection's own catalog: also those without a row."""
+        """In the order of the collection's own catalog, chunks without a row included."""
         batch: dict[UUID, ChunkRecord] = {}
         async for record in self._own.chunks():
             batch[record.point_id] = record
@@ -253,14 +253,14 @@ def quoted(table: str) -> str:
     parts = table.split(".")
     if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts):
         raise InputError(
-            f"documents_table: {table!r} is not the name of a table; write documents or "
-            "schema.documents"
+            f"documents_table must be a table name such as documents or schema.documents, not "
+            f"{table!r}"
         )
     return ".".join(f'"{part}"' for part in parts)
 
 
 def _joined(record: ChunkRecord, row: Sequence[Any]) -> ChunkRecord:
-    """The text as the index keeps it; the place as the table says."""
+    """The text from the index, the metadata from the table."""
     _, source_path, slug, title, order_index, _, created_at = row
     title = title or ""
     headings = record.chunk.heading_path
@@ -284,7 +284,7 @@ def _joined(record: ChunkRecord, row: Sequence[Any]) -> ChunkRecord:
 
 
 def _record(row: Sequence[Any]) -> ChunkRecord:
-    """Of a row alone: its point is gone from the index."""
+    """Built from the row alone: the index no longer has its point."""
     chunk_id, source_path, slug, title, order_index, snippet, created_at = row
     return ChunkRecord(
         chunk=Chunk(
@@ -297,7 +297,7 @@ def _record(row: Sequence[Any]) -> ChunkRecord:
             heading_path=(title,) if title else (),
             context="",
             anchor="",
-            tokens=len(snippet) // 4 + 1,  # nobody has counted them
+            tokens=len(snippet) // 4 + 1,  # an estimate
             content_hash=_hash(snippet),
             has_code="```" in snippet,
             content_type="text",
@@ -311,12 +311,12 @@ def _record(row: Sequence[Any]) -> ChunkRecord:
 
 
 def _assumed(created_at: datetime | None) -> tuple[str, ...]:
-    """Of a row, only the moment may be missing."""
+    """Only the timestamp of a row may be missing."""
     return ("created_at",) if created_at is None else ()
 
 
 def _laid_out(records: Iterable[ChunkRecord]) -> Iterable[ChunkRecord]:
-    """Places in the text that `document_text` gives."""
+    """Sets the offsets in the text that `document_text` returns."""
     start = 0
     for record in records:
         end = start + len(record.chunk.text)
@@ -329,7 +329,7 @@ def _hash(text: str) -> str:
 
 
 def _moment(stored: datetime | None) -> datetime:
-    """The table keeps no time zone; UTC is what a server's clock is set to."""
+    """Timestamps without a time zone are taken as UTC."""
     if stored is None:
         return _LONG_AGO
     return stored.replace(tzinfo=UTC) if stored.tzinfo is None else stored.astimezone(UTC)

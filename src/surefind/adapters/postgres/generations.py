@@ -1,4 +1,4 @@
-"""PostgreSQL: a generation is rows under one id, sealed by its manifest; the pointer is a row."""
+"""Generations in PostgreSQL: rows under one id, sealed by a manifest; the pointer is a row."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from surefind.model import GenerationRef, Manifest
 from surefind.ports import ReadBytes, StoreFacts
 
 _POINTER_AGE_S = 1.0
-"""A search looks at the pointer; within that time it goes by what was seen last."""
+"""Searches read the pointer at most this often."""
 
 _MISSING = (
-    "collection {collection!r} has no generation {number}; `surefind generations list` shows those "
-    "it has"
+    "collection {collection!r} has no generation {number}; `surefind generations list` lists the "
+    "existing ones"
 )
 
 
@@ -39,16 +39,16 @@ class PostgresCatalogStore:
         self,
         database: Database,
         pointer_age_s: float = _POINTER_AGE_S,
-        place: WriterLock | None = None,
+        lock: WriterLock | None = None,
     ) -> None:
         self._database = database
-        self._place = place or WriterLock(database)
+        self._lock = lock or WriterLock(database)
         self._pointer_age_s = pointer_age_s
         self._seen: dict[str, tuple[float, object]] = {}
         self._readable = False
 
     async def facts(self) -> StoreFacts:
-        """Asks for rights as well: what is missing is told before an ingest finds out."""
+        """Checks privileges too, so that `doctor` reports what an ingest would run into."""
         [(version, now, recovering, may_create)] = await self._database.fetch(
             "SELECT current_setting('server_version'), clock_timestamp(), pg_is_in_recovery(),"
             " has_database_privilege(current_database(), 'CREATE')"
@@ -56,16 +56,16 @@ class PostgresCatalogStore:
         applied = await applied_number(self._database)
         warnings = []
         if recovering:
-            warnings.append("it is a replica: it can be searched, but nothing ingested")
+            warnings.append("it is a replica: searches work, ingests do not")
         if applied is None and not may_create:
             warnings.append(
-                "there are no tables yet, and the role may not make them: grant it CREATE on the "
-                "database, or let another role run `surefind catalog migrate`"
+                "there are no tables yet, and the role may not create them: grant it CREATE on the "
+                "database, or run `surefind catalog migrate` as another role"
             )
         if applied is not None:
             check_readable(applied, self._database)
             warnings += await self._missing_rights() if not recovering else []
-        tables = "no tables yet" if applied is None else f"tables of step {applied}"
+        tables = "no tables yet" if applied is None else f"tables at step {applied}"
         return StoreFacts(
             f"PostgreSQL at {self._database.address.where}, schema {self._database.schema}",
             f"PostgreSQL {version}, {tables}",
@@ -86,23 +86,23 @@ class PostgresCatalogStore:
         lacking = sorted({right for _, right in rows})
         if not lacking:
             return []
-        return [f"the role may not {', '.join(lacking)} in all tables: it can't ingest"]
+        return [f"the role lacks {', '.join(lacking)} on some tables: it can't ingest"]
 
     async def identity(self) -> str:
-        if not await self._is_there():
+        if not await self._has_tables():
             await self._prepare()
         [(identity,)] = await self._database.fetch("SELECT identity FROM {s}.writer")
         return str(identity.hex)
 
     async def collections(self) -> list[str]:
-        if not await self._is_there():
+        if not await self._has_tables():
             return []
         rows = await self._database.fetch("SELECT collection FROM {s}.pointer")
         return sorted(collection for (collection,) in rows)
 
     async def current(self, collection: str) -> int | None:
         check_name(collection)
-        if not await self._is_there():
+        if not await self._has_tables():
             return None
         rows = await self._database.fetch(
             "SELECT g.number FROM {s}.pointer p JOIN {s}.generation g ON g.id = p.generation_id"
@@ -112,7 +112,7 @@ class PostgresCatalogStore:
         return int(rows[0][0]) if rows else None
 
     async def token(self, collection: str) -> object:
-        """Asked of the server once a second at most, so that a search needs one round trip."""
+        """Queried once a second at most, so that a search needs one round trip."""
         check_name(collection)
         seen_at, token = self._seen.get(collection, (0.0, None))
         if token is not None and time.monotonic() - seen_at < self._pointer_age_s:
@@ -129,7 +129,7 @@ class PostgresCatalogStore:
 
     async def manifests(self, collection: str) -> list[Manifest]:
         check_name(collection)
-        if not await self._is_there():
+        if not await self._has_tables():
             return []
         rows = await self._database.fetch(
             "SELECT number, manifest::text FROM {s}.generation"
@@ -149,7 +149,7 @@ class PostgresCatalogStore:
 
     async def next_ref(self, collection: str) -> GenerationRef:
         check_name(collection)
-        if not await self._is_there():
+        if not await self._has_tables():
             return GenerationRef(collection, 1)
         [(last,)] = await self._database.fetch(
             "SELECT coalesce(max(number), 0) FROM {s}.generation WHERE collection = %s",
@@ -164,22 +164,22 @@ class PostgresCatalogStore:
         await self._prepare()
         original = None if copy_of is None else (await self._generation(copy_of))[0]
         async with self._database.transaction() as connection:
-            await self._place.require_held(connection)
+            await self._lock.require_held(connection)
             generation_id = await self._begin(connection, ref)
             if original is not None:
                 await self._copy(connection, original, generation_id)
-        return PostgresCatalogWriter(self._database, ref, generation_id, self._place.require_held)
+        return PostgresCatalogWriter(self._database, ref, generation_id, self._lock.require_held)
 
     async def open(self, ref: GenerationRef) -> PostgresCatalog:
         generation_id, _ = await self._generation(ref)
         return PostgresCatalog(self._database, ref, generation_id)
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> None:
-        """The server keeps what it was given: nothing here could tell."""
+        """Nothing to verify: the server checks its own storage."""
 
     async def seal(self, manifest: Manifest) -> None:
         async with self._database.transaction() as connection:
-            await self._place.require_held(connection)
+            await self._lock.require_held(connection)
             sealed = await self._database.execute(
                 connection,
                 "UPDATE {s}.generation SET manifest = %s WHERE collection = %s AND number = %s"
@@ -192,7 +192,7 @@ class PostgresCatalogStore:
     async def point_to(self, ref: GenerationRef) -> None:
         await self.manifest(ref)
         async with self._database.transaction() as connection:
-            await self._place.require_held(connection)
+            await self._lock.require_held(connection)
             moved = await self._database.execute(
                 connection,
                 "INSERT INTO {s}.pointer (collection, generation_id, revision, moved_at)"
@@ -207,21 +207,23 @@ class PostgresCatalogStore:
         self._seen.pop(ref.collection, None)
 
     async def drop(self, ref: GenerationRef) -> None:
-        """In one transaction. What readers see can't be dropped: the pointer holds on to it."""
+        """In one transaction. A foreign key of the pointer protects the current generation."""
         check_name(ref.collection)
-        if not await self._is_there():
+        if not await self._has_tables():
             return
         async with self._database.transaction() as connection:
-            await self._place.require_held(connection)
+            await self._lock.require_held(connection)
             try:
-                gone = await self._database.execute(
+                removed = await self._database.execute(
                     connection,
                     "DELETE FROM {s}.generation WHERE collection = %s AND number = %s RETURNING id",
                     [ref.collection, ref.number],
                 )
             except psycopg.errors.ForeignKeyViolation as error:
-                raise StoreError(f"generation {ref} is what readers see; it is kept") from error
-            for (generation_id,) in gone:
+                raise StoreError(
+                    f"generation {ref} is the current one and can't be removed; roll back first"
+                ) from error
+            for (generation_id,) in removed:
                 for table in ("chunk", "document"):
                     await self._database.execute(
                         connection,
@@ -232,12 +234,12 @@ class PostgresCatalogStore:
     @asynccontextmanager
     async def writing(self, purpose: str) -> AsyncIterator[None]:
         await self._prepare()
-        async with self._place.held(purpose):
+        async with self._lock.held(purpose):
             yield
 
     async def require_writing(self) -> None:
         async with self._database.transaction() as connection:
-            await self._place.require_held(connection)
+            await self._lock.require_held(connection)
 
     async def migrate(self, *, dry_run: bool) -> list[Migration]:
         return await migrate(self._database, dry_run=dry_run)
@@ -246,13 +248,13 @@ class PostgresCatalogStore:
         await self._database.close()
 
     async def _prepare(self) -> None:
-        """Whoever writes first makes the tables, or brings them up to date."""
+        """The first write creates the tables, or brings them up to date."""
         if not self._readable:
             await migrate(self._database)
             self._readable = True
 
-    async def _is_there(self) -> bool:
-        """Whether there is anything to read. It makes nothing: a reader may have no right to."""
+    async def _has_tables(self) -> bool:
+        """Whether the tables exist. Creates nothing: readers may lack the privilege."""
         if not self._readable:
             applied = await applied_number(self._database)
             if applied is None:
@@ -262,7 +264,7 @@ class PostgresCatalogStore:
         return True
 
     async def _pointer(self, collection: str) -> object:
-        if not await self._is_there():
+        if not await self._has_tables():
             return None
         rows = await self._database.fetch(
             "SELECT revision FROM {s}.pointer WHERE collection = %s", [collection]
@@ -271,8 +273,8 @@ class PostgresCatalogStore:
 
     async def _generation(self, ref: GenerationRef) -> tuple[int, str | None]:
         check_name(ref.collection)
-        there = await self._is_there()
-        rows = there and await self._database.fetch(
+        has_tables = await self._has_tables()
+        rows = has_tables and await self._database.fetch(
             "SELECT id, manifest::text FROM {s}.generation WHERE collection = %s AND number = %s",
             [ref.collection, ref.number],
         )
@@ -282,7 +284,7 @@ class PostgresCatalogStore:
 
     async def _refs(self, collection: str, *, sealed: bool) -> list[GenerationRef]:
         check_name(collection)
-        if not await self._is_there():
+        if not await self._has_tables():
             return []
         rows = await self._database.fetch(
             "SELECT number FROM {s}.generation"
@@ -300,7 +302,7 @@ class PostgresCatalogStore:
             )
         except psycopg.errors.UniqueViolation as error:
             raise StoreError(
-                f"generation {ref} exists already; somebody else has begun it, run it again"
+                f"generation {ref} already exists: another run has begun it; run it again"
             ) from error
         return int(generation_id)
 

@@ -1,9 +1,9 @@
-"""The one writer's place of an installation whose catalog is in PostgreSQL.
+"""The lock that lets one process at a time write to a catalog in PostgreSQL.
 
-The place is an advisory lock of a transaction on a connection of its own: it goes with the
-connection, however the writer dies, and a pooler can't hand it to somebody else. Whoever takes the
-place raises the fence, and nothing is published below it: a writer that lost its connection, and
-with it its place, can't undo what its successor did.
+It is a transaction's advisory lock on a connection of its own, so it ends with that connection,
+however the writer dies, and a pooler can't hand it to another client. Each holder raises the fence,
+and writes below the current fence are refused: a writer that lost its connection, and with it the
+lock, can't undo what its successor did.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from surefind.errors import StoreBusy, StoreError
 
 _LOCK = "surefind writer of "
 _PING_S = 10.0
-"""Also keeps awake what would go to sleep, or cut the line, while embedding takes its time."""
+"""Also keeps a serverless database awake, and the connection open, while passages are embedded."""
 _PING_TIMEOUT_S = 10.0
 
 
@@ -39,7 +39,7 @@ class WriterLock:
     async def held(self, purpose: str) -> AsyncIterator[None]:
         connection = await self._database.connect()
         try:
-            await self._take(connection, purpose)
+            await self._acquire(connection, purpose)
             pinging = asyncio.create_task(self._keep_awake(connection))
             try:
                 yield
@@ -48,13 +48,13 @@ class WriterLock:
                 with suppress(asyncio.CancelledError):
                     await pinging
                 self._fence = self._connection = None
-                with suppress(StoreError):  # the lock goes with the connection all the same
-                    await self._leave()
+                with suppress(StoreError):  # closing the connection releases the lock anyway
+                    await self._clear_holder()
         finally:
             await connection.close()
 
     async def require_held(self, connection: Connection) -> None:
-        """In a transaction that writes: StoreError where the place was lost meanwhile."""
+        """Call it in a transaction that writes. Raises StoreError if the lock was lost."""
         if self._fence is None or self._connection is None:
             return
         await self._require_connected(self._connection)
@@ -62,37 +62,37 @@ class WriterLock:
             connection, "SELECT fence FROM {s}.writer FOR SHARE"
         )
         if fence != self._fence:
-            raise self._lost("another writer has taken it")
+            raise self._lost("another writer holds it")
 
-    async def _take(self, connection: Connection, purpose: str) -> None:
+    async def _acquire(self, connection: Connection, purpose: str) -> None:
         database = self._database
         with naming_faults(database.address):
             await connection.execute("BEGIN", prepare=False)
-            # Nothing but the lock is held, and it is to be held for as long as the run takes.
+            # The transaction holds only the lock, for as long as the run takes.
             await connection.execute(
                 "SET LOCAL idle_in_transaction_session_timeout = 0", prepare=False
             )
-            [(ours,)] = await database.execute(
+            [(acquired,)] = await database.execute(
                 connection,
                 "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))",
                 [_LOCK + database.schema],
             )
-        if not ours:
+        if not acquired:
             raise StoreBusy(
                 f"another `surefind {purpose}` ({await self._holder()}) is writing to the catalog "
                 f"in PostgreSQL at {database.address.where}; wait for it, or stop it"
             )
         since = datetime.now(UTC)
         holder = f"process {os.getpid()} on {socket.gethostname()}, since {since:%H:%M:%S} UTC"
-        async with database.transaction() as other:
+        async with database.transaction() as writing:
             [(self._fence,)] = await database.execute(
-                other,
+                writing,
                 "UPDATE {s}.writer SET fence = fence + 1, holder = %s RETURNING fence",
                 [holder],
             )
         self._connection = connection
 
-    async def _leave(self) -> None:
+    async def _clear_holder(self) -> None:
         async with self._database.transaction() as connection:
             await self._database.execute(connection, "UPDATE {s}.writer SET holder = ''")
 
@@ -101,16 +101,16 @@ class WriterLock:
         return holder or "starting"
 
     async def _keep_awake(self, connection: Connection) -> None:
-        with suppress(StoreError):  # it is told where it matters: at the next write
+        with suppress(StoreError):  # the next write reports it
             while True:
                 await asyncio.sleep(self._ping_s)
                 await self._require_connected(connection)
 
     async def _require_connected(self, connection: Connection) -> None:
-        """Whoever is stopped meanwhile does not stop the question: to cancel it ends the lock."""
-        await asyncio.shield(self._answers(connection))
+        """Shielded: cancelling the query would end the transaction, and with it the lock."""
+        await asyncio.shield(self._ping(connection))
 
-    async def _answers(self, connection: Connection) -> None:
+    async def _ping(self, connection: Connection) -> None:
         try:
             async with self._database.ending(connection, _PING_TIMEOUT_S):
                 await connection.execute("SELECT 1", prepare=False)
@@ -119,6 +119,6 @@ class WriterLock:
 
     def _lost(self, reason: str) -> StoreError:
         return StoreError(
-            f"the catalog in PostgreSQL at {self._database.address.where}: the one writer's place "
+            f"the catalog in PostgreSQL at {self._database.address.where}: the writer's lock "
             f"was lost ({reason}); nothing was published, run it again"
         )

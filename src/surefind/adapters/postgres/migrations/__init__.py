@@ -1,4 +1,4 @@
-"""The tables of the catalog in PostgreSQL, in numbered steps. A step that was released stays."""
+"""Creates and updates the catalog's tables in numbered steps. Released steps never change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def known_migrations() -> tuple[Migration, ...]:
 
 
 async def applied_number(database: Database) -> int | None:
-    """The last step that was taken; None where there is no table of ours. It changes nothing."""
+    """The last step applied; None without tables. Changes nothing."""
     [(there,)] = await database.fetch(
         "SELECT to_regclass(%s) IS NOT NULL", [f'"{database.schema}".migration']
     )
@@ -44,37 +44,35 @@ async def applied_number(database: Database) -> int | None:
 
 
 def check_readable(applied: int, database: Database) -> None:
-    """A reader takes no step itself."""
+    """Readers apply no steps themselves."""
     newest = known_migrations()[-1].number
     _check_known(applied, database)
     if applied < newest:
         raise StoreError(
             f"the catalog in PostgreSQL at {database.address.where} has tables of an older "
-            f"surefind (step {applied} of {newest}); `surefind catalog migrate` brings them up to "
-            "date, and so does the next ingest"
+            f"surefind (step {applied} of {newest}); `surefind catalog migrate` updates them, and "
+            "so does the next ingest"
         )
 
 
 async def migrate(database: Database, *, dry_run: bool = False) -> list[Migration]:
-    """Take the steps that are missing, all or none; those are returned. A rehearsal takes them
-    all the same, and then has it that nothing happened.
-    """
-    taken: list[Migration] = []
+    """Applies the missing steps, all or none, and returns them. A dry run rolls them back."""
+    applied: list[Migration] = []
     async with database.transaction() as connection:
-        taken += await _take_steps(database, connection)
+        applied += await _apply_missing(database, connection)
         if dry_run:
             raise Rollback
-    return taken
+    return applied
 
 
-async def _take_steps(database: Database, connection: Connection) -> list[Migration]:
+async def _apply_missing(database: Database, connection: Connection) -> list[Migration]:
     await database.execute(
         connection,
         "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))",
         [_LOCK + database.schema],
     )
     await _check_encoding(database, connection)
-    # Not IF NOT EXISTS: that asks for the right to create even where there is nothing to do.
+    # Not IF NOT EXISTS: that requires the CREATE privilege even if the schema exists.
     if not await database.execute(
         connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", [database.schema]
     ):
@@ -110,8 +108,8 @@ async def _check_encoding(database: Database, connection: Connection) -> None:
     [(encoding,)] = await database.execute(connection, "SHOW server_encoding")
     if encoding != "UTF8":
         raise StoreError(
-            f"the catalog in PostgreSQL at {database.address.where}: the database is kept in "
-            f"{encoding}, and documentation needs UTF8; create one WITH ENCODING 'UTF8'"
+            f"the catalog in PostgreSQL at {database.address.where}: the database's encoding is "
+            f"{encoding}, and surefind needs UTF8; create a database WITH ENCODING 'UTF8'"
         )
 
 
