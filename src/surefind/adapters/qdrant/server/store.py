@@ -44,7 +44,7 @@ async def _unasked() -> None:
 class QdrantIndexStore:
     """`owner` names the installation to which the collections belong that it makes.
 
-    `guard` raises where the one writer's place was lost: what a writer has made may be another's
+    `guard` raises where the one writer's lock was lost: what a writer has made may be another's
     by then: another run may have rebuilt it or published it.
     """
 

@@ -60,7 +60,7 @@ class QdrantIndexWriter:
         notify: Notify,
         guard: RequireWriter,
     ) -> None:
-        """`guard` raises where the writer's place was lost: another run may be writing to the same
+        """`guard` raises where the writer's lock was lost: another run may be writing to the same
         collection by then, so it is asked before every change.
         """
         self._server = server
