@@ -26,17 +26,18 @@ from workers import Failed, Worker, installed, machine, versions
 
 RUNS = ("first", "unchanged", "one page changed")
 NOTES = [
-    "The same embedder, with as many threads, for all.",
-    "Systems cut pages differently, so chunks a second are of each system's own chunks; seconds "
-    "are what a user waits. LlamaIndex cuts at 1,024 tokens of tiktoken, more than the embedder "
-    "reads (512): what is beyond is not embedded, and costs nothing.",
-    "Chroma, LanceDB and txtai have no chunker; LangChain's splitter with 1,000 characters and 200 "
-    "overlapping stands in for one.",
-    "Only surefind and LlamaIndex look whether a page has changed. For the others a second run is "
-    "the first one again: whoever uses them writes that part.",
-    "None of the peers notices that a page is gone, keeps the old state readable until the new one "
-    "is whole, or can go back; surefind's times hold all of that.",
-    "Peak memory is of the first run's process; for txtai it holds torch, which it imports.",
+    "All systems use the same embedder with the same number of threads.",
+    "Systems split pages differently, so chunks/s refers to each system's own chunks; "
+    "compare the seconds. LlamaIndex splits at 1,024 tokens of tiktoken, more than the "
+    "embedder reads (512): the rest is not embedded and costs nothing.",
+    "Chroma, LanceDB and txtai have no chunker, so LangChain's splitter is used, with 1,000 "
+    "characters and an overlap of 200.",
+    "Only surefind and LlamaIndex check whether a page has changed. For the others a second "
+    "run repeats the first; detecting changes is up to their users.",
+    "None of the other tools notices a deleted page, keeps the old state readable until the "
+    "new one is complete, or can roll back. surefind's times include all of that.",
+    "Peak memory is that of the first run's process; for txtai it includes torch, which it "
+    "imports.",
 ]
 
 
@@ -201,9 +202,9 @@ def main() -> None:
         pages = plant(tree, options.copies, most)
         result = Result(
             "ingest",
-            "Ingest, beside what people would pick instead",
-            f"{pages} pages of docs-sample, a Docusaurus tree; with more than one copy, each "
-            "paragraph of a later copy is marked, so that no text is the like of another.",
+            "Ingest, compared with other tools",
+            f"{pages} pages of docs-sample, a Docusaurus tree; with several copies, each paragraph "
+            "of a later copy is marked so that all texts differ.",
             {"rounds": options.rounds, "copies": options.copies, "pages": pages},
             versions(here),
             machine(),

@@ -41,15 +41,15 @@ CONNECTIONS = (1, 8, 32, 128)
 START_S = 180
 WARM_S, WARM_FEW_S = 1.0, 10.0
 NOTES = [
-    "surefind, txtai and hayhooks embed every question; Chroma's server can't, its clients do: it "
-    "is sent vectors made beforehand, so that its numbers lack what is most of the others' work. "
-    "Beside it, surefind with 400 questions that were asked before: it knows their vectors, and "
-    "each comes with another threshold, so that no answer is remembered. Chroma in FastAPI embeds, "
-    "in a service of forty lines around the library.",
-    "surefind answers /retrieve in its default mode, hybrid; txtai and Haystack are hybrid too, "
-    "Chroma is dense: compare it with surefind, dense.",
-    "Questions all differ, but for those 400: no cache of questions helps.",
-    "One process each, as they start by default. Two cores for server and load generator together.",
+    "surefind, txtai and hayhooks embed every question. Chroma's server can't embed: its "
+    "clients do, so it receives precomputed vectors and its numbers lack most of the work of "
+    "the others. For comparison, surefind also runs with 400 repeated questions whose "
+    "vectors are cached; each has a different threshold, so answers are not cached. Chroma "
+    "in FastAPI embeds, in a service of forty lines around the library.",
+    "surefind answers /retrieve in its default mode, hybrid. txtai and Haystack are hybrid "
+    "too. Chroma is dense: compare it with surefind, dense.",
+    "All questions differ except those 400, so a cache of questions does not help.",
+    "One process each, as started by default. Server and load generator share two cores.",
 ]
 Report = dict[str, Any]
 
@@ -229,9 +229,9 @@ def main() -> None:
     ask(2000 if options.quick else 5665)
     result = Result(
         "peers-http",
-        "HTTP, beside other servers",
-        f"{options.chunks:,} chunks of three sentences of squad-dev-even with 384 numbers each; "
-        "its questions, all different; ten hits with their texts.",
+        "HTTP, compared with other servers",
+        f"{options.chunks:,} chunks of three sentences of squad-dev-even with 384-dimensional "
+        "vectors; all questions differ; ten hits with their texts.",
         {"rounds": options.rounds, "seconds a measurement": options.seconds},
         versions(here),
         machine(),

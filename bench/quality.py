@@ -45,15 +45,16 @@ RRF_K = 60  # of Qdrant's documentation: https://qdrant.tech/documentation/conce
 
 BEST = "surefind"
 NOTES = [
-    "surefind alone is surefind as it is by default: hybrid.",
-    "All systems have the same embedder (bge-small-en-v1.5, int8), so that differences come from "
-    "chunking, terms and fusion. A peer with its own default model is another comparison.",
-    "Two English sets with short documents: one judged by experts (cranfield), one made of "
-    "questions that were written while looking at the paragraph (squad-dev-even), which favours "
-    "matching words.",
-    "± is half of a 95 % interval of the difference in nDCG@10, by a paired bootstrap: within it, "
-    "nobody has won.",
-    "Both sets were at hand while surefind's defaults were chosen.",
+    "*surefind* without a suffix is its default mode, hybrid.",
+    "All systems use the same embedder (bge-small-en-v1.5, int8), so differences come from "
+    "chunking, terms and fusion. Other tools with their own default models are a different "
+    "comparison.",
+    "Two English sets with short documents: one judged by experts (cranfield), one with "
+    "questions written while reading the paragraph (squad-dev-even), which favours matching "
+    "words.",
+    "± is half of a 95 % interval of the difference in nDCG@10, by a paired bootstrap. "
+    "Smaller differences are not significant.",
+    "Both sets were available when surefind's defaults were chosen.",
 ]
 
 Judgements = Mapping[str, int]
@@ -295,9 +296,9 @@ def main() -> None:
         options.questions, options.sets = 50, SETS[:1]
     result = Result(
         "quality",
-        "Quality, beside its parts alone and what people would pick instead",
-        "Every document of a judged set is a page of Markdown, ingested as a user would; hits are "
-        "mapped back to their documents, of which the first ten count.",
+        "Quality, compared with single components and other tools",
+        "Each document of a judged set is ingested as a Markdown page. Hits are mapped back "
+        "to documents, and the first ten documents count.",
         {"questions": options.questions, "chunks asked for": DEEP},
         {"surefind": version("surefind"), **peers_versions()},
         machine(),

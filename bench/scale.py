@@ -21,16 +21,15 @@ from workers import Failed, Worker, machine, versions
 
 VARIANTS = (BY_NAME[OURS], QUANTIZED)
 NOTES = [
-    "Built in: writing all chunks to catalog and index and making the index fit to be searched, "
-    "without reading, chunking and embedding, which take longer: see the bench of ingest.",
-    "Each is built once, one after the other: what else the machine had to do was not the same for "
-    "each, so building times that differ by less than a half are alike.",
-    "Memory is what the process holds after the searches, less what it held before it opened the "
-    "store. Mapped files count where they were read; the system takes them back at need.",
-    "Quantized: vectors of 8 bits in memory, whole ones on disk; the best twice as many are scored "
-    "again.",
-    "One process, one caller. Nothing here was extrapolated: a size that is not in the table was "
-    "not measured.",
+    "Build time covers writing all chunks to catalog and index and optimizing the index. It "
+    "excludes reading, chunking and embedding, which take longer: see the ingest table.",
+    "Each collection is built once, one after the other, under varying load. Differences in "
+    "build time of less than a half are not meaningful.",
+    "Memory is what the process uses after the searches minus what it used before it opened "
+    "the store. Mapped files count where they were read; the system reclaims them on demand.",
+    "Quantized: 8-bit vectors in memory, full vectors on disk; twice as many candidates are "
+    "rescored.",
+    "One process, one caller. Nothing was extrapolated.",
 ]
 
 
@@ -102,8 +101,8 @@ def main() -> None:
     result = Result(
         "scale",
         "Scale",
-        "Chunks of three sentences of squad-dev-even with 384 numbers each, scattered around a "
-        "thousand centres.",
+        "Chunks of three sentences of squad-dev-even with 384-dimensional vectors, scattered "
+        "around a thousand centres.",
         {"rounds": options.rounds, "seconds a measurement": options.seconds},
         versions(VARIANTS[:1]),
         machine(),

@@ -27,30 +27,31 @@ STORES = RESULTS / "stores" / str(os.getpid())  # no run touches what another on
 CALLERS = (1, 16)
 SEARCHING = {"OMP_NUM_THREADS": "1"}
 DATA = (
-    "Chunks of three sentences of squad-dev-even with 384 numbers each, scattered around a "
-    "thousand centres; 500 of its questions with vectors around the same centres; the ten best "
-    "are asked for. Recall is the share of the ten exact nearest that were found."
+    "Chunks of three sentences of squad-dev-even with 384-dimensional vectors, scattered "
+    "around a thousand centres; 500 of its questions with vectors around the same centres; "
+    "top 10. Recall is the share of the ten exact nearest neighbours that were found."
 )
 NOTES = [
-    "The embedder is aside: questions come with their vectors.",
-    "surefind, LanceDB, Chroma, txtai, LlamaIndex and Haystack give back the chunk's text "
-    "(surefind its whole record: address, heading path, scores of both legs, confidence). hnswlib "
-    "and FAISS give numbers; whoever uses them has yet to fetch the texts.",
-    "Hybrid is not one thing. surefind takes 50 candidates of each leg and gives each its exact "
-    "score in both; the others fuse the ranks of their lists, mostly of ten. What that is worth is "
-    "in the table of quality.",
-    "Callers are threads; for surefind they are tasks of one event loop, which is its own face. "
-    "Its engine does not let go of the interpreter, so that sixteen callers in one process are "
-    "served by one core.",
-    "OpenMP, which FAISS and txtai compute with, has one thread a search: with two on two cores, a "
-    "flat scan waits for cores that others hold, ten times as long as it works. Builds have all.",
-    "Before each of its turns a system answers for twice as long, uncounted: while others had "
-    "theirs, what it had in memory may have been taken back.",
-    "Memory is what the process holds after the searches, less what it held before it opened the "
-    "store; mapped files count where they were read.",
-    "Processor ms is what one answer costs in processor time of all threads: the measure that "
-    "other programs at work disturb least.",
-    "The vectors are made up. Recall on them is not recall on yours.",
+    "Embedding is excluded: each question comes with its vector.",
+    "surefind, LanceDB, Chroma, txtai, LlamaIndex and Haystack return the chunk's text. "
+    "surefind also returns its record: address, heading path, scores of both legs, "
+    "confidence. hnswlib and FAISS return numbers; fetching the texts is extra work.",
+    "Hybrid search differs. surefind takes 50 candidates of each leg and computes the exact "
+    "score of each in both; the others fuse the ranks of their lists, mostly of ten. The "
+    "quality tables show what that is worth.",
+    "Callers are threads; for surefind they are tasks of one event loop, its native "
+    "interface. Its engine holds the interpreter's lock, so one core serves sixteen callers "
+    "in one process.",
+    "OpenMP, which FAISS and txtai use, has one thread per search. With two threads on two "
+    "cores, a flat scan waits for cores that others hold, ten times as long as it works. "
+    "Builds use all cores.",
+    "Before each of its turns, a system runs uncounted for twice as long, because its memory "
+    "may have been reclaimed while others had theirs.",
+    "Memory is what the process uses after the searches minus what it used before it opened "
+    "the store. Mapped files count where they were read.",
+    "Processor ms is the processor time of one answer in all threads, which other programs "
+    "affect least.",
+    "The vectors are synthetic. Recall on them is not recall on your data.",
 ]
 
 
@@ -197,7 +198,7 @@ def run(options: argparse.Namespace) -> Result:
     here, away = installed(chosen)
     result = Result(
         "search",
-        "Search, beside what people would pick instead",
+        "Search, compared with other tools",
         DATA,
         {"rounds": rounds, "seconds a measurement": seconds, "sizes": list(sizes)},
         versions(here),

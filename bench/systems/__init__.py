@@ -84,7 +84,7 @@ CONTENDERS = (
         ("surefind", "qdrant-edge-py"),
         (DENSE, HYBRID),
         (DENSE, HYBRID),
-        "callers are tasks of one event loop; a hit is a whole record from the catalog",
+        "callers are tasks of one event loop; a hit is a complete record from the catalog",
     ),
     Contender(
         "surefind, synchronous",
@@ -93,7 +93,7 @@ CONTENDERS = (
         ("surefind",),
         (DENSE, HYBRID),
         (),
-        "the same behind the portal of `surefind.open()`; callers are threads",
+        "the synchronous client `surefind.open()`; callers are threads",
         opens=OURS,
     ),
     Contender(
@@ -103,7 +103,7 @@ CONTENDERS = (
         ("qdrant-edge-py",),
         (DENSE, HYBRID),
         (),
-        "the engine that surefind embeds; one payload of text a hit, hybrid by its own RRF",
+        "the engine that surefind embeds; each hit has its text as payload, hybrid by its own RRF",
     ),
     Contender(
         "hnswlib",
@@ -112,7 +112,7 @@ CONTENDERS = (
         ("hnswlib",),
         (DENSE,),
         (),
-        "numbers alone: keeps no texts, filters little, has no terms",
+        "returns numbers only; no texts, few filters, no keyword search",
     ),
     Contender(
         "FAISS",
@@ -121,8 +121,8 @@ CONTENDERS = (
         ("faiss-cpu",),
         (DENSE,),
         (),
-        "numbers alone: keeps no texts, has no terms; efSearch 64 and not its default 16, which "
-        "finds a hundredth less and is faster",
+        "returns numbers only; no texts, no keyword search; efSearch 64 instead of its "
+        "default 16, which is faster but finds 1 % less",
     ),
     Contender(
         "Chroma",
@@ -131,7 +131,7 @@ CONTENDERS = (
         ("chromadb",),
         (DENSE,),
         (DENSE,),
-        "no ranking by terms outside its cloud, so no hybrid",
+        "no keyword ranking outside its cloud, so no hybrid search",
     ),
     Contender(
         "LanceDB",
@@ -140,7 +140,7 @@ CONTENDERS = (
         ("lancedb",),
         (DENSE, HYBRID),
         (DENSE, HYBRID),
-        "scans: its documentation wants no vector index up to about 100,000 rows",
+        "scans all rows: its documentation recommends an index above about 100,000 rows",
     ),
     Contender(
         "LanceDB, indexed",
@@ -149,7 +149,7 @@ CONTENDERS = (
         ("lancedb",),
         (DENSE,),
         (),
-        "with an index, IVF_HNSW_SQ",
+        "with an IVF_HNSW_SQ index",
     ),
     Contender(
         "txtai",
@@ -158,7 +158,7 @@ CONTENDERS = (
         ("txtai", "faiss-cpu", "torch"),
         (DENSE,),
         (DENSE,),
-        "with content stored; sixteen callers wait for each other, or its process crashes",
+        "with content stored; its process crashes unless the sixteen callers take turns",
     ),
     Contender(
         "txtai, hybrid",
@@ -167,7 +167,7 @@ CONTENDERS = (
         ("txtai",),
         (HYBRID,),
         (HYBRID,),
-        "an index of its own, with terms too",
+        "a separate index with keyword search",
     ),
     Contender(
         "LlamaIndex",
@@ -176,7 +176,7 @@ CONTENDERS = (
         ("llama-index-core", "llama-index-retrievers-bm25"),
         (DENSE, HYBRID),
         (DENSE, HYBRID),
-        "its default store, which scans; hybrid by QueryFusionRetriever with BM25Retriever",
+        "default store, which scans all rows; hybrid by QueryFusionRetriever with BM25Retriever",
     ),
     Contender(
         "LlamaIndex, Qdrant local",
@@ -185,7 +185,7 @@ CONTENDERS = (
         ("llama-index-core", "llama-index-vector-stores-qdrant", "qdrant-client"),
         (DENSE,),
         (DENSE,),
-        "local mode scans; its hybrid needs a sparse model from a hub",
+        "local mode scans all rows; its hybrid search needs a sparse model from a hub",
     ),
     Contender(
         "Haystack",
@@ -194,7 +194,7 @@ CONTENDERS = (
         ("haystack-ai",),
         (DENSE, HYBRID),
         (DENSE, HYBRID),
-        "InMemoryDocumentStore, which scans; hybrid by DocumentJoiner with RRF",
+        "InMemoryDocumentStore, which scans all rows; hybrid by DocumentJoiner with RRF",
     ),
     Contender(
         "Haystack, Qdrant local",
@@ -203,7 +203,7 @@ CONTENDERS = (
         ("haystack-ai", "qdrant-haystack", "qdrant-client"),
         (DENSE,),
         (DENSE,),
-        "local mode scans; its hybrid needs a sparse model from a hub",
+        "local mode scans all rows; its hybrid search needs a sparse model from a hub",
     ),
 )
 QUANTIZED = Contender(
@@ -212,6 +212,6 @@ QUANTIZED = Contender(
     "surefind",
     ("surefind",),
     (DENSE, HYBRID),
-    note="an experiment: there is no such setting",
+    note="experimental; surefind has no such setting",
 )
 BY_NAME = {contender.name: contender for contender in (*CONTENDERS, QUANTIZED)}

@@ -123,7 +123,7 @@ def test_what_a_run_wrote_takes_one_more(folder: Path) -> None:
         (["--pick", "first"], "'first' names no hit"),
         (["--pick", "1", "--expect", "none"], "has answers, or it has none"),
         (["--pick", "1", "--file", "a.txt"], "tests are kept in .yaml, .json or .jsonl"),
-        (["--pick", "1", "--file", "broken.yaml"], "broken.yaml, line 2: it is no YAML"),
+        (["--pick", "1", "--file", "broken.yaml"], "broken.yaml, line 2: invalid YAML"),
         (["--pick", "1", "--file", "has.yaml"], "has.yaml, line 1: a asks that already"),
         (["--pick", "1", "--id", "b", "--file", "has.yaml"], "asks that already"),
         (["--pick", "1", "--file", "loud.yaml"], "loud.yaml, line 1: a asks that already"),
@@ -191,7 +191,7 @@ def test_lint_tells_what_is_wrong_and_exits_1(folder: Path) -> None:
     assert done.stdout.splitlines() == [
         "golden.yaml: warning: vacuous: top_k is 5, and the collection has 6 passages: nearly any "
         "order passes; lower top_k",
-        "golden.yaml:3: error: contradictory: b: it asks what a asks, and only one of them "
+        "golden.yaml:3: error: contradictory: b: it asks the same as a, and only one of them "
         "expects an answer",
         "golden.yaml:4: error: stale: c: nothing in the collection is chunk gone",
         "3 tests, 2 errors, 1 warning",

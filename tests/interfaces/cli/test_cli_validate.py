@@ -283,7 +283,7 @@ def test_a_judged_collection_and_topics_are_read(home: Path) -> None:
     ("arguments", "message"),
     [
         (["nothing.yaml"], "can't be read: No such file"),
-        (["broken.yaml"], "broken.yaml, line 2: a test has no key 'querry_text'"),
+        (["broken.yaml"], "broken.yaml, line 2: unknown key 'querry_text' in a test"),
         (["golden.yaml", "--top-k", "0"], "top_k must be between 1 and 1000, not 0"),
         (["golden.yaml", "--concurrency", "0"], "concurrency must be between 1 and 64, not 0"),
         (["golden.yaml", "--baseline", "golden.yaml"], "golden.yaml: it is no JSON"),

@@ -107,3 +107,11 @@ def test_workflows_run_commands_that_exist() -> None:
             for step in job["steps"]:
                 for target in re.findall(r"\bmake ([a-z-]+)", step.get("run", "")):
                     assert f"\n{target}:" in makefile, f"{path.name}: no target {target}"
+
+
+def test_the_list_of_decisions_has_every_title() -> None:
+    folder = DOCS / "decisions"
+    listed = (folder / "README.md").read_text()
+    for page in folder.glob("0*.md"):
+        number, _, title = page.read_text().partition("\n")[0].removeprefix("# ").partition(". ")
+        assert f"{number}. [{title}]({page.name})" in listed, f"README.md lacks {page.name}"

@@ -120,72 +120,112 @@ def test_the_digest_is_that_of_the_tests_and_not_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("top_k: 10", "top_k: 0", "line 3: top_k: it is 0, it must be from 1 to 1000"),
-        ("top_k: 10", "top_k: ten", "line 3: top_k: it is text, it must be a whole number"),
-        ("top_k: 10", "topk: 10", "line 3: a golden file has no key 'topk'; there are version"),
-        ("top_k: 10", "name: again", "line 3: the key 'name' is there twice"),
-        ("top_k: 10", "7: 8", "line 3: a key is a number, it must be text"),
-        ("mode: dense", "mode: sparse", "line 4: mode: it is 'sparse', it must be one of hybrid"),
-        ("_accuracy: 0.5", "_accuracy: 80", "line 5: min_accuracy: it is 80, .* 0.0 to 1.0"),
-        ("_accuracy: 0.5", "_accuracy: 0", "line 5: min_accuracy: it is 0, it must be above 0.0"),
-        ("_accuracy: 0.5", "_accuracy: .nan", "line 5: min_accuracy: it is .nan, it must be from"),
-        ("_accuracy: 0.5", "_accuracy: yes", "line 5: min_accuracy: it is a yes or no"),
-        ("_score: 0.6", "_score: -1", "line 20: min_similarity_score: it is -1, it must be from"),
-        ("_score: 0.6", "_scores: 0.6", "line 20: success_criteria has no key"),
-        ("mrr]", "mr]", "line 6: 'mr' is no measure"),
-        ("mrr]", "[mrr]]", "line 6: measures: it is a list, it must be text"),
-        ("< 0.8", "< much", "line 7: fail_if: 'much' is no number to compare with"),
-        ("< 0.8", "is bad", "line 7: fail_if: 'nDCG@10 is bad' is no rule; write one as in"),
-        ("< 0.8", "< nan", "line 7: fail_if: 'nan' is no number"),
+        ("top_k: 10", "top_k: 0", "line 3: top_k must be between 1 and 1000, not 0"),
+        ("top_k: 10", "top_k: ten", "line 3: top_k must be a whole number, not text"),
+        ("top_k: 10", "topk: 10", "line 3: unknown key 'topk' in a golden file; use version"),
+        ("top_k: 10", "name: again", "line 3: duplicate key 'name'"),
+        ("top_k: 10", "7: 8", "line 3: a key must be text, not a number"),
+        ("mode: dense", "mode: sparse", "line 4: mode must be one of hybrid, .*, not 'sparse'"),
+        (
+            "_accuracy: 0.5",
+            "_accuracy: 80",
+            "line 5: min_accuracy must be between 0.0 and 1.0, not 80",
+        ),
+        ("_accuracy: 0.5", "_accuracy: 0", "line 5: min_accuracy must be above 0.0, not 0"),
+        ("_accuracy: 0.5", "_accuracy: .nan", "line 5: min_accuracy must be between .*, not .nan"),
+        (
+            "_accuracy: 0.5",
+            "_accuracy: yes",
+            "line 5: min_accuracy must be a number, not a boolean",
+        ),
+        ("_score: 0.6", "_score: -1", "line 20: min_similarity_score must be .*, not -1"),
+        ("_score: 0.6", "_scores: 0.6", "line 20: unknown key 'min_similarity_scores'"),
+        ("mrr]", "mr]", "line 6: unknown measure 'mr'"),
+        ("mrr]", "[mrr]]", "line 6: measures must be text, not a list"),
+        ("< 0.8", "< much", "line 7: fail_if: 'much' is not a number"),
+        ("< 0.8", "is bad", "line 7: fail_if: invalid rule 'nDCG@10 is bad'; write one like"),
+        ("< 0.8", "< nan", "line 7: fail_if: 'nan' is not a number"),
         (
             "< 0.8",
             "< 5",
-            "line 7: fail_if: nDCG@10 is from 0 to 1, and 5 is not; write 0.05 for 5 %",
+            "line 7: fail_if: nDCG@10 is a number from 0 to 1, not 5; write 0.05 for 5 %",
         ),
-        ("< 0.8", "< -0.1", "line 7: fail_if: nDCG@10 is from 0 to 1, and -0.1 is not$"),
+        ("< 0.8", "< -0.1", "line 7: fail_if: nDCG@10 is a number from 0 to 1, not -0.1$"),
         ("p95_ms > 200", "false_accept_rate > 10", "line 9: .*write 0.1 for 10 %"),
         (
             "p95_ms > 200",
             "pass_rate < 2",
-            "line 9: warn_if: pass_rate is from 0 to 1, and 2 is not",
+            "line 9: warn_if: pass_rate is a number from 0 to 1, not 2",
         ),
-        ("p95_ms > 200", "accuracy < 1e3", "accuracy is from 0 to 1, and 1e3 is not$"),
-        ("p95_ms > 200", "p95_ms > -1", "line 9: warn_if: p95_ms is never below 0, and -1 is"),
-        ("p95_ms >", "p94_ms >", "line 9: warn_if: 'p94_ms' is no measure.*and there are accuracy"),
-        ("  - p95_ms > 200", "  - 5", "line 9: warn_if: it is a number, it must be text; put 5 in"),
-        ("test_id: power", "test_ids: power", "line 11: a test has no key 'test_ids'"),
-        ("test_id: power", "test_id: hollow", "line 28: test_id 'hollow' is that of line 11 alre"),
-        ("test_id: power", 'test_id: "a\\tb"', "line 11: test_id: it must be at most 200 char"),
-        ("test_id: power", "test_id: ", "line 11: test_id: it is empty, it must be text"),
+        ("p95_ms > 200", "accuracy < 1e3", "accuracy is a number from 0 to 1, not 1e3$"),
+        ("p95_ms > 200", "p95_ms > -1", "line 9: warn_if: p95_ms is never below 0, so"),
+        ("p95_ms >", "p94_ms >", "line 9: warn_if: unknown measure 'p94_ms'.*, or one of accuracy"),
+        ("  - p95_ms > 200", "  - 5", "line 9: warn_if must be text, not a number; put 5 in"),
+        ("test_id: power", "test_ids: power", "line 11: unknown key 'test_ids' in a test"),
+        (
+            "test_id: power",
+            "test_id: hollow",
+            "line 28: test_id 'hollow' is already used in line 11",
+        ),
+        ("test_id: power", 'test_id: "a\\tb"', "line 11: test_id must have at most 200 char"),
+        ("test_id: power", "test_id: ", "line 11: test_id must be text, not empty"),
         ("  - test_id: power\n    ", "  - ", "line 11: the test has no test_id"),
         ("query_text: How do I make coffee?", "query_text: ''", "line 26: .*cannot be empty"),
         ("query_text: How do I make coffee?", "query_text: yes", "line 26: .*put yes in quotes"),
-        ("query_text: How do I make coffee?", "query_text: 2026-01-02", "26: .*it is a date"),
-        ("query_text: How do I make coffee?", r'query_text: "\ud800"', "line 26: it is no YAML"),
+        (
+            "query_text: How do I make coffee?",
+            "query_text: 2026-01-02",
+            "26: .*must be text, not a date",
+        ),
+        ("query_text: How do I make coffee?", r'query_text: "\ud800"', "line 26: invalid YAML"),
         ("    query_text: How do I make coffee?\n", "", "line 25: the test has no query_text"),
-        ("expect: none", "expect: null", "line 27: expect: the one thing it can be is none"),
+        ("expect: none", "expect: null", "line 27: expect can only be none"),
         (
             "expect: none",
             "expect: none\n    expected_results: [a]",
-            "line 27: .* expects none, and",
+            "line 27: .* both expect: none and",
         ),
-        ("expected_results: []", "expected_results: a", "line 28: .* it must be a list"),
-        ("expected_results: []", "expected_results: [{}]", "28: .*name one of chunk_id, url"),
-        ("expected_results: []", "expected_results: [{text: a, url: b}]", "name one of chunk_id"),
-        ("expected_results: []", "expected_results: [{txt: a}]", "has no key 'txt'"),
-        ("expected_results: []", "expected_results: [a, a]", "28: .*chunk a is there twice"),
-        ("grade: 3", "grade: 101", "line 18: grade: it is 101, it must be from 1 to 100"),
-        ("grade: 3", "grade: 0", "line 18: grade: it is 0, it must be from 1 to 100"),
-        ("{text: a", "{heading: b, text: a", "line 19: heading: it goes with a url or a source"),
-        ("tests:", "tests: *all\nmore:", "line 10: \\*all: aliases are not read here|line 10"),
-        ("name: the", "name: [the", "line [0-9]+: it is no YAML"),
-        ("name: the teapot", "name: !!binary aGk=", "line 2: bytes are not read here"),
-        ("name: the teapot", "name: !!python/name:os.system", "line 2: it is no YAML"),
-        ("name: the teapot", "name: 2026-13-45", "line 2: 2026-13-45 is no number or date that"),
-        ("name: the teapot", f"name: {'9' * 5000}", "line 2: 9{40}… is no number or date that can"),
-        ("name: the teapot", "name: !!bool maybe", "line 2: maybe is no number or date that can"),
-        ("name: the teapot", "name: a\x7fb", r"line 2: it is no YAML: .* \\u007f; write it as"),
-        ("version: 1", "version: 7", "^teapot.yaml, line 1: version: it is 7, it must be 1$"),
+        ("expected_results: []", "expected_results: a", "line 28: expected_results must be a list"),
+        (
+            "expected_results: []",
+            "expected_results: [{}]",
+            "28: .*each needs exactly one of chunk_id, url",
+        ),
+        (
+            "expected_results: []",
+            "expected_results: [{text: a, url: b}]",
+            "each needs exactly one of chunk_id",
+        ),
+        (
+            "expected_results: []",
+            "expected_results: [{txt: a}]",
+            "unknown key 'txt' in expected_results",
+        ),
+        (
+            "expected_results: []",
+            "expected_results: [a, a]",
+            "28: expected_results: duplicate chunk a",
+        ),
+        ("grade: 3", "grade: 101", "line 18: grade must be between 1 and 100, not 101"),
+        ("grade: 3", "grade: 0", "line 18: grade must be between 1 and 100, not 0"),
+        ("{text: a", "{heading: b, text: a", "line 19: heading needs a url or a source_path"),
+        ("tests:", "tests: *all\nmore:", "line 10: the alias \\*all is not supported|line 10"),
+        ("name: the", "name: [the", "line [0-9]+: invalid YAML"),
+        ("name: the teapot", "name: !!binary aGk=", "line 2: binary values are not supported"),
+        ("name: the teapot", "name: !!python/name:os.system", "line 2: invalid YAML"),
+        (
+            "name: the teapot",
+            "name: 2026-13-45",
+            "line 2: 2026-13-45 is not a valid number or date",
+        ),
+        ("name: the teapot", f"name: {'9' * 5000}", "line 2: 9{40}… is not a valid number or date"),
+        ("name: the teapot", "name: !!bool maybe", "line 2: maybe is not a valid number or date"),
+        (
+            "name: the teapot",
+            "name: a\x7fb",
+            r"line 2: invalid YAML: unprintable .*write \\u007f in",
+        ),
+        ("version: 1", "version: 7", "^teapot.yaml, line 1: version must be 1, not 7$"),
         ("version: 1", "version: 1\n---\nversion: 1", "second document begins here"),
     ],
 )
@@ -199,20 +239,23 @@ def test_what_is_wrong_is_refused_with_its_line(before: str, after: str, message
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "teapot.jsonl, line 2: it is no JSON: "),
-        ("[]", "line 2: a test: it is a list, it must be a mapping"),
-        ('{"test_id": "a", "test_id": "b"}', "line 2: the key 'test_id' is there twice"),
-        ('{"test_id": "first", "query_text": "b"}', "line 2: test_id 'first' is that of line 1"),
+        ("{", "teapot.jsonl, line 2: invalid JSON: "),
+        ("[]", "line 2: a test must be a mapping, not a list"),
+        ('{"test_id": "a", "test_id": "b"}', "line 2: duplicate key 'test_id'"),
+        (
+            '{"test_id": "first", "query_text": "b"}',
+            "line 2: test_id 'first' is already used in line 1",
+        ),
         (
             r'{"test_id": "b", "query_text": "\ud800"}',
-            "line 2: query_text: it holds half of a char",
+            "line 2: query_text contains half of a char",
         ),
-        ('{"test_id": "b", "query_text": {}}', "line 2: query_text: it is a mapping, it must be"),
-        ('{"test_id": "b", "query_text": NaN}', "line 2: it is no JSON: NaN is no number"),
-        ('{"fail_if": "MRR < 1"}', "line 2: a test has no key 'fail_if'"),
-        ("[" * 100_000, "line 2: values lie more than 20 deep$"),
-        ("[" * 30 + "]" * 30, "line 2: values lie more than 20 deep"),
-        (f'{{"test_id": {"9" * 5000}}}', "line 2: a number has more digits than can be read"),
+        ('{"test_id": "b", "query_text": {}}', "line 2: query_text must be text, not a mapping"),
+        ('{"test_id": "b", "query_text": NaN}', "line 2: invalid JSON: NaN is not a number"),
+        ('{"fail_if": "MRR < 1"}', "line 2: unknown key 'fail_if' in a test"),
+        ("[" * 100_000, "line 2: values are nested more than 20 levels deep$"),
+        ("[" * 30 + "]" * 30, "line 2: values are nested more than 20 levels deep"),
+        (f'{{"test_id": {"9" * 5000}}}', "line 2: a number has too many digits"),
     ],
 )
 def test_a_wrong_line_of_json_is_refused_with_its_number(line: str, message: str) -> None:
@@ -224,22 +267,22 @@ def test_a_wrong_line_of_json_is_refused_with_its_number(line: str, message: str
 def test_a_file_is_named_once_and_called_what_it_is() -> None:
     with pytest.raises(InputError) as refused:
         read_golden_yaml("x.yaml", b"tests:\n- test_id: a\n  test_id: b\n")
-    assert str(refused.value) == "x.yaml, line 3: the key 'test_id' is there twice"
-    with pytest.raises(InputError, match=r"^x\.json, line 2: it is no JSON: "):
+    assert str(refused.value) == "x.yaml, line 3: duplicate key 'test_id'"
+    with pytest.raises(InputError, match=r"^x\.json, line 2: invalid JSON: "):
         read_golden_yaml("x.json", b'{"tests": [\n,]}')
 
 
 @pytest.mark.parametrize("content", [b"", b"  \n", b"# nothing\n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_refused(content: bytes) -> None:
-    with pytest.raises(InputError, match=r"x\.yaml: it is empty"):
+    with pytest.raises(InputError, match=r"x\.yaml is empty"):
         read_golden_yaml("x.yaml", content)
     if not content.startswith(b"#"):
-        with pytest.raises(InputError, match=r"x\.jsonl: it is empty"):
+        with pytest.raises(InputError, match=r"x\.jsonl is empty"):
             read_golden_lines("x.jsonl", content)
 
 
 def test_a_file_without_a_list_of_tests_is_refused() -> None:
-    with pytest.raises(InputError, match="has a list of tests, and here is none"):
+    with pytest.raises(InputError, match="the list of tests is missing"):
         read_golden_yaml("x.yaml", b"name: a")
     with pytest.raises(InputError, match="must be a mapping"):
         read_golden_yaml("x.yaml", b"- a")
@@ -247,26 +290,26 @@ def test_a_file_without_a_list_of_tests_is_refused() -> None:
 
 
 def test_a_huge_file_is_refused() -> None:
-    with pytest.raises(InputError, match=r"33,554,433 bytes, at most 33,554,432 are read"):
+    with pytest.raises(InputError, match=r"33,554,433 bytes, at most 33,554,432 are allowed"):
         read_golden_yaml("x.yaml", b"#" * (MAX_BYTES + 1))
-    with pytest.raises(InputError, match=r"100,001 tests, at most 100,000 are run"):
+    with pytest.raises(InputError, match=r"100,001 tests, at most 100,000 are allowed"):
         read_questions("x.txt", b"what\n" * (MAX_TESTS + 1))
 
 
 def test_too_many_expectations_are_refused() -> None:
     many = ", ".join(f"c{number}" for number in range(1001))
     content = f"tests: [{{test_id: a, query_text: b, expected_results: [{many}]}}]"
-    with pytest.raises(InputError, match="there are 1001, at most 1000 are taken"):
+    with pytest.raises(InputError, match="expected_results has 1001 items, at most 1000"):
         read_golden_yaml("x.yaml", content.encode())
 
 
 def test_what_lies_deep_is_refused_before_it_hurts() -> None:
-    with pytest.raises(InputError, match="more than 20 deep"):
+    with pytest.raises(InputError, match="more than 20 levels deep"):
         read_golden_yaml("x.yaml", b"tests: " + b"[" * 100_000)
 
 
 def test_what_is_no_utf_8_is_refused_with_its_line() -> None:
-    with pytest.raises(InputError, match=r"x.txt, line 2: it is not UTF-8"):
+    with pytest.raises(InputError, match=r"x.txt, line 2: not UTF-8"):
         read_questions("x.txt", b"one\n\xff")
 
 
@@ -301,7 +344,7 @@ def test_a_plain_text_has_one_question_a_line() -> None:
     ]
     assert {test.kind for test in golden.tests} == {TestKind.QUERY}
     assert read_questions("q.txt", b"# nothing yet").tests == ()
-    with pytest.raises(InputError, match=r"q\.txt: it is empty; write one question a line"):
+    with pytest.raises(InputError, match=r"q\.txt is empty; write one question per line"):
         read_questions("q.txt", b" \n\n")
 
 

@@ -166,10 +166,12 @@ def test_a_category_that_is_not_text_is_refused() -> None:
 def test_what_does_not_fit_is_refused_with_the_reason() -> None:
     with pytest.raises(InputError, match=r"g\.yaml, line 1: "):
         with_test("g.yaml", b"questions: []", TEST)
-    with pytest.raises(InputError, match=r"does not fit into g\.yaml: .*'a' is that of line"):
+    with pytest.raises(
+        InputError, match=r"can't add the test to g\.yaml: .*'a' is already used in line"
+    ):
         with_test("g.yaml", b"tests: [{test_id: a, query_text: a?}]", replace(TEST, test_id="a"))
     judged = replace(TEST, expected=(ByName("doc"),))
-    with pytest.raises(InputError, match="has no place in a golden file"):
+    with pytest.raises(InputError, match="golden files can't hold"):
         new_file([judged], [])
 
 

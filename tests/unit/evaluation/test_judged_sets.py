@@ -39,12 +39,12 @@ def test_qrels_are_read_in_both_of_their_forms() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "q: it is empty"),
-        (b"query-id\tcorpus-id\tscore\n", "q: it is empty"),
-        (b"1 0 d1 1\n1 0 d2", "q, line 2: a judgement is a query"),
+        (b"", "q is empty"),
+        (b"query-id\tcorpus-id\tscore\n", "q is empty"),
+        (b"1 0 d1 1\n1 0 d2", "q, line 2: a judgement needs a query"),
         (b"1 0 d1 1\n1 0 d2 x", "q, line 2"),
         (b"1\t\t1", "q, line 1"),
-        (b"1 0 d1 101", "q, line 1: the grade is above 100"),
+        (b"1 0 d1 101", "q, line 1: the highest grade is 100, not 101"),
         (b"1 0 d1 1\n1 0 d1 2", "q, line 2: 1 d1 has two grades"),
         (b"1 0 d 1 1", "q, line 1"),
         (b"1 0 d 0.5", "q, line 1"),
@@ -66,8 +66,8 @@ def test_topics_are_read_in_both_of_their_forms() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"what is it", "t, line 1: a topic is an id, a tab and a question"),
-        (b"1\ta\n1\tb", "the topic '1' is there twice"),
+        (b"what is it", "t, line 1: a topic needs an id, a tab and a question"),
+        (b"1\ta\n1\tb", "duplicate topic '1'"),
         (b"\n<top><num>1</top>", "t, line 2: the topic has no number or no title"),
     ],
 )
@@ -79,10 +79,10 @@ def test_wrong_topics_are_refused(content: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[]", "q, line 1: each line has an _id and a text"),
-        (b'{"_id": "1"}', "each line has an _id"),
-        (b'{"_id": "1", "text": "a"}\n{"_id": 1, "text": "b"}', "line 2: the query '1' is there"),
-        (b'{"_id": "1", "text": " "}', "line 1: text: it cannot be empty"),
+        (b"[]", "q, line 1: a query needs an _id and a text"),
+        (b'{"_id": "1"}', "a query needs an _id"),
+        (b'{"_id": "1", "text": "a"}\n{"_id": 1, "text": "b"}', "line 2: duplicate query '1'"),
+        (b'{"_id": "1", "text": " "}', "line 1: text cannot be empty"),
     ],
 )
 def test_wrong_queries_are_refused(content: bytes, message: str) -> None:

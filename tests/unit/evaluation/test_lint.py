@@ -147,8 +147,8 @@ def test_findings_are_shown_by_line_and_as_json() -> None:
     tests = (golden("x", "What?", A, line=3), golden("y", "What?", line=7))
     findings = lint(GoldenSet("g", tests), KnownFacts({A: frozenset("a")}, 5, {}, {}))
     assert lint_text("g.yaml", 2, findings).splitlines() == [
-        "g.yaml:7: error: contradictory: y: it asks what x asks, and expects something else",
-        "g.yaml:7: error: empty: y: it expects nothing; name expected_results, or expect: none",
+        "g.yaml:7: error: contradictory: y: it asks the same as x, and expects something else",
+        "g.yaml:7: error: empty: y: it has no expectations; add expected_results, or expect: none",
         "2 tests, 2 errors, 0 warnings",
     ]
     assert lint_text("g.yaml", 1, findings[:1]).endswith("\n1 test, 1 error, 0 warnings")
@@ -219,29 +219,29 @@ async def test_two_passages_of_one_name_are_one_expectation(home: Installation) 
         (BySource("docs/cat.md", "Food"), "did you mean docs/cats.md?"),
         (
             BySource("docs/cats.md", "Foods?"),
-            "the page is there, and has no such heading; did you mean 'Food'?",
+            "the page exists, but not this heading; did you mean 'Food'?",
         ),
         (
             BySource("docs/cats.md", "Opera"),
-            "the page is there, and has no such heading; see its headings",
+            "the page exists, but not this heading; see its headings",
         ),
         (ByAddress("https://y.org/cats"), "did you mean https://x.org/cats?"),
         (ByAddress("/guide/cats"), "did you mean /cats?"),
         (
             ByAddress("/cats#foot"),
-            "the page is there, and has no such anchor; did you mean #food?",
+            "the page exists, but not this anchor; did you mean #food?",
         ),
         (
             ByAddress("/cats#opera", "Food"),
-            "the page is there, and has no such anchor; see its headings",
+            "the page exists, but not this anchor; see its headings",
         ),
         (
             ByAddress("/long#all", "Long?"),
-            "the page is there, and has no such heading; did you mean 'Long'?",
+            "the page exists, but not this heading; did you mean 'Long'?",
         ),
-        (ByAddress("/cats#cats", "Food"), "the page is there, and the heading is not that of"),
+        (ByAddress("/cats#cats", "Food"), "the page exists, but its anchor and heading"),
         (BySource("docs/hats-and-cats.md"), ""),
-        (BySource("docs/cats.md", "Feeding"), "the page is there, and has no such heading; see"),
+        (BySource("docs/cats.md", "Feeding"), "the page exists, but not this heading; see"),
         (BySource("something/else.rst"), ""),
         (ByText("words that stand nowhere"), ""),
     ],
@@ -326,10 +326,11 @@ async def test_what_passes_whatever_the_search_does_is_vacuous(home: Installatio
     [broad, few, none] = await findings(3)
     assert broad == (
         "broad",
-        "20 of the 26 passages are the text 'about the number': nearly any answer passes",
+        "20 of the 26 passages match the text 'about the number': nearly any answer passes",
     )
-    assert few == ("few", "its where leaves 2 passages, and top_k is 3: nearly all pass")
-    assert none == ("none", "its where leaves no passage, so it passes whatever the search does")
+    reason = "only 2 passages match its where, and top_k is 3: it nearly always passes"
+    assert few == ("few", reason)
+    assert none == ("none", "no passage matches its where, so it passes whatever the search does")
     [whole, *_] = await findings(20)
     assert whole == (
         "",

@@ -82,14 +82,14 @@ def test_names_are_read_as_people_write_them(name: str, read: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("", "is no measure; there are P, R, nDCG"),
-        ("F1@5", "is no measure"),
-        ("nDCG@", "is no measure"),
-        ("nDCG@ten", "is no measure"),
+        ("", "unknown measure '.*'; use P, R, nDCG"),
+        ("F1@5", "unknown measure"),
+        ("nDCG@", "unknown measure"),
+        ("nDCG@ten", "unknown measure"),
         ("P", "P needs a cutoff, for example P@10"),
         ("hit", "needs a cutoff"),
-        ("P@0", "from 1 to 1000"),
-        ("P@1001", "from 1 to 1000"),
+        ("P@0", "must be between 1 and 1000"),
+        ("P@1001", "must be between 1 and 1000"),
     ],
 )
 def test_what_is_no_measure_is_refused(name: str, message: str) -> None:

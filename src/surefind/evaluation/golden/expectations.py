@@ -1,7 +1,7 @@
-"""What a golden test expects to find, and whether a chunk is it.
+"""What a golden test expects to find, and whether a chunk matches it.
 
-An expectation names a chunk, a section, a page or some of its words; only the first changes when
-pages are cut into other chunks. Which chunks it means is found out when a test is run.
+An expectation names a chunk, a section, a page or a quotation. All but chunk ids survive
+re-chunking, as they are resolved to chunks when a test runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from surefind.model import ChunkRecord
 
 
 def squeezed(text: str) -> str:
-    """With every run of white space as one blank."""
+    """With each run of white space collapsed to one space."""
     return " ".join(text.split())
 
 
@@ -32,9 +32,9 @@ class ByChunk:
 
 @dataclass(frozen=True, slots=True)
 class ByAddress:
-    """A page, a section of it by its heading or by the anchor of `url`, with what lies below it.
+    """A page, or a section of it with its subsections, by heading or by the anchor of `url`.
 
-    A `url` that begins with a slash is the path of an address, on whatever host.
+    A `url` that begins with a slash is a path on any host.
     """
 
     url: str
@@ -72,7 +72,7 @@ class BySource:
 
 @dataclass(frozen=True, slots=True)
 class ByText:
-    """Words of the passage, as they stand in it; line breaks and blanks do not matter."""
+    """A quotation from the passage; white space does not matter."""
 
     text: str
     grade: int = 1
@@ -87,7 +87,7 @@ class ByText:
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """A document of a judged collection: the name of its file, its path, or a chunk's id."""
+    """A document of a test collection: a file name, a path or a chunk id."""
 
     name: str
     grade: int = 1
@@ -105,7 +105,7 @@ Expectation = ByChunk | ByAddress | BySource | ByText | ByName
 
 
 def address_key(url: str, *, path_only: bool = False) -> str:
-    """The same for addresses that differ in a slash at the end, or in how they are quoted."""
+    """Equal for URLs that differ only in a trailing slash or in percent-encoding."""
     return unquote(urlsplit(url).path if path_only else url).rstrip("/")
 
 
@@ -114,5 +114,5 @@ def _headings(record: ChunkRecord) -> set[str]:
 
 
 def folded(heading: str) -> str:
-    """As headings are compared."""
+    """Headings are compared without case and extra white space."""
     return squeezed(heading).casefold()

@@ -1,4 +1,4 @@
-"""Thresholds over a whole run: `nDCG@10 < 0.8` in `fail_if` fails it, in `warn_if` it warns."""
+"""Rules about a whole run: `nDCG@10 < 0.8` fails it in `fail_if` and warns in `warn_if`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RuleSeverity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QualityRule:
-    """`quantity` is a measure's name or one of QUANTITIES."""
+    """`quantity` is the name of a measure or one of QUANTITIES."""
 
     severity: RuleSeverity
     quantity: str
@@ -55,7 +55,7 @@ class QualityRule:
     def parse(cls, severity: RuleSeverity, rule: str) -> QualityRule:
         match = _RULE.fullmatch(rule)
         if match is None:
-            raise InputError(f"{rule!r} is no rule; write one as in 'nDCG@10 < 0.8'")
+            raise InputError(f"invalid rule {rule!r}; write one like 'nDCG@10 < 0.8'")
         quantity, comparison = _quantity(match.group(1)), match.group(2)
         return cls(severity, quantity, comparison, _limit(quantity, match.group(3)))
 
@@ -67,7 +67,7 @@ class QualityRule:
         return None if self.quantity in QUANTITIES else Measure.parse(self.quantity)
 
     def is_met_by(self, value: float) -> bool:
-        """Whether what it warns of has come about."""
+        """True means that the run fails, or warns."""
         return _COMPARISONS[self.comparison](value, self.limit)
 
 
@@ -77,18 +77,20 @@ def _quantity(name: str) -> str:
     try:
         return str(Measure.parse(name))
     except InputError as error:
-        raise InputError(f"{error}; and there are {', '.join(QUANTITIES)}") from None
+        raise InputError(f"{error}, or one of {', '.join(QUANTITIES)}") from None
 
 
 def _limit(quantity: str, written: str) -> float:
-    """What the quantity can be: a rule beyond it would never hold, or always."""
+    """A limit outside the range of the quantity would apply always or never."""
     value = _number(written)
     if quantity not in QUANTITIES or quantity in _SHARES:
         if not 0 <= value <= 1:
-            meant = f"; write {value / 100:g} for {value:g} %" if 1 < value <= 100 else ""
-            raise InputError(f"{quantity} is from 0 to 1, and {written} is not{meant}")
+            hint = f"; write {value / 100:g} for {value:g} %" if 1 < value <= 100 else ""
+            raise InputError(f"{quantity} is a number from 0 to 1, not {written}{hint}")
     elif value < 0:
-        raise InputError(f"{quantity} is never below 0, and {written} is")
+        raise InputError(
+            f"{quantity} is never below 0, so the rule needs another limit than {written}"
+        )
     return value
 
 
@@ -98,5 +100,5 @@ def _number(written: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{written!r} is no number to compare with")
+        raise InputError(f"{written!r} is not a number; compare with one, as in 'nDCG@10 < 0.8'")
     return value

@@ -1,8 +1,8 @@
-"""Golden sets: questions, what each must find, and when the whole is good enough.
+"""Golden sets: questions, what each must find, and when the results are good enough.
 
-A file of YAML holds `tests` and, beside them, what holds for all, or it is nothing but a list of
-tests. In a file of JSON lines each line is a test; the first may hold what holds for all. A plain
-text holds one question a line.
+A YAML file is a list of tests, or a mapping with `tests` and settings that apply to all of them. In
+a JSON Lines file each line is a test; the first line may hold the settings. A plain text file has
+one question per line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_ID_LENGTH = 200
 _DIGEST_LENGTH = 16
 
 _CRITERIA = ("min_accuracy", "min_similarity_score")
-_FOR_ALL = (
+_SETTINGS = (
     "version",
     "name",
     "top_k",
@@ -54,7 +54,7 @@ _TEST = (
     "success_criteria",
     "test_category",
     "where",
-    # What an earlier run wrote beside a test; the next one measures them anew.
+    # Results of an earlier run, as `--tests-out` writes them; ignored.
     "executed_at",
     "result_accuracy",
 )
@@ -63,7 +63,7 @@ _EXPECTED = (*_PLACES, "heading", "grade")
 
 
 class TestKind(StrEnum):
-    """A positive must find something, a negative must not, a query is only asked."""
+    """A positive must find something, a negative must not, a query only has to be answered."""
 
     __test__ = False
 
@@ -74,7 +74,7 @@ class TestKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SuccessCriteria:
-    """`min_similarity_score` is None where nobody has said from when on a passage counts."""
+    """`min_similarity_score` is None if the tests set no threshold."""
 
     min_accuracy: float = 1.0
     min_similarity_score: float | None = None
@@ -82,10 +82,10 @@ class SuccessCriteria:
 
 @dataclass(frozen=True, slots=True)
 class GoldenTest:
-    """`expected` may be empty, which makes a positive invalid when it is run.
+    """A positive test without `expected` is invalid when it runs.
 
-    `known_wrong` was judged and found not to be an answer. `line` is where it stands in its file,
-    `where_lines` the same for its conditions; they are no part of what the test is.
+    `known_wrong` was judged as not relevant. `line` and `where_lines` locate the test and its
+    conditions in their file; they do not count for equality.
     """
 
     test_id: str
@@ -101,23 +101,23 @@ class GoldenTest:
 
     @property
     def digest(self) -> str:
-        """Of what decides its outcome: a test in another category is still the same test."""
-        told = (self.test_id, self.query_text, self.kind, self.criteria, self.where)
-        told_of = (sorted(map(repr, self.expected)), sorted(map(repr, self.known_wrong)))
-        return hashlib.sha256(repr((told, told_of)).encode()).hexdigest()[:_DIGEST_LENGTH]
+        """Covers everything that decides the outcome, and so not the category."""
+        question = (self.test_id, self.query_text, self.kind, self.criteria, self.where)
+        judgements = (sorted(map(repr, self.expected)), sorted(map(repr, self.known_wrong)))
+        return hashlib.sha256(repr((question, judgements)).encode()).hexdigest()[:_DIGEST_LENGTH]
 
     @property
     def is_empty(self) -> bool:
-        """It expects to find something, and does not say what."""
+        """Whether it is a positive test without expectations."""
         return self.kind is TestKind.POSITIVE and not self.expected
 
 
 @dataclass(frozen=True, slots=True)
 class GoldenSet:
-    """`top_k`, `mode` and `collapse` are None where the file leaves them to who runs it.
+    """`top_k`, `mode` and `collapse` are None if the file leaves them to the caller.
 
-    A set that is `measured_only` is there for its numbers: no single test of it fails a run.
-    `places` is where its file names a measure, also in a rule.
+    In a set that is `measured_only`, no single test fails the run: only its numbers count.
+    `places` has the file and line of each measure, including those in rules.
     """
 
     name: str
@@ -132,55 +132,55 @@ class GoldenSet:
 
     @property
     def digest(self) -> str:
-        """Of the questions and what they expect: two runs with the same one can be compared."""
-        told = "\n".join(sorted(map(repr, self.tests)))
-        return hashlib.sha256(told.encode()).hexdigest()
+        """Covers the questions and their expectations: runs with equal digests are comparable."""
+        tests = "\n".join(sorted(map(repr, self.tests)))
+        return hashlib.sha256(tests.encode()).hexdigest()
 
 
 def decoded(source: str, content: bytes) -> str:
     if len(content) > MAX_BYTES:
         raise InputError(
-            f"{source}: it has {len(content):,} bytes, at most {MAX_BYTES:,} are read; split it"
+            f"{source} has {len(content):,} bytes, at most {MAX_BYTES:,} are allowed; split it"
         )
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{source}, line {line}: it is not UTF-8") from error
+        raise InputError(f"{source}, line {line}: not UTF-8; save the file as UTF-8") from error
 
 
 def read_golden_yaml(source: str, content: bytes) -> GoldenSet:
     root = read_yaml(source, decoded(source, content))
     if root is None or root.value is None:
-        raise InputError(f"{source}: it is empty; a golden file has a list of tests")
+        raise InputError(f"{source} is empty; a golden file needs a list of tests")
     if isinstance(root.value, Sequence) and not isinstance(root.value, str):
         return _golden_set(source, {}, root.items("tests"))
-    values = root.mapping("a golden file", (*_FOR_ALL, "tests"))
+    values = root.mapping("a golden file", (*_SETTINGS, "tests"))
     if "tests" not in values:
-        root.refuse("a golden file has a list of tests, and here is none")
+        root.refuse("the list of tests is missing; add `tests`")
     return _golden_set(source, values, values["tests"].items("tests"))
 
 
 def read_golden_lines(source: str, content: bytes) -> GoldenSet:
     lines = list(read_json_lines(source, decoded(source, content)))
     if not lines:
-        raise InputError(f"{source}: it is empty; each line of it is a test")
+        raise InputError(f"{source} is empty; write one test per line")
     values: Mapping[str, LocatedValue] = {}
     first = lines[0].value
     if isinstance(first, Mapping) and first and not {"test_id", "query_text"} & first.keys():
-        values = lines.pop(0).mapping("the first line", _FOR_ALL)
+        values = lines.pop(0).mapping("the first line", _SETTINGS)
     return _golden_set(source, values, lines)
 
 
 def read_questions(source: str, content: bytes) -> GoldenSet:
-    """One question a line; blank lines and those that begin with # are none."""
+    """One question per line; blank lines and lines that begin with # are skipped."""
     lines = enumerate(decoded(source, content).split("\n"), start=1)
-    asked = [(number, line.strip()) for number, line in lines]
-    if not any(line for _, line in asked):
-        raise InputError(f"{source}: it is empty; write one question a line")
+    questions = [(number, line.strip()) for number, line in lines]
+    if not any(line for _, line in questions):
+        raise InputError(f"{source} is empty; write one question per line")
     tests = [
         GoldenTest(f"line-{number}", line, TestKind.QUERY, line=number)
-        for number, line in asked
+        for number, line in questions
         if line and not line.startswith("#")
     ]
     return GoldenSet(source, limited(source, tests))
@@ -188,7 +188,9 @@ def read_questions(source: str, content: bytes) -> GoldenSet:
 
 def limited(source: str, tests: Sequence[GoldenTest]) -> tuple[GoldenTest, ...]:
     if len(tests) > MAX_TESTS:
-        raise InputError(f"{source}: it has {len(tests):,} tests, at most {MAX_TESTS:,} are run")
+        raise InputError(
+            f"{source} has {len(tests):,} tests, at most {MAX_TESTS:,} are allowed; split it"
+        )
     return tuple(tests)
 
 
@@ -229,12 +231,12 @@ def _check_ids(tests: Iterable[tuple[GoldenTest, LocatedValue]]) -> None:
     lines: dict[str, int] = {}
     for test, place in tests:
         if test.test_id in lines:
-            place.refuse(f"test_id {test.test_id!r} is that of line {lines[test.test_id]} already")
+            place.refuse(f"test_id {test.test_id!r} is already used in line {lines[test.test_id]}")
         lines[test.test_id] = place.line
 
 
 def _listed(values: Mapping[str, LocatedValue], key: str) -> Sequence[LocatedValue]:
-    """A list, or the one thing that would be in it."""
+    """A list, or its only item without brackets."""
     held = values.get(key)
     if held is None:
         return ()
@@ -258,10 +260,10 @@ def _gate(severity: RuleSeverity, item: LocatedValue) -> QualityRule:
 
 
 def _one_of(kind: type[EnumValue], item: LocatedValue, key: str) -> EnumValue:
-    # `off` is a word of YAML's own, for false.
+    # YAML reads `off` as false.
     name = "off" if item.value is False else item.text(key)
     if name not in set(kind):
-        item.refuse(f"{key}: it is {name!r}, it must be one of {', '.join(kind)}")
+        item.refuse(f"{key} must be one of {', '.join(kind)}, not {name!r}")
     return kind(name)
 
 
@@ -276,12 +278,12 @@ def _test(place: LocatedValue, criteria: SuccessCriteria) -> GoldenTest:
     test_id = values["test_id"].identifier("test_id")
     if len(test_id) > MAX_ID_LENGTH or not test_id.isprintable():
         values["test_id"].refuse(
-            f"test_id: it must be at most {MAX_ID_LENGTH} characters that can be printed"
+            f"test_id must have at most {MAX_ID_LENGTH} characters, all of them printable"
         )
     expected = _expected(values)
     negative = _is_negative(values)
     if negative and expected:
-        values["expect"].refuse("the test expects none, and has expected_results too")
+        values["expect"].refuse("the test has both expect: none and expected_results; remove one")
     category = values.get("test_category")
     where = _listed(values, "where")
     return GoldenTest(
@@ -311,10 +313,10 @@ def _criteria(place: LocatedValue | None, otherwise: SuccessCriteria) -> Success
 
 
 def _above_zero(place: LocatedValue, name: str) -> float:
-    """A test that passes though nothing is found would be no test."""
+    """A minimum of zero would let every test pass."""
     value = place.fraction(name)
     if not value:
-        place.refuse(f"{name}: it is {place.written}, it must be above 0.0")
+        place.refuse(f"{name} must be above 0.0, not {place.written}")
     return value
 
 
@@ -322,7 +324,7 @@ def _is_negative(values: Mapping[str, LocatedValue]) -> bool:
     if "expect" not in values:
         return False
     if values["expect"].value != "none":
-        values["expect"].refuse("expect: the one thing it can be is none; see expected_results")
+        values["expect"].refuse("expect can only be none; use expected_results for answers")
     return True
 
 
@@ -332,32 +334,32 @@ def _expected(values: Mapping[str, LocatedValue]) -> tuple[Expectation, ...]:
         return ()
     items = held.items("expected_results")
     if len(items) > MAX_EXPECTED:
-        held.refuse(f"expected_results: there are {len(items)}, at most {MAX_EXPECTED} are taken")
+        held.refuse(f"expected_results has {len(items)} items, at most {MAX_EXPECTED} are allowed")
     read = tuple(_expectation(item) for item in items)
     for at, expectation in enumerate(read):
         if expectation in read[:at]:
-            items[at].refuse(f"expected_results: {expectation} is there twice")
+            items[at].refuse(f"expected_results: duplicate {expectation}")
     return read
 
 
 def _expectation(place: LocatedValue) -> Expectation:
-    """Bare text is a chunk's id, as published, or an address."""
+    """Plain text is a chunk id, or a URL if it contains `://`."""
     if not isinstance(place.value, Mapping):
         name = place.identifier("expected_results")
         return ByAddress(name) if "://" in name else ByChunk(name)
     values = place.mapping("expected_results", _EXPECTED)
     named = [key for key in _PLACES if key in values]
     if len(named) != 1:
-        place.refuse(f"expected_results: name one of {', '.join(_PLACES)}")
+        place.refuse(f"expected_results: each needs exactly one of {', '.join(_PLACES)}")
     grade = values["grade"].whole("grade", 1, MAX_GRADE) if "grade" in values else 1
     heading = values["heading"].text("heading") if "heading" in values else ""
-    wanted = values[named[0]]
+    place_name = values[named[0]]
     if heading and named[0] not in {"url", "source_path"}:
-        values["heading"].refuse("heading: it goes with a url or a source_path")
+        values["heading"].refuse("heading needs a url or a source_path")
     if named[0] == "url":
-        return ByAddress(wanted.text("url"), heading, grade)
+        return ByAddress(place_name.text("url"), heading, grade)
     if named[0] == "source_path":
-        return BySource(wanted.text("source_path"), heading, grade)
+        return BySource(place_name.text("source_path"), heading, grade)
     if named[0] == "text":
-        return ByText(wanted.text("text"), grade)
-    return ByChunk(wanted.identifier("chunk_id"), grade)
+        return ByText(place_name.text("text"), grade)
+    return ByChunk(place_name.identifier("chunk_id"), grade)

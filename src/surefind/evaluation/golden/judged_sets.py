@@ -1,6 +1,6 @@
-"""Judged collections that others have made: BEIR's queries and qrels, TREC's topics and qrels.
+"""Published test collections: BEIR's queries and qrels, TREC's topics and qrels.
 
-What they call a document is here a page that bears its name, or a chunk.
+One of their documents is a page with that name here, or a chunk with that id.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ _NUMBER_LABEL = re.compile(r"^\s*(?:Number|Topic)\s*:\s*", re.IGNORECASE)
 
 
 def read_beir_queries(source: str, content: bytes) -> dict[str, str]:
-    """Lines of `{"_id": …, "text": …}`; what else they hold is not looked at."""
+    """Lines of `{"_id": …, "text": …}`; other keys are ignored."""
     queries: dict[str, str] = {}
     for line in read_json_lines(source, decoded(source, content)):
         if not isinstance(line.value, Mapping) or not {"_id", "text"} <= line.value.keys():
-            line.refuse("each line has an _id and a text")
+            line.refuse("a query needs an _id and a text")
         name = line.value["_id"].identifier("_id")
         if name in queries:
-            line.refuse(f"the query {name!r} is there twice")
+            line.refuse(f"duplicate query {name!r}")
         queries[name] = line.value["text"].text("text")
     return queries
 
 
 def read_qrels(source: str, content: bytes) -> Grades:
-    """BEIR's three columns with a head, or TREC's four; a line of another form is refused."""
+    """BEIR's three columns with a header, or TREC's four. Any other line is an error."""
     grades: dict[str, dict[str, int]] = {}
     for number, line in enumerate(decoded(source, content).split("\n"), start=1):
         columns = line.split("\t") if "\t" in line else line.split()
@@ -54,28 +54,30 @@ def read_qrels(source: str, content: bytes) -> Grades:
             continue
         if len(columns) not in {3, 4} or not all(columns) or not _WHOLE.fullmatch(columns[-1]):
             raise InputError(
-                f"{source}, line {number}: a judgement is a query, a document and a whole number, "
-                "with TREC's unused second column or without"
+                f"{source}, line {number}: a judgement needs a query, a document and a grade, "
+                "with or without TREC's unused second column"
             )
         query, document, grade = columns[0], columns[-2], int(float(columns[-1]))
         if grade > MAX_GRADE:
-            raise InputError(f"{source}, line {number}: the grade is above {MAX_GRADE}")
+            raise InputError(
+                f"{source}, line {number}: the highest grade is {MAX_GRADE}, not {grade}"
+            )
         known = grades.setdefault(query, {})
         if known.setdefault(document, grade) != grade:
             raise InputError(f"{source}, line {number}: {query} {document} has two grades")
     if not grades:
-        raise InputError(f"{source}: it is empty; each line of it is a judgement")
+        raise InputError(f"{source} is empty; write one judgement per line")
     return grades
 
 
 def read_topics(source: str, content: bytes) -> dict[str, str]:
-    """TREC's topics in their tags, or lines of an id, a tab and the question."""
+    """TREC's tagged topics, or lines of an id, a tab and the question."""
     text = decoded(source, content)
     pairs = _tagged(source, text) if "<top>" in text.casefold() else _tabbed(source, text)
     queries: dict[str, str] = {}
     for name, question in pairs:
         if name in queries:
-            raise InputError(f"{source}: the topic {name!r} is there twice")
+            raise InputError(f"{source}: duplicate topic {name!r}")
         queries[name] = question
     return queries
 
@@ -97,17 +99,20 @@ def _tabbed(source: str, text: str) -> Iterable[tuple[str, str]]:
         if not line.strip():
             continue
         if not tab or not name.strip() or not question.strip():
-            raise InputError(f"{source}, line {number}: a topic is an id, a tab and a question")
+            raise InputError(f"{source}, line {number}: a topic needs an id, a tab and a question")
         yield name.strip(), question.strip()
 
 
 def judged_set(name: str, queries: Mapping[str, str], grades: Grades) -> GoldenSet:
-    """Every query; one to which nothing is relevant is only asked, and measured as unjudged."""
-    strangers = [query for query in grades if query not in queries]
-    if strangers:
-        raise InputError(f"{name}: query {strangers[0]!r} has judgements and no text")
+    """All queries. Those without a relevant document run, and count as unjudged."""
+    unknown = [query for query in grades if query not in queries]
+    if unknown:
+        raise InputError(
+            f"{name}: the query {unknown[0]!r} has judgements and no text; use the qrels that "
+            "belong to these queries"
+        )
     tests = [_test(query, text, grades.get(query, {})) for query, text in queries.items()]
-    # Judgements name documents one by one, equal ones too: folding would hide what was judged.
+    # Identical documents are judged separately, so folding would hide judged hits.
     return GoldenSet(name, limited(name, tests), measured_only=True, collapse=Collapse.OFF)
 
 
@@ -115,6 +120,6 @@ def _test(query: str, text: str, grades: Mapping[str, int]) -> GoldenTest:
     expected = tuple(ByName(document, grade) for document, grade in grades.items() if grade > 0)
     wrong = tuple(ByName(document, 0) for document, grade in grades.items() if grade == 0)
     kind = TestKind.POSITIVE if expected else TestKind.QUERY
-    # All that is relevant may be more than is looked at; one of it is an answer.
+    # There may be more relevant documents than top_k; one of them is an answer.
     criteria = SuccessCriteria(1 / len(expected)) if expected else SuccessCriteria()
     return GoldenTest(query, text, kind, expected, criteria, known_wrong=wrong)

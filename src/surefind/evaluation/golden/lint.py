@@ -1,4 +1,4 @@
-"""What is wrong with golden tests themselves: they can be as wrong as what they test."""
+"""Find mistakes in golden tests themselves."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from surefind.evaluation.golden.resolution import ResolvedExpectations
 
 _MOST = 0.5
 NEAR = 0.8
-"""Questions that share so much of their words are asked twice."""
+"""The overlap of words from which on two questions count as nearly the same."""
 _WORD = re.compile(r"\w+[+#]*")  # C, C++ and C# are three words
 Asked = tuple[str, tuple[str, ...]]
-"""A question, and where it is asked."""
+"""A normalized question, and its filter."""
 
 
 class LintSeverity(StrEnum):
-    """An ERROR makes a test say nothing or the wrong thing; a WARNING wants a look."""
+    """A test with an ERROR proves nothing or the wrong thing; a WARNING should be checked."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -47,8 +47,8 @@ _WARNINGS = {Problem.NEAR_DUPLICATE, Problem.REPEATED, Problem.VACUOUS}
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """`other` is the test that it goes together with, where it takes two. Lines are those of the
-    file, 0 where it has none. What is said of all tests has no `test_id`.
+    """`other` is the second test, if the problem is between two. Lines are 0 if the set has no
+    file. A finding about all tests has no `test_id`.
     """
 
     problem: Problem
@@ -65,11 +65,15 @@ class LintFinding:
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What a collection says of a golden set. `older` has the generation that a chunk was last in,
-    for those that are gone; `refused` has why a question can't be asked at all; `texts` has what
-    tells a chunk's words from those of others, as equal ones are shown as one hit; `near` has what
-    to tell of expectations that nothing is, where something is nearly that. `chunks` is the size of
-    the collection, 0 where it is not known, `left` how many a test's `where` leaves of it.
+    """What the collection contributes to the check.
+
+    - `meaning`: the chunks that each expectation means.
+    - `older`: for chunks that are gone, the last generation that had them.
+    - `refused`: test id -> why its question or filter is invalid.
+    - `texts`: chunk id -> hash of its text, as equal texts are shown as one hit.
+    - `near`: hints for stale expectations.
+    - `chunks`: the size of the collection, 0 if unknown.
+    - `left`: filter -> the number of chunks that match it.
     """
 
     meaning: ResolvedExpectations
@@ -100,10 +104,12 @@ def _alone(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
     if test.test_id in known.refused:
         yield finding(Problem.UNANSWERABLE, known.refused[test.test_id])
     if test.kind is TestKind.POSITIVE and not test.expected:
-        yield finding(Problem.EMPTY, "it expects nothing; name expected_results, or expect: none")
+        yield finding(
+            Problem.EMPTY, "it has no expectations; add expected_results, or expect: none"
+        )
     least = _least_hits(test, known)
     if least > known.top_k:
-        reason = f"it takes {least} results at least to pass, and only {known.top_k} count"
+        reason = f"it needs at least {least} results to pass, and top_k is {known.top_k}"
         yield finding(Problem.UNREACHABLE, reason)
     for one in test.expected:
         if known.meaning.get(one):
@@ -123,18 +129,21 @@ def _alone(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
 
 
 def _vacuous(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
-    """What passes, or nearly so, whatever the search does."""
+    """Tests that pass, or nearly always pass, whatever the search does."""
     left = known.left.get(test.where) if test.where else None
     if left == 0 and test.kind is TestKind.NEGATIVE:
-        reason = "its where leaves no passage, so it passes whatever the search does"
+        reason = "no passage matches its where, so it passes whatever the search does"
         yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
     if left and test.kind is TestKind.POSITIVE and known.top_k >= _MOST * left:
-        reason = f"its where leaves {left} passages, and top_k is {known.top_k}: nearly all pass"
+        reason = (
+            f"only {left} passages match its where, and top_k is {known.top_k}: it nearly always "
+            "passes"
+        )
         yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
     for one in test.expected:
         met = len(known.meaning.get(one, ()))
         if known.chunks and met >= max(2, _MOST * known.chunks):
-            reason = f"{met} of the {known.chunks} passages are {one}: nearly any answer passes"
+            reason = f"{met} of the {known.chunks} passages match {one}: nearly any answer passes"
             yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
 
 
@@ -149,11 +158,11 @@ def _too_small(tests: Sequence[GoldenTest], known: KnownFacts) -> Iterator[LintF
 
 
 def _least_hits(test: GoldenTest, known: KnownFacts) -> int:
-    """With fewer hits it can't pass; whether it can with as many is not said.
+    """A lower bound: with fewer hits the test can't pass.
 
-    One hit may meet several expectations, a page and a sentence on it. How few hits meet all is
-    as hard to tell as any cover of sets, so two bounds that are easy stand for it: hits that meet
-    most, whichever they meet, and expectations that have no hit in common.
+    One hit may meet several expectations, for example a page and a sentence on it. The exact
+    number is a set cover problem, so this is the larger of two simple bounds: the hits that meet
+    most expectations, and the expectations that have no hit in common.
     """
     hits_of = [
         {known.texts.get(chunk, chunk) for chunk in known.meaning[one]}
@@ -185,19 +194,19 @@ def _pairs(tests: Sequence[GoldenTest]) -> Iterator[LintFinding]:
             yield _same_question(same[0], test)
     firsts = [same[0] for same in asked.values()]
     for one, other, share in _near(firsts):
-        message = f"it asks nearly what {one.test_id} asks ({share:.0%} of the words)"
+        message = f"it asks nearly the same as {one.test_id} ({share:.0%} of the words)"
         yield _two(Problem.NEAR_DUPLICATE, one, other, message)
 
 
 def _same_question(first: GoldenTest, test: GoldenTest) -> LintFinding:
     expected = {frozenset(first.expected), frozenset(test.expected)}
     if TestKind.NEGATIVE in {first.kind, test.kind} and first.kind is not test.kind:
-        message = f"it asks what {first.test_id} asks, and only one of them expects an answer"
+        message = f"it asks the same as {first.test_id}, and only one of them expects an answer"
         return _two(Problem.CONTRADICTORY, first, test, message)
     if len(expected) > 1:
-        message = f"it asks what {first.test_id} asks, and expects something else"
+        message = f"it asks the same as {first.test_id}, and expects something else"
         return _two(Problem.CONTRADICTORY, first, test, message)
-    message = f"it asks and expects what {first.test_id} does"
+    message = f"it asks and expects the same as {first.test_id}"
     return _two(Problem.DUPLICATE, first, test, message)
 
 
@@ -206,16 +215,16 @@ def _two(problem: Problem, first: GoldenTest, test: GoldenTest, message: str) ->
 
 
 def asked_by(test: GoldenTest) -> Asked:
-    """The same for tests that ask the same: case, blanks and punctuation do not matter."""
+    """Equal for tests that ask the same; case, white space and punctuation do not matter."""
     question = " ".join(_WORD.findall(test.query_text.casefold())) or test.query_text
     return question, tuple(sorted(test.where))
 
 
 def _near(tests: Sequence[GoldenTest]) -> Iterator[tuple[GoldenTest, GoldenTest, float]]:
-    """Pairs whose sets of words overlap by NEAR or more, without looking at every pair.
+    """Pairs whose sets of words overlap by NEAR or more, without comparing every pair.
 
-    Two such sets share one of their rarest words: of a set's words, put in order from rare to
-    common, only the first few have to be looked up.
+    Two such sets share one of their rarest words (prefix filtering): with the words in order from
+    rare to common, only the first few have to be looked up.
     """
     words = [frozenset(_WORD.findall(test.query_text.casefold())) for test in tests]
     frequency = Counter(word for each in words for word in each)

@@ -1,4 +1,4 @@
-"""Values of YAML and JSON files that know on which line they stand."""
+"""Values of YAML and JSON files that know their line, for errors that name it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import yaml
 from surefind.errors import InputError
 
 MAX_DEPTH = 20
-_TOO_DEEP = f"values lie more than {MAX_DEPTH} deep"
+_TOO_DEEP = f"values are nested more than {MAX_DEPTH} levels deep"
 _LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_HALVES = re.compile(
+_SURROGATE_PAIR = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE
 )
 _UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE
-_NO_VALUE = (ValueError, OverflowError, KeyError, AttributeError)
-"""What PyYAML gives way with, on `2026-13-45`, `!!bool maybe` or `!!timestamp soon`."""
+_INVALID_SCALAR = (ValueError, OverflowError, KeyError, AttributeError)
+"""What PyYAML raises for `2026-13-45`, `!!bool maybe` or `!!timestamp soon`."""
 _SHOWN = 40
 
 Scalar = str | int | float | bool | date | None
@@ -30,7 +30,7 @@ Scalar = str | int | float | bool | date | None
 
 @dataclass(frozen=True, slots=True)
 class LocatedValue:
-    """A value in a file. `written` is a scalar as it stands there, before YAML reads it."""
+    """A value in a file. `written` is the source text of a scalar."""
 
     source: str
     line: int
@@ -41,33 +41,33 @@ class LocatedValue:
         raise InputError(f"{self.source}, line {self.line}: {reason}")
 
     def mapping(self, name: str, known: Sequence[str]) -> Mapping[str, LocatedValue]:
-        """The value as a mapping that has no other keys than these."""
+        """The value as a mapping, all of whose keys are `known`."""
         if not isinstance(self.value, Mapping):
-            self.refuse(f"{name}: it is {self.kind}, it must be a mapping")
+            self.refuse(f"{name} must be a mapping, not {self.kind}")
         for key, inner in self.value.items():
             if key not in known:
-                inner.refuse(f"{name} has no key {key!r}; there are {', '.join(known)}")
+                inner.refuse(f"unknown key {key!r} in {name}; use {', '.join(known)}")
         return self.value
 
     def items(self, name: str) -> tuple[LocatedValue, ...]:
         if not isinstance(self.value, tuple):
-            self.refuse(f"{name}: it is {self.kind}, it must be a list")
+            self.refuse(f"{name} must be a list, not {self.kind}")
         return self.value
 
     def text(self, name: str) -> str:
         if not isinstance(self.value, str):
             quoted = f"; put {self.written} in quotes" if self.written else ""
-            self.refuse(f"{name}: it is {self.kind}, it must be text{quoted}")
+            self.refuse(f"{name} must be text, not {self.kind}{quoted}")
         if not self.value.strip():
-            self.refuse(f"{name}: it cannot be empty")
+            self.refuse(f"{name} cannot be empty")
         try:
             self.value.encode()
         except UnicodeEncodeError:
-            self.refuse(f"{name}: it holds half of a character (a lone surrogate)")
+            self.refuse(f"{name} contains half of a character (a lone surrogate)")
         return self.value
 
     def identifier(self, name: str) -> str:
-        """Text, or a number as it is written."""
+        """Text, or the digits of a number."""
         if isinstance(self.value, int) and not isinstance(self.value, bool):
             return self.written
         return self.text(name)
@@ -75,18 +75,18 @@ class LocatedValue:
     def fraction(self, name: str) -> float:
         value = self.value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.refuse(f"{name}: it is {self.kind}, it must be a number")
+            self.refuse(f"{name} must be a number, not {self.kind}")
         if not math.isfinite(value) or not 0 <= value <= 1:
-            self.refuse(f"{name}: it is {self.written}, it must be from 0.0 to 1.0")
+            self.refuse(f"{name} must be between 0.0 and 1.0, not {self.written}")
         return float(value)
 
     def whole(self, name: str, low: int, high: int) -> int:
         value = self.value
         if isinstance(value, bool) or not isinstance(value, int):
-            self.refuse(f"{name}: it is {self.kind}, it must be a whole number")
+            self.refuse(f"{name} must be a whole number, not {self.kind}")
         if not low <= value <= high:
-            range_ = f"from {low} to {high}" if low < high else f"{low}"
-            self.refuse(f"{name}: it is {self.written}, it must be {range_}")
+            allowed = f"between {low} and {high}" if low < high else f"{low}"
+            self.refuse(f"{name} must be {allowed}, not {self.written}")
         return value
 
     @property
@@ -98,7 +98,7 @@ class LocatedValue:
         if isinstance(self.value, str):
             return "text"
         if isinstance(self.value, bool):
-            return "a yes or no"
+            return "a boolean"
         if isinstance(self.value, int | float):
             return "a number"
         return "a date" if isinstance(self.value, date) else "a list"
@@ -108,35 +108,35 @@ class LocatedValue:
 
 
 def read_yaml(source: str, text: str) -> LocatedValue | None:
-    """The one document of a file; None where there is nothing in it."""
-    # Whoever wrote JSON does not know that it is read as YAML, and need not.
+    """The only document of a file, or None if the file has no content."""
+    # JSON is read as YAML; its errors should say JSON.
     form = "JSON" if source.casefold().endswith(".json") else "YAML"
     if odd := _UNPRINTABLE.search(text):
         line = text.count("\n", 0, odd.start()) + 1
         raise InputError(
-            f"{source}, line {line}: it is no {form}: it holds the character "
-            f"\\u{ord(odd.group()):04x}; write it as that, in double quotes"
+            f"{source}, line {line}: invalid {form}: unprintable character; write "
+            f"\\u{ord(odd.group()):04x} in double quotes"
         )
-    builder = _Builder(source, _HALVES.sub(_joined, text))
+    builder = _Builder(source, _SURROGATE_PAIR.sub(_joined, text))
     try:
         return builder.document()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         line = mark.line + 1 if mark else 1
         problem = getattr(error, "problem", error)
-        raise InputError(f"{source}, line {line}: it is no {form}: {problem}") from error
+        raise InputError(f"{source}, line {line}: invalid {form}: {problem}") from error
     finally:
         builder.close()
 
 
 def _joined(match: re.Match[str]) -> str:
-    """JSON spells one character as two halves, which YAML does not know."""
+    """JSON may escape one character as two surrogates, which YAML does not know."""
     halves = bytes.fromhex(match.group(2) + match.group(3))
     return match.group(1) + halves.decode("utf-16-be")
 
 
 class _Builder:
-    """Built from events, one by one: what is too deep is refused before it is deep."""
+    """Builds the tree from parser events, to refuse deep nesting before it overflows the stack."""
 
     def __init__(self, source: str, text: str) -> None:
         self._source = source
@@ -151,7 +151,9 @@ class _Builder:
             event = self._next()
             if isinstance(event, yaml.DocumentStartEvent):
                 if found is not None:
-                    self._refuse(event, "a second document begins here; there must be one")
+                    self._refuse(
+                        event, "a second document begins here; a golden file is a single document"
+                    )
                 found = self._value(0)
         return found
 
@@ -160,7 +162,9 @@ class _Builder:
         if depth > MAX_DEPTH:
             self._refuse(event, _TOO_DEEP)
         if isinstance(event, yaml.AliasEvent):
-            self._refuse(event, f"*{event.anchor}: aliases are not read here; write it out")
+            self._refuse(
+                event, f"the alias *{event.anchor} is not supported; repeat the value instead"
+            )
         if isinstance(event, yaml.MappingStartEvent):
             return self._located(event, dict(self._pairs(depth)))
         if isinstance(event, yaml.SequenceStartEvent):
@@ -173,9 +177,9 @@ class _Builder:
             key = self._value(depth + 1)
             name = key.written
             if not isinstance(key.value, str):
-                key.refuse(f"a key is {key.kind}, it must be text")
+                key.refuse(f"a key must be text, not {key.kind}")
             if name in seen:
-                key.refuse(f"the key {name!r} is there twice")
+                key.refuse(f"duplicate key {name!r}")
             seen.add(name)
             yield name, self._value(depth + 1)
         self._next()
@@ -191,11 +195,11 @@ class _Builder:
         node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
         try:
             value = self._loader.construct_object(node)
-        except _NO_VALUE:
+        except _INVALID_SCALAR:
             short = event.value if len(event.value) <= _SHOWN else f"{event.value[:_SHOWN]}…"
-            self._refuse(event, f"{short} is no number or date that can be read; put it in quotes")
+            self._refuse(event, f"{short} is not a valid number or date; put it in quotes")
         if isinstance(value, bytes):
-            self._refuse(event, "bytes are not read here")
+            self._refuse(event, "binary values are not supported")
         return self._located(event, value, event.value)
 
     def _located(self, event: Any, value: Any, written: str = "") -> LocatedValue:
@@ -215,11 +219,11 @@ class _Builder:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a key that is there twice is seen."""
+    """A JSON object as pairs, to detect duplicate keys."""
 
 
 def read_json_lines(source: str, text: str) -> Iterator[LocatedValue]:
-    """One value for each line that is not blank."""
+    """One value for each non-blank line."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield _json_line(source, number, line)
@@ -230,18 +234,18 @@ def _json_line(source: str, number: int, line: str) -> LocatedValue:
     try:
         value = json.loads(line, object_pairs_hook=_Pairs, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        place.refuse(f"it is no JSON: {error.msg} at column {error.colno}")
+        place.refuse(f"invalid JSON: {error.msg} at column {error.colno}")
     except RecursionError:
         place.refuse(_TOO_DEEP)
     except InputError as error:
-        place.refuse(f"it is no JSON: {error}")
-    except ValueError:  # Python's own limit, and it speaks of Python
-        place.refuse("a number has more digits than can be read; put it in quotes")
+        place.refuse(f"invalid JSON: {error}")
+    except ValueError:  # Python's limit on digits; its own message is about Python
+        place.refuse("a number has too many digits; put it in quotes")
     return _placed(place, value, 0)
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise InputError(f"{name} is no number")
+    raise InputError(f"{name} is not a number")
 
 
 def _placed(place: LocatedValue, value: Any, depth: int) -> LocatedValue:
@@ -251,7 +255,7 @@ def _placed(place: LocatedValue, value: Any, depth: int) -> LocatedValue:
         inner: dict[str, LocatedValue] = {}
         for key, held in value:
             if key in inner:
-                place.refuse(f"the key {key!r} is there twice")
+                place.refuse(f"duplicate key {key!r}")
             inner[key] = _placed(place, held, depth + 1)
         return LocatedValue(place.source, place.line, inner)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What a collection has that is nearly what a golden test expects: most often it was mistyped."""
+"""Suggestions for stale expectations: the most similar page, heading or anchor."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from surefind.evaluation.golden.expectations import (
 from surefind.model import ChunkRecord
 
 _NEAR = 0.75
-"""The share of letters that a suggestion has in common: a typing error, not another word."""
+"""How similar a suggestion must be: a typing error, not another word."""
 MAX_COMPARED = 100_000
-"""So many names are compared letter by letter, which takes some seconds; then only ends are."""
+"""A limit on comparisons letter by letter, which take some seconds; then only ends are compared."""
 
 
 @dataclass(slots=True)
 class _NamedPage:
-    """`headings` as they are compared -> as they are written."""
+    """`headings` maps their folded form to the original."""
 
     url: str
     headings: dict[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class _NamedPage:
 
 
 class NearMisses:
-    """Shown every chunk, it knows what is near to an expectation that means none of them."""
+    """Call `show` for every chunk, then ask for the suggestions."""
 
     def __init__(self) -> None:
         self._pages: dict[str, _NamedPage] = {}
@@ -46,23 +46,23 @@ class NearMisses:
             page.headings.setdefault(folded(heading), squeezed(heading))
 
     def of(self, expectations: Iterable[Expectation]) -> Mapping[Expectation, str]:
-        """What to tell of each; those that nothing is near to are left out."""
+        """A hint for each expectation that something similar exists for."""
         pages = self._pages.values()
         sources = _Names(self._pages)
         addresses = _Names({address_key(page.url): page for page in pages})
         paths = _Names({address_key(page.url, path_only=True): page for page in pages})
-        told: dict[Expectation, str] = {}
+        hints: dict[Expectation, str] = {}
         for one in expectations:
             if isinstance(one, BySource):
-                told[one] = _told(one, one.source_path, sources)
+                hints[one] = _hint(one, one.source_path, sources)
             elif isinstance(one, ByAddress):
                 names = paths if one.url.startswith("/") else addresses
-                told[one] = _told(one, address_key(one.url.partition("#")[0]), names)
-        return {one: hint for one, hint in told.items() if hint}
+                hints[one] = _hint(one, address_key(one.url.partition("#")[0]), names)
+        return {one: hint for one, hint in hints.items() if hint}
 
 
 class _Names:
-    """Pages by their names, and the nearest of them."""
+    """Pages by name, with a search for the most similar name."""
 
     def __init__(self, pages: Mapping[str, _NamedPage]) -> None:
         self.pages = pages
@@ -72,33 +72,33 @@ class _Names:
         for name in pages:
             self._by_end.setdefault(name.rpartition("/")[2], []).append(name)
 
-    def nearest(self, wanted: str) -> str:
-        """One that differs in the folders before it alone, else one that is spelt nearly so."""
-        if wanted not in self._known:
-            self._known[wanted] = self._elsewhere(wanted) or self._misspelt(wanted)
-        return self._known[wanted]
+    def nearest(self, name: str) -> str:
+        """A page in another folder with the same end of its path, or else a similar name."""
+        if name not in self._known:
+            self._known[name] = self._elsewhere(name) or self._misspelt(name)
+        return self._known[name]
 
-    def _elsewhere(self, wanted: str) -> str:
-        end = f"/{wanted.lstrip('/')}"
+    def _elsewhere(self, name: str) -> str:
+        end = f"/{name.lstrip('/')}"
         alike = self._by_end.get(end.rpartition("/")[2], ())
         same = [
-            name
-            for name in alike
-            if f"/{name}".endswith(end) or end.endswith(f"/{name.lstrip('/')}")
+            known
+            for known in alike
+            if f"/{known}".endswith(end) or end.endswith(f"/{known.lstrip('/')}")
         ]
         return same[0] if len(same) == 1 else ""  # one of many index pages is a guess
 
-    def _misspelt(self, wanted: str) -> str:
+    def _misspelt(self, name: str) -> str:
         if self._left <= 0:
             return ""
         self._left -= len(self.pages)
-        return _closest(wanted, self.pages)
+        return _closest(name, self.pages)
 
 
-def _told(one: ByAddress | BySource, wanted: str, names: _Names) -> str:
-    if wanted in names.pages:
-        return _within(one, names.pages[wanted])
-    nearest = names.nearest(wanted)
+def _hint(one: ByAddress | BySource, name: str, names: _Names) -> str:
+    if name in names.pages:
+        return _within(one, names.pages[name])
+    nearest = names.nearest(name)
     return f"did you mean {nearest}?" if nearest else ""
 
 
@@ -106,15 +106,15 @@ def _within(one: ByAddress | BySource, page: _NamedPage) -> str:
     if one.heading and folded(one.heading) not in page.headings:
         near = _closest(folded(one.heading), page.headings)
         meant = f"did you mean {page.headings[near]!r}?" if near else "see its headings"
-        return f"the page is there, and has no such heading; {meant}"
+        return f"the page exists, but not this heading; {meant}"
     anchor = unquote(urlsplit(one.url).fragment) if isinstance(one, ByAddress) else ""
     if anchor and anchor not in page.anchors:
         near = _closest(anchor, page.anchors)
         meant = f"did you mean #{near}?" if near else "see its headings"
-        return f"the page is there, and has no such anchor; {meant}"
-    return "the page is there, and the heading is not that of the anchor"
+        return f"the page exists, but not this anchor; {meant}"
+    return "the page exists, but its anchor and heading are of different sections"
 
 
-def _closest(wanted: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(wanted, [name for name in names if name], 1, _NEAR)
+def _closest(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, [known for known in names if known], 1, _NEAR)
     return near[0] if near else ""

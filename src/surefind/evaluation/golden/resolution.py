@@ -1,4 +1,4 @@
-"""Which chunks the expectations of a golden set mean, in one pass over a collection."""
+"""Resolve the expectations of a golden set to chunks, in one pass over a collection."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from surefind.evaluation.golden.expectations import (
 from surefind.model import ChunkRecord
 
 ResolvedExpectations = Mapping[Expectation, frozenset[str]]
-"""Which chunks each expectation means; none where it is stale."""
+"""The chunks that each expectation means; empty if it is stale."""
 LostAnswers = Mapping[Expectation, str]
-"""Expectations that the generation before met and this one does not -> what to say of each."""
+"""Expectations that the previous generation met and this one does not -> the message for each."""
 LOST_ANSWER = "lost_answer"
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedGoldenSet:
-    """What the expectations of a golden set mean in one generation."""
+    """The meaning of the expectations of a golden set in one generation."""
 
     meaning: ResolvedExpectations
     lost: LostAnswers = field(default_factory=dict)
 
 
 _Key = tuple[str, str]
-"""Of which kind, and the key itself."""
+"""The kind of a key, and the key."""
 
 
 class Resolver:
-    """Shown every chunk, it knows which expectation means which.
+    """Call `show` for every chunk, then read `meaning`.
 
-    Every expectation but a quotation has a key, so that a chunk is only held against those that
-    may mean it; and only keys of the kinds that somebody expects are looked for in a chunk.
+    All expectations except quotations have a key, so that a chunk is compared only with those that
+    may mean it.
     """
 
     def __init__(self, expectations: Iterable[Expectation]) -> None:
@@ -80,7 +80,7 @@ class Resolver:
     def show_page(
         self, quotations: Sequence[ByText], text: str, chunks: Sequence[ChunkRecord]
     ) -> None:
-        """A quotation that a border between chunks cuts in two means both of them."""
+        """A quotation that spans several chunks means all of them."""
         for quotation in quotations:
             for match in _pattern(quotation.text).finditer(text):
                 self._meant[quotation].update(

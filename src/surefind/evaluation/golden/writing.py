@@ -1,7 +1,7 @@
-"""Golden tests as text: new files, and one more test in a file that somebody wrote by hand.
+"""Write golden tests: new files, and one more test in an existing file.
 
-A file is added to, never written anew: its comments, its order and its line ends stay. What comes
-out is read again and must hold the old tests and the new one, and nothing else.
+An existing file keeps its comments, order and line ends. The result is read back and must contain
+the old tests and the new one, and nothing else.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _PLAIN = re.compile(r"[a-z][a-z0-9_-]*")
 _WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 _ODD = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _MARK = "\ufeff"
-_UNKNOWN_TO_YAML = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\x85\u2028\u2029]")
-"""Halves of characters, as JSON escapes them, and what only YAML takes for the end of a line."""
+_MISREAD_BY_YAML = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\x85\u2028\u2029]")
+"""Surrogates, as JSON escapes them, and characters that only YAML treats as line ends."""
 
 
 def new_file(tests: Iterable[GoldenTest], remarks: Sequence[str]) -> str:
-    """`remarks` are lines of comment, for the top."""
+    """`remarks` are the comment lines at the top."""
     head = "".join(f"# {line}".rstrip() + "\n" for line in remarks)
     items = "\n".join(_item(test, 2) for test in tests)
     return f"{head}\ntests:\n{items}" if items else f"{head}\ntests: []\n"
@@ -52,7 +52,7 @@ def new_file(tests: Iterable[GoldenTest], remarks: Sequence[str]) -> str:
 def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
     """The file with one more test at the end of its list.
 
-    Criteria that the test leaves as usual are those that the file has for all.
+    Where the test keeps the default criteria, the file's own criteria apply.
     """
     check_string("test_category", test.category)
     lines = source.casefold().endswith((".jsonl", ".ndjson"))
@@ -60,7 +60,7 @@ def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
     before = read(source, content) if content.strip() or not lines else GoldenSet(source, ())
     mark = _MARK if content.startswith(_MARK.encode()) else ""
     text = decoded(source, content)
-    no_place = InputError(
+    no_safe_place = InputError(
         f"{source}: there is no safe place for one more test; add it by hand or name another --file"
     )
     try:
@@ -69,21 +69,21 @@ def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
             added = added.replace("\n", "\r\n")
         after = (mark + added).encode()
         is_safe = _is_one_more(before, read(source, after), test)
-    except yaml.YAMLError as error:  # as events it makes sense, as a tree of nodes it does not
-        raise no_place from error
+    except yaml.YAMLError as error:  # valid as events, invalid as a tree of nodes
+        raise no_safe_place from error
     except InputError as error:
-        raise InputError(f"one more test does not fit into {source}: {error}") from error
+        raise InputError(f"can't add the test to {source}: {error}") from error
     if not is_safe:
-        raise no_place
+        raise no_safe_place
     return after
 
 
 def _is_one_more(before: GoldenSet, after: GoldenSet, test: GoldenTest) -> bool:
     last = after.tests[-1].criteria
-    said = _said_criteria(test)
+    written = _criteria(test)
     criteria = SuccessCriteria(
-        said.get("min_accuracy", last.min_accuracy),
-        said.get("min_similarity_score", last.min_similarity_score),
+        written.get("min_accuracy", last.min_accuracy),
+        written.get("min_similarity_score", last.min_similarity_score),
     )
     return after == replace(before, tests=(*before.tests, replace(test, criteria=criteria)))
 
@@ -92,7 +92,7 @@ def _is_one_more(before: GoldenSet, after: GoldenSet, test: GoldenTest) -> bool:
 
 
 def _with_item(text: str, test: GoldenTest) -> str:
-    """Places are offsets: what YAML takes for the end of a line is not only what we do."""
+    """Works with offsets, as YAML knows more kinds of line ends than we do."""
     root, tests = _nodes(text)
     remarked = "#" in text[tests.start_mark.index : tests.end_mark.index]
     if root.flow_style or (tests.flow_style and (tests.value or remarked)):
@@ -116,7 +116,7 @@ def _is_after_a_blank_line(text: str, node: yaml.Node) -> bool:
 
 
 def _with_flow_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> str:
-    """In brackets, a test is written as JSON, on a line of its own where the last one begins so."""
+    """In brackets, a test is written as JSON, on its own line if the last one is."""
     written = json.dumps(values_of(test), ensure_ascii=False)
     written = _ODD.sub(_escaped, written)
     at = tests.start_mark.index + 1
@@ -130,27 +130,27 @@ def _with_flow_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> st
 
 
 def _with_first_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> str:
-    """Empty brackets become a list."""
+    """Replaces empty brackets with a block list."""
     head, tail = text[: tests.start_mark.index].rstrip(" "), text[tests.end_mark.index :]
     rest, line_end, more = tail.partition("\n")
     return f"{head}{rest}\n{_item(test, 2).rstrip()}{line_end}{more}"
 
 
 def _nodes(text: str) -> tuple[yaml.CollectionNode, yaml.SequenceNode]:
-    """The whole, and its list of tests, which may be the whole."""
-    root = yaml.compose(_UNKNOWN_TO_YAML.sub(_as_long, text), Loader=_LOADER)
+    """The root, and its list of tests, which may be the root itself."""
+    root = yaml.compose(_MISREAD_BY_YAML.sub(_as_long, text), Loader=_LOADER)
     if isinstance(root, yaml.SequenceNode):
         return root, root
     return root, next(value for key, value in root.value if key.value == "tests")
 
 
 def _as_long(match: re.Match[str]) -> str:
-    """Nobody looks at what it says, only at where it ends."""
+    """Only offsets matter here, not the text."""
     return "x" * len(match.group())
 
 
 def _last_leaf(node: yaml.Node) -> yaml.Node:
-    """Only its end is where it seems: that of a block reaches to whatever comes next."""
+    """The end mark of a block is where the next token begins; that of a leaf is exact."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
@@ -177,8 +177,8 @@ def _item(test: GoldenTest, indent: int) -> str:
 
 
 def _flow(values: dict[str, Any]) -> str:
-    told = ", ".join(f"{key}: {_scalar(value)}" for key, value in values.items())
-    return f"{{{told}}}"
+    pairs = ", ".join(f"{key}: {_scalar(value)}" for key, value in values.items())
+    return f"{{{pairs}}}"
 
 
 def _scalar(value: object) -> str:
@@ -189,7 +189,7 @@ def _scalar(value: object) -> str:
 
 
 def _quoted(value: str) -> str:
-    """As JSON, which YAML reads too, but for what only YAML takes for the end of a line."""
+    """As JSON, with the characters escaped that only YAML treats as line ends."""
     return _ODD.sub(_escaped, json.dumps(value, ensure_ascii=False))
 
 
@@ -206,13 +206,13 @@ def _with_line(text: str, test: GoldenTest) -> str:
 
 
 def values_of(test: GoldenTest) -> dict[str, Any]:
-    """As golden files spell it; what is as usual is left out."""
+    """The keys and values of a golden file; defaults are omitted."""
     values: dict[str, Any] = {"test_id": test.test_id, "query_text": test.query_text}
     if test.kind is TestKind.NEGATIVE:
         values["expect"] = "none"
     if test.expected:
         values["expected_results"] = [_expected(one) for one in test.expected]
-    if criteria := _said_criteria(test):
+    if criteria := _criteria(test):
         values["success_criteria"] = criteria
     if test.category:
         values["test_category"] = test.category
@@ -221,13 +221,14 @@ def values_of(test: GoldenTest) -> dict[str, Any]:
     return values
 
 
-def _said_criteria(test: GoldenTest) -> dict[str, float]:
-    said: dict[str, float] = {}
+def _criteria(test: GoldenTest) -> dict[str, float]:
+    """Those that differ from the default."""
+    criteria: dict[str, float] = {}
     if test.criteria.min_accuracy != 1.0:
-        said["min_accuracy"] = test.criteria.min_accuracy
+        criteria["min_accuracy"] = test.criteria.min_accuracy
     if test.criteria.min_similarity_score is not None:
-        said["min_similarity_score"] = test.criteria.min_similarity_score
-    return said
+        criteria["min_similarity_score"] = test.criteria.min_similarity_score
+    return criteria
 
 
 def _expected(one: Expectation) -> dict[str, Any]:
@@ -239,7 +240,7 @@ def _expected(one: Expectation) -> dict[str, Any]:
     elif isinstance(one, ByChunk):
         values = {"chunk_id": one.chunk_id}
     elif isinstance(one, ByName):
-        raise InputError(f"{one}: a document of a judged collection has no place in a golden file")
+        raise InputError(f"{one}: golden files can't hold documents of a test collection")
     else:
         values = {"text": one.text}
     heading = getattr(one, "heading", "")

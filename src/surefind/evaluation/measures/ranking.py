@@ -63,7 +63,7 @@ class Measure:
             raise InputError(f"{self.kind.value} needs a cutoff, for example {self.kind.value}@10")
         if self.cutoff is not None and not 1 <= self.cutoff <= MAX_CUTOFF:
             raise InputError(
-                f"{self.kind.value}@{self.cutoff}: the cutoff must be from 1 to {MAX_CUTOFF}"
+                f"the cutoff of {self.kind.value}@{self.cutoff} must be between 1 and {MAX_CUTOFF}"
             )
 
     @classmethod
@@ -72,7 +72,7 @@ class Measure:
         kind = _KINDS.get(match.group(1).casefold().replace("_", "-")) if match else None
         if match is None or kind is None:
             known = ", ".join(kind.value for kind in MeasureKind)
-            raise InputError(f"{name!r} is no measure; there are {known}, as in nDCG@10")
+            raise InputError(f"unknown measure {name!r}; use {known}, as in nDCG@10")
         return cls(kind, int(match.group(2)) if match.group(2) else None)
 
     def __str__(self) -> str:
@@ -101,10 +101,10 @@ class _Judged:
     def of(cls, ranking: Sequence[str], judgements: Judgements) -> _Judged:
         if len(set(ranking)) < len(ranking):
             twice = next(label for at, label in enumerate(ranking) if label in ranking[:at])
-            raise InputError(f"the ranking holds {twice!r} twice")
+            raise InputError(f"the ranking contains {twice!r} twice")
         known = {label: grade for label, grade in judgements.items() if grade >= 0}
         if any(grade > MAX_GRADE for grade in known.values()):
-            raise InputError(f"a judgement is above {MAX_GRADE}, the highest grade there is")
+            raise InputError(f"a judgement is above {MAX_GRADE}, the highest grade")
         grades = tuple(known.get(label) for label in ranking)
         ideal = tuple(sorted((grade for grade in known.values() if grade), reverse=True))
         return cls(grades, ideal, [(grade or 0) >= _RELEVANT for grade in grades])
