@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         PublishedCatalogs,
     )
     from surefind.services.connected.collection import ConnectedCollection
-    from surefind.services.connected.connect import CandidateTable, ConnectOptions, Proposal
+    from surefind.services.connected.connect import ConnectOptions, Proposal
+    from surefind.services.connected.table_join import CandidateTable
     from surefind.services.connected.vector_origin import CountProgress
     from surefind.settings import Settings
 
@@ -122,7 +123,7 @@ def table_of(connection: Connection, settings: Settings) -> str | None:
 
 def candidate_table(options: ConnectOptions, settings: Settings) -> CandidateTable | None:
     """The one that is asked for, else that of the settings, else one called `documents`."""
-    from surefind.services.connected.connect import CandidateTable
+    from surefind.services.connected.table_join import CandidateTable
 
     asked = options.documents_table
     if asked is None and options.name == settings.collection:

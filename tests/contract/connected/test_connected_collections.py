@@ -175,7 +175,7 @@ async def test_filters_go_by_the_keys_of_the_payload(
     [
         (AnyOf("locale", ("de",)), "have no locale"),
         (AnyOf("titel", ("x",)), "did you mean title"),
-        (Under("url", "https://example.org"), "under a path"),
+        (Under("url", "https://example.org"), "path prefix"),
     ],
 )
 async def test_what_can_not_be_filtered_by_is_said(

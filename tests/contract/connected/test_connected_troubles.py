@@ -169,5 +169,5 @@ async def test_a_probe_of_nothing_asks_nothing(service: Service) -> None:
     with pytest.raises(StoreError, match="no vector for the point"):
         await index.vectors([UUID(int=1)])
     gone = await index.payloads([UUID(int=1)])
-    assert gone[UUID(int=1)].flaws == ("it was removed meanwhile",)
+    assert gone[UUID(int=1)].flaws == ("it was removed during the search",)
     await opened.close()

@@ -123,7 +123,7 @@ async def test_a_text_with_something_before_it_is_doubted(address: Address, door
     proposal = await proposed(address, name, WithTitle())
     assert proposal.identity.verdict is ModelVerdict.DOUBTFUL
     assert proposal.usable
-    assert any("something else than the text" in doubt for doubt in proposal.doubts)
+    assert any("more or less than the stored text" in doubt for doubt in proposal.doubts)
 
 
 async def test_a_multivector_is_refused_with_the_reason(address: Address) -> None:

@@ -295,8 +295,8 @@ def test_a_person_at_a_terminal_is_asked(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--map", "text"), "role=key"),
-        (("--map", "color=x"), "one of text, url"),
+        (("--map", "text"), "write text=KEY"),
+        (("--map", "color=x"), "roles: text, url"),
         (("--map", "text=no.such"), "none of the 12 points"),
         (("--vector", "other"), "has no 'other'"),
     ],

@@ -1,4 +1,4 @@
-"""The payloads of a stranger's collection as a catalog of documents and chunks."""
+"""The payloads of a connected collection, read as a catalog of documents and chunks."""
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -22,14 +22,14 @@ from surefind.ports import ForeignCollection, PointFields
 from surefind.services.connected.filters import holds
 from surefind.services.connected.sampling import every_point
 
-MOST_READ = 200_000
-"""Points that are read through for one answer, where the store can't be asked for it."""
+MAX_SCANNED = 200_000
+"""The most points to scan for one request that Qdrant can't filter for."""
 
-_BETWEEN = "\n\n"
+_SEPARATOR = "\n\n"
 
 
 class ConnectedCatalog:
-    """Nothing is kept: every answer is what the store says now."""
+    """Caches nothing: every answer is read from the store."""
 
     is_fixed = False
 
@@ -44,34 +44,38 @@ class ConnectedCatalog:
         self._facts = facts
 
     async def check(self) -> None:
-        """Payloads are part of the index: apart from it, nothing can be unavailable."""
+        """Always available when the index is: the payloads are part of it."""
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
         held = await self._foreign.points(point_ids, PointFields())
-        return {one.id: record_of(one.id, one.payload, self._connection) for one in held}
+        return {point.id: record_of(point.id, point.payload, self._connection) for point in held}
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
         return (await self.named([chunk_id])).get(chunk_id)
 
     async def named(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkRecord]:
-        """A point that its payload gives no id is named by its own."""
+        """Chunks by the id in their payload, or else by their point id."""
         found: dict[str, ChunkRecord] = {}
         for key in self._connection.mapping.of(Role.ID):
             where = self._any_of(key, chunk_ids)
             if where:
                 async for page in every_point(self._foreign, PointFields(), [where]):
-                    for one in page:
-                        record = record_of(one.id, one.payload, self._connection)
+                    for point in page:
+                        record = record_of(point.id, point.payload, self._connection)
                         found.setdefault(record.chunk.id, record)
         points = {
-            name: point for name in chunk_ids if name not in found and (point := _point(name))
+            name: point_id
+            for name in chunk_ids
+            if name not in found and (point_id := _point_id(name))
         }
         held = await self.by_point(list(points.values()))
-        found.update((name, held[point]) for name, point in points.items() if point in held)
+        found.update(
+            (name, held[point_id]) for name, point_id in points.items() if point_id in held
+        )
         return {name: found[name] for name in chunk_ids if name in found}
 
     def _any_of(self, key: str, names: Sequence[str]) -> list[AnyOf]:
-        """One condition for all of them; none where the engine can't be asked about the key."""
+        """One condition for all names; none if Qdrant can't filter by the key."""
         tests = [test for name in names for test in holds(key, name, self._connection) or ()]
         values = tuple(value for test in tests for value in test.values)
         return [AnyOf(key, values)] if values else []
@@ -83,8 +87,8 @@ class ConnectedCatalog:
     async def documents(
         self, after: str | None = None, limit: int | None = None
     ) -> list[DocumentRecord]:
-        """Payloads are in no order of their documents: all are read for any part of the list."""
-        await self._check_readable("its documents")
+        """Points are not ordered by document, so even one page of the list scans them all."""
+        await self._check_scannable("list its documents")
         found: dict[str, tuple[ChunkRecord, int]] = {}
         async for record in self.chunks():
             name = record.chunk.source_path
@@ -94,15 +98,15 @@ class ConnectedCatalog:
         return [_document(name, *found[name]) for name in names[:limit]]
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
-        records = await self._asked_for(source_path)
-        if not records and self._addresses_have_anchors:
-            await self._check_readable("a document whose address has anchors")
+        records = await self._filtered_by(source_path)
+        if not records and self._needs_scan:
+            await self._check_scannable("find a document by a key that Qdrant can't filter by")
             records = [record async for record in self.chunks() if _is_of(record, source_path)]
         if not records:
-            alone = await self.chunk(source_path)
-            records = [alone] if alone and _is_of(alone, source_path) else []
+            chunk = await self.chunk(source_path)  # a chunk without a document is its own document
+            records = [chunk] if chunk and _is_of(chunk, source_path) else []
         records.sort(key=lambda record: (record.chunk.position, record.point_id.int))
-        return _laid_out(records)
+        return _with_offsets(records)
 
     async def document_text(self, source_path: str) -> str:
         return (await self.whole_document(source_path)).text
@@ -111,43 +115,48 @@ class ConnectedCatalog:
         chunks = await self.document_chunks(source_path)
         if not chunks:
             raise UnknownDocument(f"there is no document {source_path!r}")
-        text = _BETWEEN.join(record.chunk.text for record in chunks)
+        text = _SEPARATOR.join(record.chunk.text for record in chunks)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         first = chunks[0]
         return Document(source_path, first.url, first.slug, first.title, text, digest)
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         async for page in every_point(self._foreign, PointFields()):
-            for one in page:
-                yield record_of(one.id, one.payload, self._connection)
+            for point in page:
+                yield record_of(point.id, point.payload, self._connection)
 
     async def count(self) -> int:
         return (await self._facts()).points
 
     async def close(self) -> None:
-        """The connection to the store is shared, and closed with the application."""
+        """Nothing to do: the store is shared, and closed with the application."""
 
-    async def _asked_for(self, source_path: str) -> list[ChunkRecord]:
-        """By the keys that name documents; a payload may name its document in another one."""
+    async def _filtered_by(self, source_path: str) -> list[ChunkRecord]:
+        """Points that hold `source_path` in a key that names documents.
+
+        A payload may have several such keys; only the first one that has a value counts.
+        """
         mapping = self._connection.mapping
-        asked: list[Condition] = []
+        conditions: list[Condition] = []
         for role in (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT):
             for key in mapping.of(role):
-                asked += holds(key, source_path, self._connection) or ()
-        if not asked:
+                conditions += holds(key, source_path, self._connection) or ()
+        if not conditions:
             return []
         records = []
-        async for page in every_point(self._foreign, PointFields(), [tuple(asked)]):
+        async for page in every_point(self._foreign, PointFields(), [tuple(conditions)]):
             records += [
-                record_of(one.id, one.payload, self._connection)
-                for one in page
-                if document_of(one.payload, mapping) == source_path
+                record_of(point.id, point.payload, self._connection)
+                for point in page
+                if document_of(point.payload, mapping) == source_path
             ]
         return records
 
     @property
-    def _addresses_have_anchors(self) -> bool:
-        """Then an address is not what is stored; nor is what lies in JSON in a string."""
+    def _needs_scan(self) -> bool:
+        """Whether a filter may miss a document: URLs are stored with their anchors, and Qdrant
+        can't filter by a key inside a JSON string.
+        """
         mapping = self._connection.mapping
         known = {field.name for field in self._connection.fields}
         named_by = next(
@@ -158,12 +167,12 @@ class ConnectedCatalog:
             return False
         return named_by is Role.URL or not known.issuperset(mapping.of(named_by))
 
-    async def _check_readable(self, what: str) -> None:
+    async def _check_scannable(self, purpose: str) -> None:
         points = await self.count()
-        if points > MOST_READ:
+        if points > MAX_SCANNED:
             raise InputError(
-                f"collection {self._connection.name!r} has {points} points, too many to read "
-                f"through for {what}"
+                f"collection {self._connection.name!r} has {points} points, and surefind scans at "
+                f"most {MAX_SCANNED} to {purpose}; ask for chunks by their ids instead"
             )
 
 
@@ -171,7 +180,7 @@ def _is_of(record: ChunkRecord, source_path: str) -> bool:
     return record.chunk.source_path == source_path
 
 
-def _point(label: str) -> UUID | None:
+def _point_id(label: str) -> UUID | None:
     if label.isascii() and label.isdecimal() and int(label) < 2**64:
         return numbered_point(int(label))
     try:
@@ -193,12 +202,12 @@ def _document(name: str, first: ChunkRecord, chunks: int) -> DocumentRecord:
     )
 
 
-def _laid_out(records: Sequence[ChunkRecord]) -> list[ChunkRecord]:
-    """With offsets into the texts put together, which is all that is left of the document."""
-    at = 0
+def _with_offsets(records: Sequence[ChunkRecord]) -> list[ChunkRecord]:
+    """Offsets count in the joined texts of the chunks: the original document is not stored."""
+    start = 0
     placed = []
     for record in records:
-        end = at + len(record.chunk.text)
-        placed.append(replace(record, chunk=replace(record.chunk, start=at, end=end)))
-        at = end + len(_BETWEEN)
+        end = start + len(record.chunk.text)
+        placed.append(replace(record, chunk=replace(record.chunk, start=start, end=end)))
+        start = end + len(_SEPARATOR)
     return placed

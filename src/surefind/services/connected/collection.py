@@ -1,4 +1,4 @@
-"""A collection that something else filled, seen as one generation of ours: never written to."""
+"""A collection that something else filled, read as if it were one generation of surefind's own."""
 
 import asyncio
 import logging
@@ -39,12 +39,12 @@ from surefind.services.connected.sampling import sample
 
 _log = logging.getLogger(__name__)
 GENERATION = 1
-LOOK_AGAIN_S = 30.0
-_LOOKED_AT = 32
+REFRESH_S = 30.0
+_SAMPLE = 32
 
 
 class ConnectedCollection:
-    """What the index and the catalog of one such collection share: its facts, and its manifest."""
+    """What the index and the catalog of a connected collection share: its facts and manifest."""
 
     def __init__(
         self,
@@ -54,39 +54,38 @@ class ConnectedCollection:
         analyzer: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`embedder` is asked for only where nobody has checked yet who made the vectors."""
+        """`embedder` is opened only if the model that made the vectors is not known yet."""
         self.connection = connection
         self.foreign = foreign
         self._embedder = embedder
         self._analyzer = analyzer
         self._clock = clock
         self._facts: CollectionFacts | None = None
-        self._next_look = 0.0
+        self._next_refresh = 0.0
         self._made_by = connection.embedder
 
     async def facts(self) -> CollectionFacts:
-        """Looked at again every half minute: somebody else may be writing."""
-        if self._facts is None or self._clock() >= self._next_look:
+        """Refreshed every half minute, since another program may be writing."""
+        if self._facts is None or self._clock() >= self._next_refresh:
             try:
                 return await self.fresh_facts()
             except StoreError:
                 if self._facts is None:
                     raise
-                # What is asked next will fail by itself, or not.
-                _log.warning("%s can't be looked at anew", self.connection.collection)
-            self._next_look = self._clock() + LOOK_AGAIN_S
+                # The next request shows whether the store still answers.
+                _log.warning("%s: the facts could not be refreshed", self.connection.collection)
+            self._next_refresh = self._clock() + REFRESH_S
         return self._facts
 
     async def fresh_facts(self) -> CollectionFacts:
-        """Asked now, whatever is known."""
         self._facts = await self.foreign.facts()
-        self._next_look = self._clock() + LOOK_AGAIN_S
+        self._next_refresh = self._clock() + REFRESH_S
         return self._facts
 
     async def manifest(self) -> Manifest:
         connection, facts = self.connection, await self.facts()
         self.check_space(facts)
-        made_by = await self._checked_embedder(facts)
+        made_by = await self._verified_embedder(facts)
         return Manifest(
             collection=connection.name,
             number=GENERATION,
@@ -105,31 +104,31 @@ class ConnectedCollection:
         )
 
     def check_space(self, facts: CollectionFacts) -> None:
-        """StoreError where it no longer has the vectors that it was connected with."""
-        wanted = self.connection.space
-        if wanted not in facts.vectors:
+        """Raises StoreError if it no longer has the vectors that it was connected with."""
+        space = self.connection.space
+        if space not in facts.vectors:
             found = ", ".join(map(str, facts.vectors)) or "no dense vectors"
             raise StoreError(
                 f"collection {self.connection.collection!r} has changed since it was connected: "
-                f"it had {wanted}, now it has {found}; run `surefind connect --collection "
+                f"it had {space}, now it has {found}; run `surefind connect --collection "
                 f"{self.connection.collection}` again"
             )
 
-    async def _checked_embedder(self, facts: CollectionFacts) -> EmbedderFingerprint:
-        """Also looks whether points still are as the mapping says."""
+    async def _verified_embedder(self, facts: CollectionFacts) -> EmbedderFingerprint:
+        """The embedder that made the vectors. Warns if no text is found where the mapping says."""
         connection = self.connection
         mapping = connection.mapping
         if self._made_by is None:
-            wanted = PointFields(vector=connection.space.name)
-            points = await sample(self.foreign, facts, wanted, _LOOKED_AT)
+            fields = PointFields(vector=connection.space.name)
+            points = await sample(self.foreign, facts, fields, _SAMPLE)
         else:
-            points, _ = await self.foreign.page(None, _LOOKED_AT, PointFields())
+            points, _ = await self.foreign.page(None, _SAMPLE, PointFields())
         has_text = any(text_in(point.payload, mapping) for point in points)
         if points and mapping.has(Role.TEXT) and not has_text:
             keys = " or ".join(mapping.of(Role.TEXT))
             _log.warning(
-                "%s: none of %d points has a text in %s any more; `surefind connect --collection "
-                "%s` looks anew",
+                "%s: none of %d points has a text in %s any more; run `surefind connect "
+                "--collection %s` again",
                 connection.name,
                 len(points),
                 keys,
@@ -146,15 +145,15 @@ class ConnectedCollection:
         self._made_by = identity.embedder
         return self._made_by
 
-    def refuse(self, what: str) -> SurefindError:
+    def refuse(self, operation: str) -> SurefindError:
         return InputError(
-            f"{what}: collection {self.connection.name!r} is connected, something else fills it; "
-            "surefind only reads it"
+            f"{operation}: collection {self.connection.name!r} is connected: another program fills "
+            "it, and surefind only reads it"
         )
 
 
 class ConnectedIndex:
-    """The dense leg, and the lexical one where the collection has it."""
+    """Dense search, and lexical search if the collection has a suitable sparse vector."""
 
     def __init__(self, collection: ConnectedCollection, points: int) -> None:
         self._collection = collection
@@ -169,9 +168,9 @@ class ConnectedIndex:
         return [UUID(int=number) for number in numbers]
 
     async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
-        return await asyncio.gather(*map(self._probed, queries))
+        return await asyncio.gather(*map(self._search, queries))
 
-    async def _probed(self, query: DenseQuery | SparseQuery) -> Ranking:
+    async def _search(self, query: DenseQuery | SparseQuery) -> Ranking:
         if not query.limit or (isinstance(query, SparseQuery) and not query.terms.ids):
             return Ranking([], [])
         where = alternatives(query.where, self._connection)
@@ -182,24 +181,26 @@ class ConnectedIndex:
         found = await self._foreign.nearest(query, space.name, where)
         if self._connection.gives_cosines:
             return _ordered([(point, _cosine(score, space.distance)) for point, score in found])
-        ranking = _ordered([(point, _rising(score, space.distance)) for point, score in found])
+        ranking = _ordered(
+            [(point, _higher_is_better(score, space.distance)) for point, score in found]
+        )
         return await self._with_cosines(ranking, query)
 
     async def _with_cosines(self, ranking: Ranking, query: DenseQuery) -> Ranking:
-        """The order is the engine's; what is shown as a similarity is the true cosine."""
+        """Keeps Qdrant's order, and adds the true cosines as similarities."""
         points = await self.point_ids(ranking.points)
         rows = await self._units(points)
         cosines = [float(rows[point] @ query.vector) if point in rows else 0.0 for point in points]
         return ranking._replace(cosines=cosines)
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        """A point that is gone by now is shown as what is left of it: that it was found."""
+        """A point that was removed since the search gets a record that says so."""
         held = await self._foreign.points(point_ids, PointFields())
-        records = {one.id: record_of(one.id, one.payload, self._connection) for one in held}
-        for point in point_ids:
-            if point not in records:
-                gone = record_of(point, None, self._connection)
-                records[point] = replace(gone, flaws=("it was removed meanwhile",))
+        records = {point.id: record_of(point.id, point.payload, self._connection) for point in held}
+        for point_id in point_ids:
+            if point_id not in records:
+                removed = record_of(point_id, None, self._connection)
+                records[point_id] = replace(removed, flaws=("it was removed during the search",))
         return records
 
     async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
@@ -208,7 +209,7 @@ class ConnectedIndex:
         if missing:
             raise StoreError(
                 f"collection {self._connection.collection!r} has no vector for the point "
-                f"{point_label(missing[0])}; it may just have been removed, try again"
+                f"{point_label(missing[0])}; it may just have been removed: try again"
             )
         return np.stack([rows[point] for point in point_ids])
 
@@ -217,15 +218,15 @@ class ConnectedIndex:
             point_ids, PointFields(payload=False, vector=self._connection.space.name)
         )
         rows: dict[UUID, Matrix] = {}
-        for one in held:
-            if one.vector is not None:
-                wide = one.vector.astype(np.float64)
+        for point in held:
+            if point.vector is not None:
+                wide = point.vector.astype(np.float64)
                 length = float(np.linalg.norm(wide))
-                rows[one.id] = (wide / length if length else wide).astype(np.float32)
+                rows[point.id] = (wide / length if length else wide).astype(np.float32)
         return rows
 
     async def count(self) -> int:
-        """As many as there were when it was opened. The store is asked, so that it can fail."""
+        """The count when it was opened. Asks the store all the same, which fails if it is down."""
         await self._collection.fresh_facts()
         return self._points
 
@@ -233,16 +234,16 @@ class ConnectedIndex:
         return (await self._collection.facts()).approximated
 
     async def close(self) -> None:
-        """The connection to the store is shared, and closed with the application."""
+        """Nothing to do: the store is shared, and closed with the application."""
 
 
 def _cosine(score: float, distance: Distance) -> float:
-    """Between vectors of length 1, the square of their distance tells the angle."""
+    """For vectors of length 1, the cosine is 1 - distance² / 2."""
     return 1.0 - score * score / 2.0 if distance is Distance.EUCLID else score
 
 
-def _rising(score: float, distance: Distance) -> float:
-    """Best is highest; a distance is best when it is least."""
+def _higher_is_better(score: float, distance: Distance) -> float:
+    """Negates distances, of which the lowest is best."""
     return -score if distance in {Distance.EUCLID, Distance.MANHATTAN} else score
 
 

@@ -1,4 +1,4 @@
-"""Conditions on our fields, as conditions on the keys of a stranger's payload."""
+"""Translate filters on surefind's field names into filters on payload keys."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,32 +26,32 @@ ROLES = {
     "title": Role.TITLE,
     "url": Role.URL,
 }
-"""Our fields that a mapping may know the keys of."""
+"""surefind's fields that can be mapped to a payload key."""
 
 
 def house_fields(connection: Connection) -> tuple[Field, ...]:
-    """Our own names for what is mapped, with the kinds that the payloads have."""
+    """The fields that are mapped, by surefind's names, with the kinds found in the payloads."""
     kinds = {field.name: field.kinds for field in connection.fields}
     found = []
     for name, role in ROLES.items():
         held = {kind for key in connection.mapping.of(role) for kind in kinds.get(key, ())}
         if role in {Role.URL, Role.SOURCE_PATH}:
-            held.add(FieldKind.PATH)  # so that what can't be done with it is said in its own words
+            held.add(FieldKind.PATH)  # so that a filter by path fails with its own message
         if held:
             found.append(Field(name, tuple(sorted(held))))
     return tuple(found)
 
 
 def alternatives(where: Sequence[Condition], connection: Connection) -> list[tuple[Condition, ...]]:
-    """Each condition on every key that its field may be in."""
+    """Each condition, repeated for every key that its field may be in."""
     return [tuple(_on_keys(condition, connection)) for condition in where]
 
 
 def _on_keys(condition: Condition, connection: Connection) -> list[Condition]:
     if isinstance(condition, Under):
         raise InputError(
-            f"where: {condition.key}^=…: a connected collection can't be asked for what lies under "
-            "a path; ask for the whole value with ="
+            f"where: {condition.key}^=…: a connected collection can't be filtered by a path "
+            "prefix; compare the whole value with ="
         )
     known = {field.name for field in connection.fields}
     role = ROLES.get(condition.key)
@@ -60,17 +60,19 @@ def _on_keys(condition: Condition, connection: Connection) -> list[Condition]:
     if not keys and condition.key in known:
         keys = [condition.key]
     if not keys:
-        hidden = " in a place that can be filtered by" if mapped else ""
-        raise InputError(
-            f"where: the payloads of {connection.name!r} have no {condition.key}{hidden}; there "
-            f"are: {', '.join(sorted(known)) or 'no keys at all'}"
+        filters = f"filter by one of: {', '.join(sorted(known))}" if known else "remove the filter"
+        reason = (
+            f"{condition.key} of {connection.name!r} is in a key that Qdrant can't filter by"
+            if mapped
+            else f"the payloads of {connection.name!r} have no {condition.key}"
         )
-    shifted = _counted_as_stored(condition, connection) if role is Role.POSITION else condition
+        raise InputError(f"where: {reason}; {filters}")
+    shifted = _as_stored(condition, connection) if role is Role.POSITION else condition
     return [replace(shifted, key=key) for key in keys]
 
 
-def _counted_as_stored(condition: AnyOf | Between, connection: Connection) -> AnyOf | Between:
-    """Positions are shown from 0, whatever they are stored from."""
+def _as_stored(condition: AnyOf | Between, connection: Connection) -> AnyOf | Between:
+    """Surefind counts positions from 0, while the payload may count from 1."""
     mapping = connection.mapping
     first = mapping.first_position
     if not first or mapping.position_kind is not PositionKind.ORDINAL:
@@ -95,7 +97,7 @@ def _moved(bound: float | datetime | None, by: int) -> float | datetime | None:
 
 
 def holds(key: str, value: str, connection: Connection) -> tuple[AnyOf, ...] | None:
-    """That a key holds a value that is known as text; None where the engine can't be asked."""
+    """The condition that `key` holds `value`; None if Qdrant can't filter by the key."""
     kinds = {field.name: field.kinds for field in connection.fields}.get(key)
     if kinds is None:
         return None

@@ -1,4 +1,4 @@
-"""Which model made a collection's vectors? A sample of its texts is embedded again."""
+"""Which model made a collection's vectors? Embed a sample of its texts again, and compare."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +23,12 @@ from surefind.services.connected.vector_origin import (
 )
 
 COMPARED = sample_size(share=0.02, certainty=0.95)
+"""As many texts as find a second model with 95 % certainty if it made 2 % of the vectors."""
+
 _MOST_STRANGERS, _MOST_WITHOUT_SAME = 0.8, 0.6
 SAME_SHARE = 0.9
 
-# For the message about a wrong size: what people mostly have.
+# Common models, suggested when the size of the vectors is wrong.
 _MODELS_BY_SIZE = {
     256: "embed-v4.0 shortened, text-embedding-3-* shortened",
     384: "bge-small-en-v1.5 (embedder local), all-MiniLM-L6-v2, e5-small, embed-english-light-v3.0",
@@ -49,7 +51,7 @@ class ModelVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the comparison says; `counts` is None where nothing could be compared."""
+    """`counts` is None if nothing could be compared."""
 
     verdict: ModelVerdict
     embedder: EmbedderFingerprint
@@ -65,13 +67,13 @@ async def identify(
     facts: CollectionFacts,
     progress: CountProgress | None = None,
 ) -> Identity:
-    """The points must have been fetched with the space's vectors."""
+    """The points must come with the vectors of `space`."""
     made_by = embedder.fingerprint
     if made_by.dimensions != space.dimensions:
         return Identity(ModelVerdict.OTHER, made_by, _wrong_size(space, made_by))
     pairs = _pairs(points, mapping)
     if not pairs:
-        reason = "no stored text has a vector beside it, so nobody can tell which model made them"
+        reason = "no point has both a text and a vector, so the model could not be checked"
         return Identity(ModelVerdict.UNTESTED, made_by, reason)
     complete = len(pairs) == facts.points
     counts = await compare(pairs, embedder, complete=complete, progress=progress)
@@ -80,7 +82,7 @@ async def identify(
 
 
 def _pairs(points: Sequence[ForeignPoint], mapping: PayloadMapping) -> list[Pair]:
-    """Different texts, from all over the sample."""
+    """Distinct texts, evenly spread over the sample."""
     usable: dict[str, Pair] = {}
     for point in points:
         text = text_in(point.payload, mapping)
@@ -93,7 +95,7 @@ def _pairs(points: Sequence[ForeignPoint], mapping: PayloadMapping) -> list[Pair
 
 
 def verdict_on(counts: OriginCounts) -> ModelVerdict:
-    # In a narrow collection, chance makes some strangers look loose; it makes none look the same.
+    # In a narrow collection some strangers look loose by chance, but none looks the same.
     most = _MOST_STRANGERS if counts.same else _MOST_WITHOUT_SAME
     if counts.share > most:
         return ModelVerdict.OTHER
@@ -120,21 +122,21 @@ def _reason(verdict: ModelVerdict, counts: OriginCounts, made_by: EmbedderFinger
             "Searches miss these passages or return them for the wrong questions; embed them again"
         )
     if verdict is ModelVerdict.SAME:
-        few = f"; {counts.loose} of them only roughly" if counts.loose else ""
+        roughly = f"; {counts.loose} of them only roughly" if counts.loose else ""
         return (
             f"{counts.compared} stored texts, embedded again with {model}, match their vectors "
-            f"({spread}){few}"
+            f"({spread}){roughly}"
         )
     return (
         f"of {counts.compared} stored texts, embedded again with {model}, {counts.same} match "
-        f"their vectors and {counts.loose + counts.strangers} only roughly ({spread}): the model "
-        "seems right, but it has read something else than the text alone: a title or context "
-        "before it, a prefix, a cut, or another key"
+        f"their vectors and {counts.loose + counts.strangers} only roughly ({spread}): this is "
+        "probably the right model, but it embedded more or less than the stored text, such as a "
+        "title before it, a prefix, only its beginning, or another key"
     )
 
 
 def strangers_in_words(counts: OriginCounts) -> str:
-    """What follows their number: `of 150 vectors (9 %; of all vectors probably 5 % to 15 %)`."""
+    """Follows their number: `of 150 vectors (9 %; of all vectors probably 5 % to 15 %)`."""
     share = f"of {counts.compared} vectors ({percent(counts.share)}"
     if counts.complete:
         return f"{share})"
@@ -149,9 +151,9 @@ def percent(share: float) -> str:
 
 def _wrong_size(space: VectorSpace, made_by: EmbedderFingerprint) -> str:
     known = _MODELS_BY_SIZE.get(space.dimensions)
-    likely = f"; models of that size are {known}" if known else ""
+    suggestion = f" (models of that size: {known})" if known else ""
     return (
         f"the stored vectors have {space.dimensions} dimensions, those of "
-        f"{made_by.provider}/{made_by.model} have {made_by.dimensions}{likely}; set embedder and "
-        "embed_model to the one that made them"
+        f"{made_by.provider}/{made_by.model} have {made_by.dimensions}; set embedder and "
+        f"embed_model to the model that made them{suggestion}"
     )

@@ -1,4 +1,4 @@
-"""Two kinds of collections behind one door: our own, and those that are only read."""
+"""Route each request to the stores of its collection: surefind's own, or a connected one."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -23,19 +23,19 @@ Catalogs = TypeVar("Catalogs", bound=PublishedCatalogs)
 
 
 class RoutedIndexStore:
-    def __init__(self, own: IndexStore, others: Mapping[str, IndexStore]) -> None:
+    def __init__(self, own: IndexStore, connected: Mapping[str, IndexStore]) -> None:
         self._own = own
-        self._others = others
+        self._connected = connected
 
-    def _of(self, collection: str) -> IndexStore:
-        return self._others.get(collection, self._own)
+    def _store_of(self, collection: str) -> IndexStore:
+        return self._connected.get(collection, self._own)
 
     async def facts(self) -> StoreFacts:
         return await self._own.facts()
 
     async def held(self) -> list[GenerationRef]:
         found = await self._own.held()
-        for store in self._others.values():
+        for store in self._connected.values():
             found += await store.held()
         return found
 
@@ -45,50 +45,50 @@ class RoutedIndexStore:
     async def create(
         self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> IndexWriter:
-        return await self._of(ref.collection).create(ref, dimensions, copy_of)
+        return await self._store_of(ref.collection).create(ref, dimensions, copy_of)
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
-        return await self._of(ref.collection).open(ref)
+        return await self._store_of(ref.collection).open(ref)
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
-        return await self._of(ref.collection).verify(ref, read)
+        return await self._store_of(ref.collection).verify(ref, read)
 
     async def drop(self, ref: GenerationRef) -> None:
-        await self._of(ref.collection).drop(ref)
+        await self._store_of(ref.collection).drop(ref)
 
     async def published(self, ref: GenerationRef) -> None:
-        await self._of(ref.collection).published(ref)
+        await self._store_of(ref.collection).published(ref)
 
     async def close(self) -> None:
         await self._own.close()
-        for store in self._others.values():
+        for store in self._connected.values():
             await store.close()
 
 
 class RoutedPublishedCatalogs(Generic[Catalogs]):
-    """What readers ask of both kinds."""
+    """What readers need of both kinds."""
 
-    def __init__(self, own: Catalogs, others: Mapping[str, Catalogs]) -> None:
+    def __init__(self, own: Catalogs, connected: Mapping[str, Catalogs]) -> None:
         self._own = own
-        self._others = others
+        self._connected = connected
 
-    def _of(self, collection: str) -> Catalogs:
-        return self._others.get(collection, self._own)
+    def _store_of(self, collection: str) -> Catalogs:
+        return self._connected.get(collection, self._own)
 
     async def current(self, collection: str) -> int | None:
-        return await self._of(collection).current(collection)
+        return await self._store_of(collection).current(collection)
 
     async def token(self, collection: str) -> object:
-        return await self._of(collection).token(collection)
+        return await self._store_of(collection).token(collection)
 
     async def manifest(self, ref: GenerationRef) -> Manifest:
-        return await self._of(ref.collection).manifest(ref)
+        return await self._store_of(ref.collection).manifest(ref)
 
     async def open(self, ref: GenerationRef) -> Catalog:
-        return await self._of(ref.collection).open(ref)
+        return await self._store_of(ref.collection).open(ref)
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
-        return await self._of(ref.collection).verify(ref, read)
+        return await self._store_of(ref.collection).verify(ref, read)
 
 
 class RoutedCatalogStore(RoutedPublishedCatalogs[CatalogStore]):
@@ -100,34 +100,34 @@ class RoutedCatalogStore(RoutedPublishedCatalogs[CatalogStore]):
 
     async def collections(self) -> list[str]:
         own = await self._own.collections()
-        return sorted({*own, *self._others})
+        return sorted({*own, *self._connected})
 
     async def manifests(self, collection: str) -> list[Manifest]:
-        return await self._of(collection).manifests(collection)
+        return await self._store_of(collection).manifests(collection)
 
     async def complete(self, collection: str) -> list[GenerationRef]:
-        return await self._of(collection).complete(collection)
+        return await self._store_of(collection).complete(collection)
 
     async def unfinished(self, collection: str) -> list[GenerationRef]:
-        return await self._of(collection).unfinished(collection)
+        return await self._store_of(collection).unfinished(collection)
 
     async def next_ref(self, collection: str) -> GenerationRef:
-        return await self._of(collection).next_ref(collection)
+        return await self._store_of(collection).next_ref(collection)
 
     async def create(self, ref: GenerationRef, copy_of: GenerationRef | None) -> CatalogWriter:
-        return await self._of(ref.collection).create(ref, copy_of)
+        return await self._store_of(ref.collection).create(ref, copy_of)
 
     async def open(self, ref: GenerationRef) -> WholeCatalog:
-        return await self._of(ref.collection).open(ref)
+        return await self._store_of(ref.collection).open(ref)
 
     async def seal(self, manifest: Manifest) -> None:
-        await self._of(manifest.collection).seal(manifest)
+        await self._store_of(manifest.collection).seal(manifest)
 
     async def point_to(self, ref: GenerationRef) -> None:
-        await self._of(ref.collection).point_to(ref)
+        await self._store_of(ref.collection).point_to(ref)
 
     async def drop(self, ref: GenerationRef) -> None:
-        await self._of(ref.collection).drop(ref)
+        await self._store_of(ref.collection).drop(ref)
 
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         return self._own.writing(purpose)
@@ -137,5 +137,5 @@ class RoutedCatalogStore(RoutedPublishedCatalogs[CatalogStore]):
 
     async def close(self) -> None:
         await self._own.close()
-        for store in self._others.values():
+        for store in self._connected.values():
             await store.close()

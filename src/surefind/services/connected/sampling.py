@@ -1,4 +1,4 @@
-"""A sample of a collection that something else filled: bounded, spread, and the same every time."""
+"""Sample a collection that something else filled: bounded, spread out, and reproducible."""
 
 import hashlib
 import heapq
@@ -12,29 +12,29 @@ from surefind.ports import Alternatives, ForeignCollection, ForeignPoint, PointF
 T = TypeVar("T")
 
 SAMPLE = 256
-_PARTS = 32  # a second writer's points may be a short stretch of the ids
+_PARTS = 32  # many, since a second writer's points may be a short range of ids
 _PAGE = 256
 
 
 async def sample(
-    collection: ForeignCollection, facts: CollectionFacts, wanted: PointFields, points: int = SAMPLE
+    collection: ForeignCollection, facts: CollectionFacts, fields: PointFields, points: int = SAMPLE
 ) -> list[ForeignPoint]:
-    """From several places in the order of ids: what was written first may have another shape."""
+    """From all over the range of ids, since older points may have another payload."""
     part = max(1, points // _PARTS)
-    first, following = await collection.page(None, part, wanted)
+    first, following = await collection.page(None, part, fields)
     found = {point.id: point for point in first}
     if following is not None:
         for start in _starts(first, facts.points):
-            page, _ = await collection.page(start, part, wanted)
+            page, _ = await collection.page(start, part, fields)
             found.update((point.id, point) for point in page)
     while following is not None and len(found) < points:
-        page, following = await collection.page(following, min(_PAGE, points), wanted)
+        page, following = await collection.page(following, min(_PAGE, points), fields)
         found.update((point.id, point) for point in page)
     return list(found.values())[:points]
 
 
 def _starts(first: list[ForeignPoint], points: int) -> Iterator[UUID]:
-    """Numbers come before UUIDs, and may be counted up or drawn from the whole range."""
+    """Qdrant orders numbers before UUIDs. Numbers may be sequential, or use the whole range."""
     numbers = [number for point in first if (number := point_number(point.id)) is not None]
     if numbers:
         most = 4 * points if max(numbers) <= 4 * points else 2**64 - 1
@@ -44,12 +44,12 @@ def _starts(first: list[ForeignPoint], points: int) -> Iterator[UUID]:
 
 
 async def every_point(
-    collection: ForeignCollection, wanted: PointFields, where: Alternatives = (), size: int = _PAGE
+    collection: ForeignCollection, fields: PointFields, where: Alternatives = (), size: int = _PAGE
 ) -> AsyncIterator[list[ForeignPoint]]:
-    """All points, page by page. A store that repeats a page is not followed for ever."""
+    """All points, page by page. Stops if the store repeats a page."""
     after: UUID | None = None
     while True:
-        page, following = await collection.page(after, size, wanted, where)
+        page, following = await collection.page(after, size, fields, where)
         if page:
             yield page
         if following is None or following == after:
@@ -58,7 +58,7 @@ async def every_point(
 
 
 class RandomSample(Generic[T]):
-    """A random sample of a stream of any length: the ids with the smallest hashes."""
+    """A random sample of a stream of any length: the points whose ids have the smallest hashes."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -70,12 +70,12 @@ class RandomSample(Generic[T]):
         if not self._size:
             return
         digest = hashlib.blake2b(point.bytes, digest_size=8).digest()
-        one = (-int.from_bytes(digest), self.offered, value)
+        entry = (-int.from_bytes(digest), self.offered, value)
         if len(self._held) < self._size:
-            heapq.heappush(self._held, one)
+            heapq.heappush(self._held, entry)
         else:
-            heapq.heappushpop(self._held, one)
+            heapq.heappushpop(self._held, entry)
 
     def values(self) -> list[T]:
-        """In an order that has nothing to do with that of the stream."""
-        return [value for _, _, value in sorted(self._held, key=lambda one: one[:2])]
+        """In a random order, whatever the order of the stream was."""
+        return [value for _, _, value in sorted(self._held, key=lambda entry: entry[:2])]

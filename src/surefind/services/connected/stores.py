@@ -1,6 +1,6 @@
-"""Stores of one generation, for the readers: the index and the catalog of a connected collection.
+"""The index and the catalog of a connected collection as stores that hold one generation.
 
-Whatever would write is refused.
+Every operation that would write raises InputError.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -20,7 +20,7 @@ from surefind.services.connected.collection import GENERATION, ConnectedCollecti
 
 
 class ConnectedIndexes:
-    """An IndexStore of one collection, with one generation."""
+    """An `IndexStore` of one collection with one generation."""
 
     def __init__(self, collection: ConnectedCollection) -> None:
         self._collection = collection
@@ -56,7 +56,7 @@ class ConnectedIndexes:
 
 
 class ConnectedCatalogs:
-    """A CatalogStore of one collection: the payloads are its catalog."""
+    """A `CatalogStore` of one collection, whose payloads are the catalog."""
 
     def __init__(self, collection: ConnectedCollection) -> None:
         self._collection = collection
@@ -79,7 +79,8 @@ class ConnectedCatalogs:
     async def manifest(self, ref: GenerationRef) -> Manifest:
         if ref.number != GENERATION:
             raise UnknownGeneration(
-                f"collection {ref.collection!r} is connected and has no generations of ours"
+                f"generation {ref.number}: the connected collection {ref.collection!r} has no "
+                "generations; leave the number out"
             )
         return await self._collection.manifest()
 

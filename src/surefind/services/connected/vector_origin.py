@@ -1,9 +1,9 @@
-"""Which stored vectors were made from their stored text by our embedder, and which were not.
+"""Which stored vectors did our embedder make from the text stored with them, and which not?
 
-A cosine alone can't tell: a vector made from a title and the text may have .8 with the vector of
-the text, and in a narrow collection a vector of quite another text may have .8 too. So each vector
-is compared with its own text *and* with the other texts. A vector that fits many other texts
-better than its own was not made from it, nor was one that fits its own as badly as those do.
+No fixed cosine can tell. A vector made from a title and its text may have a cosine of 0.8 with the
+text alone, and in a narrow collection so may the vector of another text. Each vector is therefore
+compared with its own text *and* with other texts. It is a stranger if many other texts fit it
+better than its own, or if it fits its own text as badly as the known strangers fit theirs.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from surefind.evaluation.statistics.significance import wilson_interval
 from surefind.ports import Embedder, Matrix, Vector
 
 SAME = 0.97
-"""Rounding, int8 models and padding in a batch leave more than this."""
+"""The cosine that remains above rounding, int8 models and padding in batches."""
 
 MIN_CHARACTERS = 20
 _AT_ONCE = 16
-_FIT_BETTER = 0.02  # this share of other texts must fit better than the own one,
-_FIT_BETTER_LOOSE = 0.05  # and this one where most vectors have read more than the text
-_BY_CHANCE = 0.2  # where so few vectors know their text, it may be chance
-_COPY = 0.98  # texts that are nearly the own one say nothing
-_UNRELATED = 0.9  # the quantile of the cosines with other texts that is still unremarkable
-_MOST_LOOSE = 0.1  # with more loose vectors than that, the vectors have read more than the text
-_FEWEST_STRANGERS, _LIKE_STRANGERS = 3, 0.9  # what fits as badly as they do, is one by quantile
-_FEWEST = 4  # texts below which there is nothing to compare with
+_FIT_BETTER = 0.02  # this share of other texts fits a stranger better than its own text,
+_FIT_BETTER_LOOSE = 0.05  # or this share, where most vectors were made from more than the text
+_BY_CHANCE = 0.2  # if fewer vectors than this share fit their text best, it may be chance
+_COPY = 0.98  # near copies of the own text are not compared
+_UNRELATED = 0.9  # the quantile of cosines with other texts that a vector must exceed
+_MOST_LOOSE = 0.1  # with more loose vectors, they were probably made from more than the text
+_FEWEST_STRANGERS, _LIKE_STRANGERS = 3, 0.9  # the quantile of strangers' cosines, if so many
+_FEWEST = 4  # fewer texts are too few to compare with
 _UNRELATED_ALONE = 0.5
 _EXAMPLES = 5
 REFERENCE = 512
-"""A sample of this many texts shows what is normal."""
+"""The texts from which a judge learns what cosines are normal in this collection."""
 
 
 class Origin(StrEnum):
@@ -49,12 +49,12 @@ class Origin(StrEnum):
 
 
 CountProgress = Callable[[int, int], None]
-"""How many texts are embedded, and how many there are."""
+"""Called with the number of texts embedded so far, and their total."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A text, the vector that is stored with it, and the name of their point."""
+    """A text, the vector stored with it, and the label of their point."""
 
     label: str
     text: str
@@ -75,7 +75,7 @@ def is_comparable(text: str, vector: Vector | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OriginCounts:
-    """`complete` says that every comparable vector of the collection was compared."""
+    """`complete` means that every comparable vector of the collection was compared."""
 
     compared: int
     loose: int
@@ -87,7 +87,7 @@ class OriginCounts:
     examples: tuple[ForeignVector, ...] = ()
     complete: bool = False
     conclusive: bool = True
-    """False where so few strangers among many loose vectors may be loose ones as well."""
+    """False if the few strangers among many loose vectors may be loose vectors themselves."""
 
     @property
     def share(self) -> float:
@@ -98,14 +98,14 @@ class OriginCounts:
         return self.compared - self.loose - self.strangers
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Bounds of the collection's share of strangers, after Wilson."""
+        """The Wilson interval of the collection's share of strangers."""
         if self.complete:
             return self.share, self.share
         return wilson_interval(self.strangers, self.compared, confidence)
 
 
 def sample_size(share: float, certainty: float) -> int:
-    """So many vectors hold at least one stranger with that certainty, if so many are strangers.
+    """How many vectors contain a stranger with that certainty, if that share of all are strangers.
 
     >>> sample_size(0.02, 0.95)
     149
@@ -114,7 +114,7 @@ def sample_size(share: float, certainty: float) -> int:
 
 
 class OriginJudge:
-    """Learns from a sample what vectors of this collection have with texts that aren't theirs."""
+    """Learns from a sample which cosines vectors have with texts that are not their own."""
 
     def __init__(self, ours: Matrix, theirs: Matrix) -> None:
         """`ours` are the embedded texts, `theirs` the stored vectors in the same order."""
@@ -133,15 +133,15 @@ class OriginJudge:
             self._floor = float(np.quantile(strangers, _LIKE_STRANGERS))
 
     def _learn_from_others(self, ours: Matrix, stored: Matrix) -> None:
-        """What vectors that do know their text have with other texts."""
+        """Set the thresholds by the vectors that fit their own text."""
         better, others, similar = self._compared(ours, stored)
-        knows_its_text = better <= self._fit_better * others.sum(axis=1)
-        pool = similar[knows_its_text][others[knows_its_text]]
-        if pool.size and knows_its_text.mean() > _BY_CHANCE:
+        fits_own_text = better <= self._fit_better * others.sum(axis=1)
+        pool = similar[fits_own_text][others[fits_own_text]]
+        if pool.size and fits_own_text.mean() > _BY_CHANCE:
             self._typical, self._ceiling = map(float, np.quantile(pool, (0.5, _UNRELATED)))
 
     def is_conclusive(self, strangers: int, lowest: float) -> bool:
-        """Among loose vectors a misfit or two may be chance, unless most other texts fit better."""
+        """One or two strangers may be chance, unless most other texts fit them better."""
         return strangers >= _FEWEST_STRANGERS or lowest < self._typical
 
     def judge(self, ours: Matrix, theirs: Matrix) -> list[tuple[float, Origin]]:
@@ -164,7 +164,7 @@ class OriginJudge:
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], Matrix]:
         """(how many other texts fit each vector better, which texts are others, their cosines)."""
         others = ours @ self._texts.T < _COPY
-        # What all vectors share, a prefix for one, draws all of them to the same few texts.
+        # A common part, such as a prefix, would draw all vectors to the same few texts.
         rest = stored - self._shared
         better = ((rest @ self._texts.T >= _cosines(ours, rest)[:, None]) & others).sum(axis=1)
         similar: Matrix = stored @ self._texts.T
@@ -178,7 +178,7 @@ def _origin(cosine: float, *, strange: bool) -> Origin:
 
 
 class OriginTally:
-    """Counts comparisons; what it keeps does not grow with their number, but for the cosines."""
+    """Counts verdicts. Of each pair it keeps only the cosine, so memory hardly grows."""
 
     def __init__(self, judge: OriginJudge) -> None:
         self._judge = judge
@@ -223,7 +223,7 @@ async def compare(
     complete: bool = False,
     progress: CountProgress | None = None,
 ) -> OriginCounts:
-    """Embeds the texts of a sample in random order, at least one, and judges their vectors."""
+    """Embed the texts of a random sample, which must not be empty, and judge their vectors."""
 
     def report(done: int) -> None:
         if progress is not None:
@@ -249,7 +249,7 @@ async def compare_all(
     embedder: Embedder,
     progress: Callable[[int], None],
 ) -> OriginCounts:
-    """Every vector of the collection, judged by what a sample of it teaches."""
+    """Judge every vector of the collection, after learning from a sample of it."""
     first = sample[:REFERENCE]
     judge = OriginJudge(await _embedded(first, embedder), _rows(first))
     tally = OriginTally(judge)
@@ -277,7 +277,7 @@ def _cosines(ours: Matrix, stored: Matrix) -> Vector:
 
 
 def _units(rows: Matrix) -> Matrix:
-    """By way of 64 bits: an element may be large enough to overflow when it is squared."""
+    """In 64 bits, since squaring a large element may overflow 32."""
     wide = rows.astype(np.float64)
     units: Matrix = (wide / np.linalg.norm(wide, axis=1, keepdims=True)).astype(np.float32)
     return units

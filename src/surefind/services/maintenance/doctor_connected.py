@@ -7,9 +7,9 @@ from surefind.mapping.records import record_of, text_in
 from surefind.model import CollectionFacts, Role
 from surefind.ports import ChunkTable, Embedder, ForeignPoint, PointFields
 from surefind.services.connected.collection import ConnectedCollection
-from surefind.services.connected.connect import join_of
 from surefind.services.connected.model_identity import ModelVerdict, identify
 from surefind.services.connected.sampling import SAMPLE, sample
+from surefind.services.connected.table_join import join_of
 from surefind.services.maintenance.doctor_findings import CheckFinding, CheckSeverity
 
 
