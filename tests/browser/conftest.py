@@ -85,6 +85,22 @@ A cold kitchen doubles the proving time of a sourdough loaf.
 
 The preheating alarm rings when every zone is warm.
 """,
+    "workshop/tools.md": """\
+# The workshop
+
+## Sharpening tools
+
+A dull tool is dangerous:
+
+- Sharpen a `chisel` on the **coarse** stone first, then on the `fine` stone, then strop it on \
+leather until it shaves hair.
+- Sharpen a plane iron the same way:
+  - set the honing guide to `30` degrees,
+  - work in figures of eight.
+
+1. Wipe the **stone**.
+2. Oil the `hinge`.
+""",
     "traps.md": """\
 ---
 level: <img src=x onerror="window.pwned=1">

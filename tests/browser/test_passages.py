@@ -22,6 +22,20 @@ def test_the_heading_is_not_said_twice_and_code_is_set_as_code(page: Page) -> No
     assert [code.text for code in page.find_all(".hit:first-child pre")] == ["timer --minutes 10"]
 
 
+def test_a_list_item_flows_as_one_paragraph(page: Page) -> None:
+    """Code and emphasis in it stay on the line of the words around them."""
+    page.ask("sharpening a chisel on a coarse stone")
+    assert page.headings[0] == "Sharpening tools"
+    tops = page.run(
+        "const item = [...document.querySelectorAll('.hit:first-child :is(li, .item)')]"
+        ".find(each => each.textContent.includes('coarse'));"
+        "return [...item.querySelectorAll('code, strong')].slice(0, 2)"
+        ".map(each => [each.getBoundingClientRect().top, each.getBoundingClientRect().height])"
+    )
+    (code_top, height), (strong_top, _) = tops
+    assert abs(code_top - strong_top) < height
+
+
 def test_a_passage_that_begins_inside_code_is_told_apart_from_its_prose(page: Page) -> None:
     page.ask("preheating alarm")
     code, prose = page.find(".hit:first-child pre"), page.find_all(".hit:first-child .passage p")

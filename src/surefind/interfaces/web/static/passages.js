@@ -75,7 +75,8 @@ function passageOf({ text: stored, breadcrumb, content_type: type, highlights })
     if (kind === "pre") return element("pre", {}, ...marked(text, spans, start, end));
     if (kind === "heading") return element("p", { className: "heading" }, ...said(start, end));
     if (kind !== "item") return element("p", {}, ...said(start, end));
-    const item = element("p", { className: "item" }, element("span", { className: "marker" }, marker), " ", ...said(start, end));
+    const item = element("p", { className: "item" },
+      element("span", { className: "marker" }, marker), " ", element("span", {}, ...said(start, end)));
     item.style.setProperty("--depth", depth);
     return item;
   });
