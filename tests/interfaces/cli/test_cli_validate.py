@@ -128,7 +128,7 @@ def test_one_of_ten_queries_fails_the_run_goes_on_and_the_exit_code_is_1(home: P
 def test_an_empty_file_is_a_mistake_whatever_its_form(home: Path, name: str) -> None:
     (home / name).write_text("")
     done = surefind("validate", name, cwd=home)
-    assert (done.returncode, f"{name}: it is empty" in done.stderr) == (2, True)
+    assert (done.returncode, f"{name} is empty" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

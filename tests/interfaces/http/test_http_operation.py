@@ -13,9 +13,7 @@ import pytest
 
 from support.commands import log_of, serving
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
-from surefind.adapters.qdrant.edge import EdgeIndex
 from surefind.bootstrap import Application
-from surefind.errors import EmbeddingError, StoreError
 from surefind.interfaces.http.app import create_app
 from surefind.ports import Vector
 from surefind.settings import load
@@ -141,47 +139,6 @@ async def test_two_servers_in_one_process_count_apart(
     assert busy_numbers["surefind_searches_total"] == 1
     assert idle_numbers["surefind_searches_total"] == 0
     await idle.close()
-
-
-async def test_an_embedder_that_keeps_failing_is_left_alone(
-    application: Application, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = 0
-
-    async def embed(_embedder: BgeSmallEmbedder, _query: str) -> Vector:
-        nonlocal asked
-        asked += 1
-        raise EmbeddingError("down")
-
-    monkeypatch.setattr(BgeSmallEmbedder, "embed_query", embed)
-    async with client_of(application) as client:
-        answers = [await client.post("/search", json={"query": f"tea {n}"}) for n in range(9)]
-        lexical = await client.post("/search", json={"query": "vinegar", "mode": "lexical"})
-    assert [answer.status_code for answer in answers] == [502] * 9
-    assert asked == 5
-    assert 1 <= int(answers[-1].headers["retry-after"]) <= 10
-    assert lexical.status_code == 200
-
-
-async def test_an_index_that_keeps_failing_is_left_alone(
-    application: Application, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = 0
-
-    async def search(_index: EdgeIndex, _queries: object) -> None:
-        nonlocal asked
-        asked += 1
-        raise StoreError("down")
-
-    monkeypatch.setattr(EdgeIndex, "search", search)
-    async with client_of(application) as client:
-        answers = [await client.post("/search", json={"query": "tea"}) for _ in range(9)]
-        assert (await client.get("/ready")).status_code == 503
-        health = await client.get("/health")
-    assert [answer.status_code for answer in answers] == [503] * 9
-    assert asked == 5
-    assert answers[-1].headers["retry-after"]
-    assert (health.status_code, health.json()["status"]) == (503, "error")
 
 
 def test_a_server_that_is_stopped_refuses_new_requests_and_waits_only_so_long(home: Path) -> None:

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from support.commands import surefind
 from support.embedding_service import KEY, TOO_MANY, Service, Trouble, serve
-from surefind.bootstrap import Application
+from surefind.bootstrap import Application, IngestRequest
 from surefind.errors import InputError
+from surefind.interfaces.http.app import create_app
+from surefind.services.encoding.circuit_breaker import FAILURES, PAUSE_S
 from surefind.settings import load
 
 pytestmark = pytest.mark.thorough
@@ -187,6 +190,26 @@ def test_a_service_that_speaks_as_openai_serves_too(home: Path, service: Service
     unpriced = surefind("ingest", "docs", "--max-cost", "1", cwd=home, **environment)
     assert unpriced.returncode == 2
     assert "embed_price_per_million_tokens" in unpriced.stderr
+
+
+async def test_searches_stop_calling_a_service_that_keeps_failing(
+    home: Path, service: Service
+) -> None:
+    settings = {"embedder": "openai", "embed_url": f"{service.url}/v1", "embed_model": "all-minilm"}
+    opened = Application(load(data_dir=home / ".surefind", openai_api_key=KEY, **settings))
+    await opened.ingesting.ingest(IngestRequest(paths=(home / "docs" / "page000.md",)))
+    transport = httpx2.ASGITransport(create_app(opened))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        service.always = Trouble(404)
+        before = len(service.requests)
+        answers = [await client.post("/search", json={"query": f"tea {n}"}) for n in range(9)]
+        body = {"query": "teapot", "mode": "lexical"}
+        lexical = await client.post("/search", json=body)
+    await opened.close()
+    assert [answer.status_code for answer in answers] == [502] * 9
+    assert len(service.requests) - before == FAILURES
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= PAUSE_S
+    assert lexical.status_code == 200
 
 
 def test_openai_needs_an_address(home: Path) -> None:

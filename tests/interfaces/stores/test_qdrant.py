@@ -26,6 +26,7 @@ from surefind.bootstrap import Application, IngestRequest
 from surefind.errors import InputError, StoreError, StoreRefused
 from surefind.interfaces.cli import app
 from surefind.interfaces.http.app import create_app
+from surefind.services.encoding.circuit_breaker import FAILURES
 from surefind.settings import load
 
 pytestmark = pytest.mark.thorough
@@ -266,6 +267,22 @@ async def test_health_and_readiness_speak_for_the_server(pages: Path) -> None:
                 assert (ready.status_code, health.status_code) == (503, 503)
                 assert health.json()["qdrant"] != "ok"
                 assert "127.0.0.1" not in ready.text, "hosts are for the log"
+
+
+async def test_searches_stop_calling_a_server_that_keeps_failing(pages: Path) -> None:
+    with serve() as service:
+        async with application(pages, qdrant_url=service.url) as opened:
+            await ingest(opened, pages)
+            transport = httpx2.ASGITransport(create_app(opened))
+            async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                service.always = Trouble(400)
+                body = {"query": "about something"}
+                failures = [await http.post("/search", json=body) for _ in range(FAILURES)]
+                before = len(service.requests)
+                refused = await http.post("/search", json=body)
+                assert len(service.requests) == before
+                assert [answer.status_code for answer in (*failures, refused)] == [503] * 6
+                assert refused.headers["retry-after"]
 
 
 async def test_a_collection_that_somebody_deleted_is_told_and_built_anew(pages: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_list_of_them_is_a_golden_file(content: object) -> None:
 
 
 def test_a_list_twice_the_same_test_is_refused_with_its_line() -> None:
-    with pytest.raises(InputError, match=r"line \d+: test_id 't-1' is that of line"):
+    with pytest.raises(InputError, match=r"line \d+: test_id 't-1' is already used in line"):
         read_golden_yaml("tests.json", json.dumps([TEST, TEST], indent=1).encode())
 
 
@@ -106,8 +106,8 @@ def test_names_and_questions_must_be_text(test: dict[str, object], field: str) -
     ids=lambda value: named(value)[:60],
 )
 def test_criteria_must_be_within_their_ranges(criteria: dict[str, object], field: str) -> None:
-    # What is no number of JSON is refused as no JSON.
-    with pytest.raises(InputError, match=rf"{field}|is no number"):
+    # NaN and Infinity are not JSON.
+    with pytest.raises(InputError, match=rf"{field}|is not a number"):
         read({**TEST, "success_criteria": criteria})
 
 
