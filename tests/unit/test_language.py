@@ -52,7 +52,7 @@ ALLOWED: dict[tuple[str, str], str] = {}
 # Rooms that are still to be rewritten; everything else is clean and stays clean.
 NOT_YET_CLEAN: tuple[str, ...] = (
     "src/surefind/",
-    "docs/",
+    "docs/library.md",
 )
 
 

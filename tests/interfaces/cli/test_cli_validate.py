@@ -78,7 +78,7 @@ def test_the_documented_example_gives_the_documented_report(tmp_path: Path) -> N
     (tmp_path / "golden.yaml").write_text(golden)
     done = surefind("validate", "golden.yaml", cwd=tmp_path)
     page = (DOCS / "commands" / "validate.md").read_text("utf-8")
-    shown = page[page.index(" measure   mean") : page.index("\n```\n\nIt begins")]
+    shown = page[page.index(" measure   mean") : page.index("\n```\n\nThe report begins")]
     expected = [line for line in shown.splitlines() if not line.startswith("latency: ")]
     assert (done.returncode, remarks(done.stderr)) == (1, [])
     printed = done.stdout.splitlines()
