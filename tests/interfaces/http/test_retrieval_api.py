@@ -225,7 +225,7 @@ async def test_a_chunk_without_a_row_is_shown_by_its_payload(
     for key in ("source_path", "slug", "title"):
         assert results[0][key] == stored[key]
     assert results[1] == whole[1]
-    assert f"has no row for the chunk {lost}" in caplog.text
+    assert f"has no row for chunk {lost}" in caplog.text
     assert (await service.health())[1] == OK
 
 
@@ -443,7 +443,7 @@ async def test_connect_joins_a_table_and_every_command_uses_it(parts: SetUp, run
     [
         ("SELECT 1", "nowhere", 4, "there is no table nowhere"),
         ("TRUNCATE {table}", None, 2, "0 rows, but none for 24 of 24 sampled chunks"),
-        ("SELECT 1", "two words", 2, "not the name of a table"),
+        ("SELECT 1", "two words", 2, "must be a table name"),
     ],
 )
 async def test_a_table_that_does_not_fit_is_refused_by_connect(
