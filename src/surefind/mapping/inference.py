@@ -376,5 +376,6 @@ def _jumps(profile: Profile, mapping: PayloadMapping, known: Mapping[str, Profil
     documents = known[homes[0]].values if homes and homes[0] in known else {}
     counts = Counter(documents.get(point) for point in profile.numbers)
     most = max(counts.values(), default=1)
-    highest = max(profile.numbers.values(), default=0)
-    return len(profile.numbers) >= 8 and highest > 400 * most
+    numbers = sorted(profile.numbers.values())
+    # Not the very highest, which may be nonsense.
+    return len(numbers) >= 8 and numbers[int(0.95 * (len(numbers) - 1))] > 400 * most

@@ -138,6 +138,17 @@ def nested(payload: Payload) -> Payload:
     return outer
 
 
+@pytest.mark.parametrize("nonsense", [1e300, 10**12, -3, "x"])
+def test_one_position_of_nonsense_hides_no_position(nonsense: object) -> None:
+    payloads: list[Payload] = [
+        {"text": one.text, "url": one.url, "position": nonsense if number == 30 else one.index}
+        for number, one in enumerate(book(48))
+    ]
+    mapping = infer(payloads).mapping
+    assert mapping.of(Role.POSITION) == ("position",)
+    assert mapping.position_kind is PositionKind.ORDINAL
+
+
 def test_labels_without_an_order_are_no_sections() -> None:
     for seed in range(40):
         rng = random.Random(seed)
