@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +16,9 @@ from surefind.model.strings import check_string
 QUERY_LENGTH = 1000
 DEFAULT_MODEL = "embed-english-v3.0"
 _KNOWN_DIMENSIONS = {DEFAULT_MODEL: 1024}
+_MORE = 4
+"""How many times as many chunks are searched where some have to be left out."""
+_MOST_LOGGED = 20
 _log = logging.getLogger(__name__)
 
 
@@ -69,27 +72,46 @@ class RetrievalResult:
         )
 
 
-def results_of(hits: Sequence[Hit]) -> list[RetrievalResult]:
-    """Stored chunks without a text or a valid URL are left out and logged.
+async def nearest_chunks(
+    search: Callable[[int], Awaitable[Sequence[Hit]]], limit: int, most: int
+) -> list[RetrievalResult]:
+    """The nearest `limit` chunks that have a text and a valid URL; `search` gives the nearest n.
 
-    StoreError if that leaves nothing: an empty list would say that nothing was found.
+    The others are left out and logged. StoreError if that leaves nothing of up to `most` chunks:
+    an empty list would say that nothing was found.
     """
-    results: list[RetrievalResult] = []
-    left_out = ""
-    for hit in hits:
-        try:
-            results.append(RetrievalResult.of(hit))
-        except InputError:
-            left_out = (
-                f"the stored chunk {hit.record.chunk.id!r}: {'; '.join(flaws_of(hit.record))}"
-            )
-            _log.warning("left out %s", left_out)
+    wanted = limit
+    while True:
+        hits = await search(wanted)
+        results, left_out = _sorted_out(hits, limit)
+        if len(results) == limit or len(hits) < wanted or wanted == most:
+            break
+        wanted = min(most, _MORE * wanted)
     if hits and not results:
         raise StoreError(
             f"none of the {len(hits)} chunks found has a text and an absolute URL, for example "
-            f"{left_out}; `surefind audit` checks the whole collection"
+            f"{left_out[0]}; `surefind audit` checks the whole collection"
         )
+    for chunk in left_out[:_MOST_LOGGED]:
+        _log.warning("left out %s", chunk)
+    if len(left_out) > _MOST_LOGGED:
+        _log.warning("left out %d more stored chunks", len(left_out) - _MOST_LOGGED)
     return results
+
+
+def _sorted_out(hits: Sequence[Hit], limit: int) -> tuple[list[RetrievalResult], list[str]]:
+    """(at most `limit` results, what is wrong with the chunks left out before the last of them)."""
+    results: list[RetrievalResult] = []
+    left_out: list[str] = []
+    for hit in hits:
+        if len(results) == limit:
+            break
+        try:
+            results.append(RetrievalResult.of(hit))
+        except InputError:
+            flaws = "; ".join(flaws_of(hit.record))
+            left_out.append(f"the stored chunk {hit.record.chunk.id!r}: {flaws}")
+    return results, left_out
 
 
 Embedding: TypeAlias = "QueryEmbedding | Iterable[float]"

@@ -8,8 +8,10 @@ from surefind.mapping.names import level_of, name_score, speaks_against, words_o
 from surefind.mapping.profiles import Profile, profiles, text_of
 from surefind.mapping.scoring import RoleFit, fit, is_slug
 from surefind.mapping.structure import (
+    DocumentGroups,
     documents_by,
     hash_by_values,
+    labels_documents,
     moment_by_values,
     position_by_values,
     section_by_values,
@@ -203,6 +205,8 @@ def _add_by_values(
     }
     if home is not None:
         documents = documents_by(home)
+        _title_instead_of_section(chosen, fits, known, documents, given)
+        held |= {role: known[fit.path] for role, fit in chosen.items()}
         judges[Role.POSITION] = lambda one: position_by_values(one, documents)
         judges[Role.TITLE] = lambda one: title_by_values(one, documents, home, text)
         judges[Role.SECTION] = lambda one: section_by_values(
@@ -223,6 +227,32 @@ def _add_by_values(
         if found and not _undecided(found, known):
             chosen[role] = found[0]
             held[role] = known[found[0].path]
+
+
+def _title_instead_of_section(
+    chosen: dict[Role, RoleFit],
+    fits: Fits,
+    known: Mapping[str, Profile],
+    documents: DocumentGroups,
+    given: Mapping[Role, tuple[str, ...]],
+) -> None:
+    """A heading that each document has only one of is its title, whatever it is called."""
+    section = chosen.get(Role.SECTION)
+    if section is None or Role.TITLE in chosen or {Role.TITLE, Role.SECTION} & given.keys():
+        return
+    if labels_documents(known[section.path], documents) < 0.9:
+        return
+    said = (*section.evidence, "one per document")
+    chosen[Role.TITLE] = replace(section, role=Role.TITLE, evidence=said)
+    fits[Role.TITLE] = [chosen[Role.TITLE], *fits[Role.TITLE]]
+    fits[Role.SECTION].remove(section)
+    taken = {fit.path for fit in chosen.values()}
+    others = (one for one in fits[Role.SECTION] if one.path not in taken and one.score >= LEAST)
+    following = next(others, None)
+    if following is None:
+        del chosen[Role.SECTION]
+    else:
+        chosen[Role.SECTION] = following
 
 
 def _undecided(found: Sequence[RoleFit], known: Mapping[str, Profile]) -> bool:
@@ -346,5 +376,6 @@ def _jumps(profile: Profile, mapping: PayloadMapping, known: Mapping[str, Profil
     documents = known[homes[0]].values if homes and homes[0] in known else {}
     counts = Counter(documents.get(point) for point in profile.numbers)
     most = max(counts.values(), default=1)
-    highest = max(profile.numbers.values(), default=0)
-    return len(profile.numbers) >= 8 and highest > 400 * most
+    numbers = sorted(profile.numbers.values())
+    # Not the very highest, which may be nonsense.
+    return len(numbers) >= 8 and numbers[int(0.95 * (len(numbers) - 1))] > 400 * most

@@ -151,7 +151,10 @@ _AGAINST: dict[Role, frozenset[str]] = {
         "type size directory dir folder segments image mime id title hash url count"
     ),
     Role.SLUG: _set("section heading category tag author parent"),
-    Role.TITLE: _set("section parent id hash author user type count subtitle first class file"),
+    Role.TITLE: _set(
+        "section parent id hash author user type count subtitle first class file authors verfasser "
+        "autor autorin auteur autore writer editor owner creator redakteur \u4f5c\u8005"
+    ),
     Role.SECTION: _set("id level count anchor type total index number chunks pages"),
     Role.POSITION: _set(
         "total count size end to level length tokens token words word year score version module "

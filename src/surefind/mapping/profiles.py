@@ -27,6 +27,7 @@ _COMMON = (
 _FREQUENT = frozenset(_COMMON.split())
 _LONGEST = 4000
 _SHOWN = 60
+_BEYOND_COUNTING = 10**15  # as many digits as _WHOLE reads; more are an id or nonsense
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ def whole(value: Leaf | None) -> int | None:
         return int(value) if _WHOLE.fullmatch(value.strip()) and int(value) >= 0 else None
     if isinstance(value, float) and not value.is_integer():
         return None
-    return int(value) if value >= 0 else None
+    return int(value) if 0 <= value < _BEYOND_COUNTING else None
 
 
 def is_url(text: str) -> bool:

@@ -176,7 +176,8 @@ def _flaws(payload: Payload, mapping: PayloadMapping, text: str) -> tuple[str, .
         if value is None:
             flaws.append(f"{role} is missing")
         elif not _readable(role, value, mapping):
-            flaws.append(f"{role} can't be read: {str(value)[:40]!r}")
+            shown = list(value) if isinstance(value, tuple) else str(value)
+            flaws.append(f"{role} can't be read: {repr(shown)[:42]}")
     return tuple(flaws)
 
 

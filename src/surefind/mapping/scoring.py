@@ -9,6 +9,7 @@ from surefind.mapping.names import name_score, words_of
 from surefind.mapping.profiles import Profile
 from surefind.model import Role
 
+_FEW_ODD = 0.05
 _FEW = 5
 """So few points tell little about whether values repeat."""
 
@@ -175,7 +176,7 @@ def _position(profile: Profile) -> Shape:
         return 0.6, ["places in a page"]
     if profile.whole_numbers < 0.8 or profile.moments > 0.9:
         return 0.0, []
-    if any(number > 10**9 for number in profile.numbers.values()):
+    if sum(number > 10**9 for number in profile.numbers.values()) > _FEW_ODD * len(profile.numbers):
         return 0.0, []
     return _varied(profile, 0.9, [f"whole numbers from {min(profile.numbers.values())}"])
 

@@ -10,14 +10,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from surefind.mapping.profiles import Profile, text_of
 from surefind.mapping.scoring import RoleFit
 from surefind.model import Role
 
 _FEWEST_DOCUMENTS = 3
+_ENOUGH_DOCUMENTS = 4  # where nothing but its being unique speaks for a title
 _SPARSE_DOCUMENTS = 20
+_ENOUGH_PAIRS = 10
 _MOSTLY = 0.8
 _NEARLY_ALL = 0.95
 _LONGEST_HEADING = 120
@@ -87,17 +89,9 @@ def title_by_values(
     profile: Profile, documents: DocumentGroups, home: Profile, text: Profile | None
 ) -> RoleFit | None:
     """A short label that all chunks of a document share, and no other document has."""
-    if len(documents.points) < _FEWEST_DOCUMENTS or not _reads_as_heading(profile):
+    if not _reads_as_heading(profile):
         return None
-    labels = [
-        {profile.values[at] for at in points if at in profile.values}
-        for points in documents.points.values()
-    ]
-    labels = [held for held in labels if held]
-    several = [points for points in documents.several if len(points) > 1]
-    if len(several) < _FEWEST_DOCUMENTS or any(len(held) > 1 for held in labels):
-        return None
-    different = len(set().union(*labels)) / len(labels)
+    different = labels_documents(profile, documents)
     if profile.coverage < _MOSTLY or different < 0.9:
         return None
     addressed = _share(
@@ -108,7 +102,21 @@ def title_by_values(
         return _fit(Role.TITLE, profile, 0.7, "one per document, and in its address or path")
     if text is not None and _is_spoken_of(profile, documents, text):
         return _fit(Role.TITLE, profile, 0.5, "one per document, whose texts have it")
+    if different >= _NEARLY_ALL and len(documents.several) >= _ENOUGH_DOCUMENTS:
+        return _fit(Role.TITLE, profile, 0.4, "one per document, and different in each")
     return None
+
+
+def labels_documents(profile: Profile, documents: DocumentGroups) -> float:
+    """The share of documents with a value of their own; 0 if it changes within a document."""
+    labels = [
+        {profile.values[at] for at in points if at in profile.values}
+        for points in documents.points.values()
+    ]
+    labels = [held for held in labels if held]
+    if len(documents.several) < _FEWEST_DOCUMENTS or any(len(held) > 1 for held in labels):
+        return 0.0
+    return len(set().union(*labels)) / len(labels) if labels else 0.0
 
 
 def _is_spoken_of(profile: Profile, documents: DocumentGroups, text: Profile) -> bool:
@@ -138,6 +146,8 @@ def section_by_values(
         return _fit(Role.SECTION, profile, 0.55, "changes within a document as the position grows")
     if position is not None and _by_position(profile, position):
         return _fit(Role.SECTION, profile, 0.5, "the same at the same position of each document")
+    if position is not None and _in_order(profile, documents, position):
+        return _fit(Role.SECTION, profile, 0.45, "in the same order in each document")
     return None
 
 
@@ -189,6 +199,25 @@ def _by_position(profile: Profile, position: Profile) -> bool:
     alike = [labels for labels in seen if len(set(labels)) == 1]
     distinct = {labels[0] for labels in alike}
     return len(seen) >= 4 and len(alike) >= _NEARLY_ALL * len(seen) and len(distinct) >= 3
+
+
+def _in_order(profile: Profile, documents: DocumentGroups, position: Profile) -> bool:
+    """Documents share headings, and what comes first in one comes first in all."""
+    orders: Counter[tuple[str, str]] = Counter()
+    for points in documents.several:
+        spans: dict[str, list[int]] = defaultdict(list)
+        for at in points:
+            if at in profile.values and at in position.numbers:
+                spans[str(profile.values[at])].append(position.numbers[at])
+        labels = sorted(spans, key=lambda label: min(spans[label]))
+        orders.update(
+            (one, other)
+            for one, other in combinations(labels, 2)
+            if max(spans[one]) < min(spans[other])
+        )
+    agreed = sum(count - 1 for pair, count in orders.items() if pair[::-1] not in orders)
+    against = sum(count for pair, count in orders.items() if pair[::-1] in orders)
+    return agreed >= _ENOUGH_PAIRS and against <= 0.05 * agreed
 
 
 def hash_by_values(profile: Profile, text: Profile | None) -> RoleFit | None:

@@ -174,6 +174,13 @@ def test_what_a_payload_lacks_or_has_as_nonsense_is_said() -> None:
         "position can't be read: 'x'",
         "created_at can't be read: 'soon'",
     )
+    lists = record_of(POINT, {"text": "x", "nr": 1e300, "when": [1, 2], "url": ["a"]}, mapped)
+    assert lists.chunk.position == 0
+    assert lists.flaws == (
+        "url can't be read: ['a']",
+        "position can't be read: '1e+300'",
+        "created_at can't be read: [1, 2]",
+    )
     nothing = record_of(POINT, None, mapped)
     assert nothing.flaws == ("it has no payload",)
     assert nothing.assumed == ("source_path", "position", "created_at")

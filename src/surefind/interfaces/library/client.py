@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -102,7 +103,7 @@ class AsyncSurefind:
         limit = layer.check_limit(limit, MAX_TOP_K)
         vectors = self._application.searching.vectors
         vector = layer.vector_for(query_embedding, await vectors.embedder())
-        return layer.results_of(await vectors.search_vector(vector, limit))
+        return await layer.nearest_chunks(partial(vectors.search_vector, vector), limit, MAX_TOP_K)
 
     async def generations(self) -> list[Manifest]:
         return await self._application.generations.list()

@@ -33,10 +33,19 @@ _INLINE = {
     *("var", "wbr"),
 }
 _MAX_COLUMNS = 100
-# The same tags as in passages.js: what begins and ends with them was written as HTML.
+# The same as in passages.js: what begins and ends with these tags was written as HTML, and so was a
+# fragment with a whole element in it, unless it has the signs of Markdown.
 _TAGS = "article|blockquote|body|div|h[1-6]|html|main|ol|p|pre|section|span|table|ul"
 _IS_HTML = re.compile(rf"\s*(?:<!doctype[^>]*>\s*)?<(?:{_TAGS})(?:\s[^<>]*)?>", re.IGNORECASE)
 _ENDS_AS_HTML = re.compile(rf"</(?:{_TAGS})>\s*\Z", re.IGNORECASE)
+_ELEMENT = re.compile(
+    r"<(a|b|code|dd|dt|em|h[1-6]|i|li|p|span|strong|td|th|u)(?:\s[^<>]*)?>[^<]*\S[^<]*</\1>",
+    re.IGNORECASE,
+)
+_MARKDOWN = re.compile(
+    r"`|\]\(|\*\*|^[ \t]*(?:#{1,6}[ \t]|[-*+|>]|\d{1,9}[.)][ \t]|~~~)", re.MULTILINE
+)
+_BLANK_LINES = re.compile(r"\n(?:[ \t\r]*\n)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +71,16 @@ def html_to_markdown(html: str) -> HtmlPage:
 
 def readable(text: str) -> str:
     """What people read of a passage that somebody stored as HTML; any other text as it is."""
-    if not _IS_HTML.match(text) or not _ENDS_AS_HTML.search(text):
+    if _IS_HTML.match(text) and _ENDS_AS_HTML.search(text):
+        html = text
+    elif _ELEMENT.search(text) and not _MARKDOWN.search(text):
+        html = text if "<pre" in text.lower() else _BLANK_LINES.sub("<p>", text)
+    else:
         return text
-    return html_to_markdown(text).text.strip() or text
+    try:
+        return html_to_markdown(html).text.strip() or text
+    except InputError:  # nested too deeply
+        return text
 
 
 def _content(tree: LexborHTMLParser) -> tuple[str, str]:
