@@ -27,7 +27,7 @@ The message of each names the thing, the reason and the next step, and never a u
 import re
 
 _USERINFO = re.compile(
-    r"""(://|\bhttps?:/)(?:                          # a path that was meant as a url has one slash
+    r"""(://|\b(?i:https?|s?ftp):/)(?:              # a path that was meant as a url has one slash
         [^\s/?#@:"]*:(?!\d*[/?#])[^\s"]{0,1000}@    # a password, whatever is in it; not a port
         |[^\s/?#@"]{0,1000}@                         # a name, or a token in its place
     )""",

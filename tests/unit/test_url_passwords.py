@@ -26,6 +26,8 @@ from surefind.text.sites.mkdocs.addresses import MkDocsSite
         ("https://secret@host", "https://…@host"),
         ('"url": "http://u:secret@host", "to": "a@b"', '"url": "http://…@host", "to": "a@b"'),
         ("http:/u:secret@host is not a folder", "http:/…@host is not a folder"),
+        ("HTTP:/u:secret@host is not a folder", "HTTP:/…@host is not a folder"),
+        ("ftp:/u:secret@host is not a folder", "ftp:/…@host is not a folder"),
         ("http://:secret@a http://u:secret@b", "http://…@a http://…@b"),
         ("https://host/@scope/a:b@c", "https://host/@scope/a:b@c"),
         ("http://host:8000/@scope", "http://host:8000/@scope"),

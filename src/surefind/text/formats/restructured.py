@@ -91,14 +91,25 @@ def _tree_of(text: str) -> nodes.document:
     Admonitions(tree).apply()
     for literal in tree.findall(nodes.literal):
         literal["classes"].append("code")  # else the writer has no word for it but <span>
-    for message in list(tree.findall(nodes.system_message)):
-        message.parent.remove(message)
-    for doubtful in list(tree.findall(nodes.problematic)):
-        words = doubtful.astext().strip("`_|")
-        doubtful.parent.replace(doubtful, nodes.inline(words, words))
-    for image in list(tree.findall(nodes.image)):  # the writer would look at the picture itself
-        image.parent.replace(image, nodes.inline("", image.get("alt", "")))
+    for parent in _parents_of(tree, nodes.system_message):
+        kept = [child for child in parent if not isinstance(child, nodes.system_message)]
+        parent.children = kept
+    for parent in _parents_of(tree, nodes.problematic):
+        for at, child in enumerate(parent):
+            if isinstance(child, nodes.problematic):
+                words = child.astext().strip("`_|")
+                parent[at] = nodes.inline(words, words)
+    for parent in _parents_of(tree, nodes.image):
+        for at, child in enumerate(parent):
+            if isinstance(child, nodes.image):  # the writer would look at the picture itself
+                parent[at] = nodes.inline("", child.get("alt", ""))
     return tree
+
+
+def _parents_of(tree: nodes.document, kind: type[nodes.Element]) -> list[nodes.Element]:
+    """Each once. To remove or replace one child after the other takes time with their square."""
+    parents = (node.parent for node in tree.findall(kind))
+    return list({id(parent): parent for parent in parents}.values())
 
 
 class _TooManyComplaintsError(Exception):
