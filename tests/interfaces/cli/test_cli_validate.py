@@ -331,7 +331,7 @@ def test_a_run_that_is_stopped_keeps_what_was_measured(home: Path, stop: signal.
     assert report["interrupted"] == "it was stopped"
     assert report["totals"]["passed"] > 0
     assert report["totals"]["not_run"] > 0
-    assert "no baseline was saved: the run ended early" in err
+    assert "no baseline was saved, because the run ended early" in err
     assert not (home / "base.json").exists()
     page = (home / "report.html").read_text("utf-8")
     assert "Inconclusive" in page

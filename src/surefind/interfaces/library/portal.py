@@ -1,4 +1,4 @@
-"""The one door from code that waits to code that awaits: an event loop in a thread of its own."""
+"""Runs async code for synchronous callers, in an event loop on its own thread."""
 
 import asyncio
 import os
@@ -17,17 +17,17 @@ SIGNAL_CHECK_S = 0.5
 
 
 def require_own_process(opened_in: int) -> None:
-    """A forked child has no threads of its parent, so a call there would wait for ever."""
+    """Reject calls in a forked child: without the parent's threads, they would wait forever."""
     if os.getpid() != opened_in:
         raise InputError(
-            f"surefind was opened in process {opened_in}, and this is process {os.getpid()}, "
-            "forked from it: what is open does not survive a fork. Call surefind.open() or "
-            "aopen() in this process, or start it with the spawn method of multiprocessing"
+            f"surefind was opened in process {opened_in} and can't be used in process "
+            f"{os.getpid()}, which was forked from it. Call surefind.open() or aopen() in this "
+            'process, or use the "spawn" start method of multiprocessing'
         )
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Uvloop where there is one: measured faster under load; Windows has none."""
+    """Use uvloop, which is faster under load; not available on Windows."""
     if find_spec("uvloop") is None:  # pragma: no cover - it is always installed on POSIX
         return asyncio.new_event_loop()
     import uvloop  # noqa: PLC0415
@@ -36,7 +36,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 class Portal:
-    """Any thread may call, several at once too. A call costs two changes of threads, no more."""
+    """Thread-safe. A call costs two thread switches."""
 
     def __init__(self) -> None:
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
@@ -52,9 +52,9 @@ class Portal:
     def __exit__(
         self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
     ) -> None:
-        """What still runs is cancelled, and has ended when this returns.
+        """Cancel all running calls and wait for them to end.
 
-        A forked child leaves what is its parent's alone.
+        Does nothing in a forked child.
         """
         if os.getpid() != self._process:
             return
@@ -62,11 +62,11 @@ class Portal:
         self._thread.join()
 
     def call(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
-        """What the work returns or raises. Ctrl-C stops the work before it stops the caller."""
+        """Run `work` and return its result. Ctrl-C cancels the work, then reaches the caller."""
         require_own_process(self._process)
         loop = self._begun.result()
         if loop.is_closed():
-            raise RuntimeError("surefind is closed here: use it inside of its `with` block")
+            raise RuntimeError("surefind is closed; use it inside its `with` block")
         answer = asyncio.run_coroutine_threadsafe(work(*arguments), loop)
         try:
             return _wait_for(answer)
@@ -90,21 +90,21 @@ class Portal:
 
 
 def _wait_for(answer: Future[T]) -> T:
-    """Waits in short turns, so that Ctrl-C is never lost.
+    """Wait in short intervals, so that Ctrl-C is never lost.
 
-    A signal that arrives just before Python blocks on a lock does not wake it: its handler would
+    A signal that arrives just before Python blocks on a lock does not wake it; the handler would
     run only after the work has ended.
     """
     while True:
         try:
             return answer.result(timeout=SIGNAL_CHECK_S)
         except TimeoutError:
-            if answer.done():  # the work itself raised it, or ended in this moment
+            if answer.done():  # the work raised TimeoutError itself, or has just ended
                 return answer.result()
 
 
 async def _cancelled() -> None:
-    """Whoever is to be cancelled has been."""
+    """Wait until all cancelled tasks have ended."""
     leaving = [task for task in asyncio.all_tasks() if task.cancelling()]
     if leaving:
         await asyncio.wait(leaving)

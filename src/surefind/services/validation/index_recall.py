@@ -70,7 +70,7 @@ class RecallMeter:
         query = Query(test.query_text, mode=Mode.DENSE, collection=manifest.collection)
         try:
             where = checked(read_expressions(test.where), manifest.fields)
-            question = await self._searcher.question(query, {query.collection: self._generation})
+            question = await self._searcher.encode(query, {query.collection: self._generation})
         except InputError:
             return None
         return None if question.vector is None else _RecallQuery(test, question.vector, where)

@@ -51,7 +51,7 @@ class Validator:
         self._readers = readers
         self._searcher = searcher
         self._version = version
-        self._under_load = under_load or searcher.afresh()
+        self._under_load = under_load or searcher.without_cache()
 
     async def run(
         self,
@@ -71,7 +71,7 @@ class Validator:
             subject = await self._subject(golden, request, generation)
             resolved = ResolvedGoldenSet(await resolve(golden, generation), lost or {})
             prefetching = PrefetchingEmbedder(self._searcher.embedder, _questions(golden.tests))
-            searcher = self._searcher.afresh(prefetching)
+            searcher = self._searcher.without_cache(prefetching)
             explainer = Explainer(self._readers, searcher)
             # A connected collection serves as its own catalog: there are no rows to check.
             catalog = generation.catalog if generation.manifest.connected is None else None
@@ -84,7 +84,9 @@ class Validator:
                 await session.work(request.concurrency, partial=request.partial)
             finally:
                 await prefetching.close()
-            extra = ExtraChecks(self._searcher.afresh(), self._under_load, generation, tester)
+            extra = ExtraChecks(
+                self._searcher.without_cache(), self._under_load, generation, tester
+            )
             if not session.interrupted:
                 await extra.measure(golden, request)
                 session.note_stop()

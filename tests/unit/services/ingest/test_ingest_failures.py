@@ -148,7 +148,7 @@ async def test_what_a_damaged_catalog_had_is_not_lost_with_too_few_sources(
     await home.ingest(pages)
     (home.root / "collections" / "docs" / "0001" / "catalog.sqlite").write_bytes(b"junk")
     some = {"0.md": pages["0.md"]}
-    with pytest.raises(GuardStopped, match=r"had 5 pages; these sources have 1"):
+    with pytest.raises(GuardStopped, match=r"had 5 pages, but these sources have 1"):
         await home.ingest(some, rebuild=rebuild)
     report = await home.ingest(some, rebuild=rebuild, allow_shrink=True)
     assert report.documents == 1

@@ -89,7 +89,7 @@ async def test_a_second_writer_is_refused(home: Installation) -> None:
 
 
 def test_two_sources_of_one_name_are_refused() -> None:
-    with pytest.raises(InputError, match="two sources are called docs"):
+    with pytest.raises(InputError, match="two sources have the same name: docs"):
         ingest_module._check_sources([PageSource({}), PageSource({})])
     with pytest.raises(InputError, match="no source"):
         ingest_module._check_sources([])

@@ -69,7 +69,7 @@ async def test_accuracy_is_found_of_expected(home: Installation) -> None:
 async def test_what_was_outranked_says_by_what(home: Installation) -> None:
     told = await outcome_of(home, wants(FISH, BySource("docs/dogs.md")), top_k=3)
     assert (told.outcome, told.cause, told.accuracy) == (Outcome.FAILED, "outranked", 0.0)
-    assert told.message.startswith("docs/dogs.md: it stands at rank ")
+    assert told.message.startswith("docs/dogs.md: it ranks ")
     assert told.sought[0].ahead == tuple(hit.chunk_id for hit in told.found)
 
 

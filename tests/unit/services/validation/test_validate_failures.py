@@ -156,13 +156,13 @@ async def test_causes_that_can_not_be_found_out_do_not_stop_the_run(home: Instal
             self.__dict__.update(inner.__dict__)
             self.asked = 0
 
-        async def question(
+        async def encode(
             self, query: Query, generations: Mapping[str, OpenGeneration]
         ) -> EncodedQuery:
             self.asked += 1
             if self.asked > 1:
                 raise StoreError("the index is away")
-            return await super().question(query, generations)
+            return await super().encode(query, generations)
 
     test = wants(FISH, BySource("docs/dogs.md"))
     told = await outcome_of(home, test, searcher=Dying(home.searcher), top_k=1)
@@ -208,7 +208,7 @@ async def test_without_a_catalog_nobody_knows_what_is_expected(tmp_path: Path) -
     home.readers = Readers(home.index, home.catalogs)
     await home.ingest(PAGES)
     catalogs.away = True
-    with pytest.raises(StoreError, match="catalog is unavailable, and this needs it"):
+    with pytest.raises(StoreError, match="catalog is unavailable, and this request needs it"):
         await validate(home, wants(FISH, FOOD))
     plain = await validate(home, GoldenTest("q", FISH, TestKind.QUERY))
     assert plain.verdict is Verdict.PASS
@@ -247,7 +247,7 @@ async def test_a_chunk_that_has_left_meanwhile_is_absent(home: Installation) -> 
     answer = await explainer.why_none_of(result, "chunk gone", {"gone"})
     assert (answer.cause, answer.message) == (
         Cause.ABSENT,
-        "the collection no longer holds chunk gone",
+        "the collection no longer contains chunk gone",
     )
 
 
