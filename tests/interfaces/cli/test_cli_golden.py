@@ -224,7 +224,9 @@ def test_a_condition_that_can_not_be_read_is_a_mistake_in_the_file(
 ) -> None:
     Path("golden.yaml").write_text(WRONG_WHERE)
     refused = CliRunner().invoke(app, [*command, "golden.yaml"])
-    assert refusal(refused).startswith("golden.yaml, line 7: where: '(((' is not a valid condition; write")
+    assert refusal(refused).startswith(
+        "golden.yaml, line 7: where: '(((' is not a valid condition; write"
+    )
     unknown = WRONG_WHERE.replace('"((("', "colour=red")
     Path("golden.yaml").write_text(unknown)
     told = json.loads(golden("lint", "--json").stdout)

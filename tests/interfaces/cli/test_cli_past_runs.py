@@ -96,7 +96,7 @@ def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
         assert validate("golden.yaml", "--html", "out/report.html").exit_code == 0
     page = Path("out/report.html").read_text("utf-8")
     assert "socket of 230 volts" in page
-    assert "nDCG@5 of the last 2 runs of these tests" in page
+    assert "nDCG@5 in the last 2 runs of these tests" in page
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,8 @@ def mean_on_grid(total_terms: int, chunks: int) -> float:
     """The collection's mean length, on a grid of 10 % steps.
 
     Every stored weight depends on the mean. On the grid it stays the same after small changes, so
-    a small edit rewrites only the edited passages. It depends on the content alone, so many small
-    edits and one rebuild store the same weights.
+    a small edit rewrites only the edited passages. It depends on the content alone, which is why
+    many small edits and one rebuild store the same weights.
     """
     if total_terms <= chunks:
         return 1.0

@@ -1,7 +1,7 @@
-"""Validation: run golden tests or plain questions, and report how retrieval did.
+"""Validation: runs golden tests or plain questions, and reports the quality of retrieval.
 
-A question that fails never stops the others. An unavailable store ends the run, as nothing more can
-be measured; the report then covers the tests that ran.
+A failed query does not stop the others. An unavailable store ends the run; the report then covers
+the tests that ran.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from surefind.services.validation.request import RunRequest
 
 _MAX_UNAVAILABLE = 3
 """The run ends after this many consecutive tests that found a store or service unavailable."""
-_STOPPED = "it was stopped"
+_STOPPED = "stopped"
 
 CountProgress = Callable[[int, int], None]
 """Called with the number of finished tests and of all tests."""
@@ -47,7 +47,7 @@ class Validator:
         version: str,
         under_load: Searcher | None = None,
     ) -> None:
-        """`under_load` answers the load test, for example without a cache of questions."""
+        """`under_load` runs the load test, for example without a query cache."""
         self._readers = readers
         self._searcher = searcher
         self._version = version
@@ -60,10 +60,10 @@ class Validator:
         progress: CountProgress = lambda _done, _total: None,
         lost: LostAnswers | None = None,
     ) -> Report:
-        """StoreError if the collection can't be opened. CancelledError if a stop was requested
-        before the first question.
+        """Raises StoreError if the collection can't be opened, and CancelledError if a stop was
+        requested before the first query.
 
-        `lost` are expectations that the previous generation met and this one does not.
+        `lost` are expected answers that the previous generation has and this one lacks.
         """
         request = request or RunRequest()
         measures = request.measures_for(golden)

@@ -1,4 +1,4 @@
-"""Cross-origin requests: which sites may call the API from a browser. The default is none."""
+"""Cross-origin requests: which sites may call the API from a browser; by default, no site."""
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
