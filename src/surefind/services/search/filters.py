@@ -183,9 +183,9 @@ def _checked(condition: Condition, known: Mapping[str, Field]) -> Condition:
     field = known.get(_ALIASES.get(condition.key, condition.key))
     if field is None:
         near = difflib.get_close_matches(condition.key, known, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
+        meant = f", did you mean {near[0]}?" if near else "."
         raise InputError(
-            f"where: unknown field {_quoted(condition.key)}; {meant}the fields are "
+            f"where: unknown field {_quoted(condition.key)}{meant} Available fields: "
             f"{', '.join(sorted(known))}"
         )
     if isinstance(condition, AnyOf):

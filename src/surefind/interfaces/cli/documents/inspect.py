@@ -35,7 +35,7 @@ def inspect(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Preview how a page would be ingested: its URL, chunks and warnings.
+    """Preview the URL, chunks and warnings of a page.
 
     Nothing is embedded and nothing is stored.
     """

@@ -32,9 +32,10 @@ def export(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Export a generation to a file: documents, chunks and vectors, with checksums.
+    """Export a generation to a file.
 
-    `surefind import` loads the file, on any machine, into the stores configured there.
+    The file contains documents, chunks and vectors, with checksums. `surefind import` loads it, on
+    any machine, into the stores configured there.
     """
     from surefind.errors import InputError
 
@@ -104,10 +105,11 @@ def promote(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the current generation from the data folder to the configured servers, or back.
+    """Copy a collection to the configured servers, or back.
 
-    With QDRANT_URL set, the index moves to that Qdrant server; with DATABASE_URL also set, the
-    catalog moves to that database. Nothing is re-embedded. The original stays until you delete it.
+    With QDRANT_URL set, the index goes from the data folder to that Qdrant server; with
+    DATABASE_URL also set, the catalog goes to that database. Nothing is re-embedded. The original
+    stays until you delete it.
     """
 
     async def work(application: "Application") -> "Manifest":

@@ -37,7 +37,9 @@ def audit(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read every point, re-embed a sample of the texts, and report missing or damaged data.
+    """Check every stored point, and report missing or damaged data.
+
+    Reads all points, and re-embeds a sample of the texts to verify their vectors.
 
     Exit codes: 0 no problems found, 1 problems found, 2 invalid input, 4 a store is unavailable.
     """

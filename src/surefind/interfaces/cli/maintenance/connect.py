@@ -64,9 +64,10 @@ def connect(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Detect how to search a collection that another tool has filled, and save the result.
+    """Connect a collection that another tool has filled.
 
-    The collection itself is never modified. The connection is saved in surefind.toml.
+    Detects how to search it, and saves the connection in surefind.toml. The collection itself is
+    never modified.
 
     Exit codes: 0 saved or shown, 1 another model made some of the vectors, 2 invalid input or
     another model made all of them, 4 a store or service is unavailable.

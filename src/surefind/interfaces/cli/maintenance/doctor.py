@@ -40,7 +40,7 @@ def doctor(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that all stores and services are reachable, compatible and intact.
+    """Check that all stores and services work, and repair them.
 
     Reads every generation and the embedding cache. Without --repair, nothing is changed.
     """
