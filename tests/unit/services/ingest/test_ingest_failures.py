@@ -123,7 +123,7 @@ async def test_chunks_that_share_a_number_are_never_published(
         colliding.setattr(
             "surefind.adapters.qdrant.point_numbers.number_of", lambda point: point.int % 2
         )
-        with pytest.raises(StoreError, match=r"not whole.* not published"):
+        with pytest.raises(StoreError, match=r"incomplete.* not published"):
             await home.ingest(PAGES, rebuild=True)
     assert list(await home.texts()) == ["docs/index.md"]
 
@@ -239,7 +239,7 @@ async def test_an_index_that_lost_a_point_is_never_published(
     monkeypatch.setattr(
         "surefind.adapters.sqlite.generations.SqliteCatalogWriter.finish", _finish_short
     )
-    with pytest.raises(StoreError, match="not whole"):
+    with pytest.raises(StoreError, match="incomplete"):
         await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
     assert await home.texts() == before
 

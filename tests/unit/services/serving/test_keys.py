@@ -53,7 +53,7 @@ async def test_a_ring_that_is_closed_asks_for_keys_that_do_not_exist(folder: Dat
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 65, "two\nlines", "\x1b[31m"])
 async def test_a_name_is_short_and_printable(folder: DataFolder, name: str) -> None:
-    with pytest.raises(InputError, match="name:"):
+    with pytest.raises(InputError, match="name must be"):
         await Keys(KeyFile(folder)).create(name, Scope.READ)
 
 
