@@ -352,7 +352,7 @@ async def test_what_was_read_by_other_rules_is_refused_where_it_matters(
     ],
 )
 def test_a_parameter_out_of_bounds_is_named(query: Query, field: str) -> None:
-    with pytest.raises(InputError, match=f"^{field} "):
+    with pytest.raises(InputError, match=rf"^{field}\b"):
         check_query(query)
 
 
