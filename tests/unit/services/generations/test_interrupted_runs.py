@@ -283,7 +283,7 @@ async def test_a_failing_clean_up_does_not_hide_the_failure(
     with pytest.raises(EmbeddingError):
         await home.ingest(PAGES)
     assert (
-        "generation docs--0001 can't remove the unfinished: docs--0001 can't be removed"
+        "can't remove the unfinished generation docs--0001: docs--0001 can't be removed"
         in caplog.text
     )
     assert await home.catalogs.unfinished("docs") == [ONE]
