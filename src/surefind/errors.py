@@ -121,7 +121,7 @@ class StoreUnreachable(StoreError):  # noqa: N818
 
 
 class StoreRefused(StoreError):  # noqa: N818
-    """It answers, and won't: another try is in vain before something is changed."""
+    """The server refused; retrying only helps after something is changed."""
 
 
 class StoreChanged(StoreError):  # noqa: N818

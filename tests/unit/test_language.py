@@ -18,7 +18,7 @@ PROJECT = Path(__file__).parents[2]
 # A blank matches any white space. Phrases are whole words.
 PHRASES = {
     r"(?<!there\s)(?:is|are) no (?!longer|more|\w+er than)\w+": "is not a …, unknown …",
-    r"(?<!there\s)(?:has|have|is|are) none(?: of)?": "has no …, is empty, does not apply",
+    r"(?<!there\s)(?:has|have|is|are) (?-i:none)(?: of)?": "has no …, is empty, does not apply",
     r"(?:is|are|was|were|be) away": "is unavailable",
     r"(?:is|are|was|were) said": "is given, is stated",
     r"(?:is|are|was|were) wanted": "is requested, is required",
@@ -51,8 +51,17 @@ ALLOWED: dict[tuple[str, str], str] = {}
 
 # Rooms that are still to be rewritten; everything else is clean and stays clean.
 NOT_YET_CLEAN: tuple[str, ...] = (
-    "src/surefind/",
     "docs/library.md",
+    "src/surefind/adapters/",
+    "src/surefind/contracts/",
+    "src/surefind/evaluation/",
+    "src/surefind/interfaces/library/",
+    "src/surefind/interfaces/web/",
+    "src/surefind/mapping/",
+    "src/surefind/model/",
+    "src/surefind/ports/",
+    "src/surefind/settings/",
+    "src/surefind/text/",
 )
 
 

@@ -1,7 +1,7 @@
-"""The only place where objects are built and wired.
+"""The only place where objects are created and connected.
 
-Every import of a vendor is local to the function that needs it: help texts and commands on the
-catalog load no embedding model.
+Vendor imports are local to the functions that need them, so help texts and catalog commands load no
+embedding model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Application", "IngestRequest", "Notify", "fetch_model"]
 
 
 class Application:
-    """One installation: its parts, and one small object for each kind of work."""
+    """An installation: its parts, and an object for each kind of task."""
 
     def __init__(
         self,

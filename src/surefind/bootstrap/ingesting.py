@@ -1,4 +1,4 @@
-"""Ingest documentation, and show what a page would become."""
+"""Ingests documentation, and previews pages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Ingesting:
         return await ingestor.run(sources, options, report)
 
     async def inspect(self, path: Path, *, check_links: bool = False) -> Inspection:
-        """Read, cut and check one page. Nothing is stored.
+        """Preview the chunks of a page. Nothing is stored.
 
         With `check_links`, the page is read as one of the collection's own source, so that its
         links to other pages can be resolved.
@@ -137,6 +137,6 @@ class Ingesting:
         name = self._parts.settings.collection
         if any(connection.name == name for connection in self._parts.settings.connected):
             raise InputError(
-                f"collection {name!r} is connected, something else fills it; surefind only reads "
-                "it. Ingest into another one with --collection"
+                f"collection {name!r} is connected, so surefind only reads it; choose another one "
+                "with --collection"
             )

@@ -1,4 +1,4 @@
-"""The parts of an installation: built on first use, closed together."""
+"""The parts of an installation, created on first use and closed together."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def silent(_message: str) -> None:
 
 
 class Parts:
-    """Wired as the settings say. A part that nothing uses is never built."""
+    """The parts as configured. Unused parts are never created."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Parts:
         self.folder = DataFolder(settings.data_dir)
         self.folder.check_format()
         for name in settings.idle_keys:
-            notify(f"{name} is set, but not used: see the settings embedder and reranker")
+            notify(f"{name} is set but not used; check the embedder and reranker settings")
         self._embedder: CachedEmbedder | None = None
         self._searcher: Searcher | None = None
         self.observers: list[Callable[[SearchResult], None]] = []
@@ -76,7 +76,7 @@ class Parts:
 
     @cached_property
     def own_index(self) -> IndexStore:
-        """The index of what surefind itself has ingested, without connected collections."""
+        """The index of surefind's own collections."""
         return index_store(
             self.settings, self.folder, self.own_catalogs, self.notify, self._free_bytes
         )
@@ -129,7 +129,7 @@ class Parts:
         return Bm25Encoder(Bm25Analyzer())
 
     def generations(self, collection: str | None = None) -> Generations:
-        """The generations of a collection; by default the one that the settings name."""
+        """The generations of a collection, by default the configured one."""
         from surefind.services.generations.generations import Generations
 
         return Generations(collection or self.settings.collection, self.index, self.catalogs)
@@ -143,7 +143,7 @@ class Parts:
                 from surefind.adapters.opentelemetry import write_spans
 
                 self.observers.append(write_spans)
-            # Another program may change the documents table at any time: cache no answers.
+            # Other programs may change the documents table at any time, so don't cache answers.
             answers = None if self.settings.documents_table else AnswerCache()
             embedder = await self.query_embedder()
             self._searcher = Searcher(
@@ -169,7 +169,7 @@ class Parts:
         return CircuitBreaker("the embedding service")
 
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
-        """With its model loaded. `writing` also opens the embedding cache on disk."""
+        """The embedder with its model loaded. `writing` also opens the embedding cache on disk."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 
         embedder = await self.query_embedder()
@@ -179,7 +179,7 @@ class Parts:
         return embedder
 
     async def query_embedder(self) -> CachedEmbedder:
-        """The same one; the local model is loaded when the first query has to be embedded."""
+        """The same embedder, but a local model is only loaded for the first uncached query."""
         from surefind.adapters.embedders.model_files import BATCH_SIZE, FINGERPRINT
         from surefind.services.encoding.cached_embedder import CachedEmbedder, LazyModel
 
@@ -201,7 +201,7 @@ class Parts:
         return BreakingEmbedder(opened, self.embedding_breaker)
 
     async def dry_run_embedder(self) -> CachedEmbedder:
-        """Reads the embedding cache if embedding costs money, so that estimates leave it out."""
+        """An embedder for dry runs; reads the cache of paid embeddings for the cost estimate."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
         from surefind.errors import StoreError
 

@@ -1,4 +1,4 @@
-"""Search, explain misses, and read passages."""
+"""Searches, explains misses, and reads passages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Golden tests: read them, run them, lint them, and learn a threshold from them."""
+"""Reads, runs and lints golden tests, and learns thresholds from them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Validation:
                 searcher = Searcher(readers, await parts.query_embedder(), parts.terms)
             under_load = None
             if request.load is not None:
-                # Users ask new questions: a load test of cached ones would be too fast.
+                # Without a cache, because real users' questions are rarely repeated.
                 fresh = await (await parts.query_embedder()).load()
                 under_load = Searcher(readers, fresh, parts.terms)
             validator = Validator(readers, searcher, version("surefind"), under_load)

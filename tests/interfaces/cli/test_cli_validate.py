@@ -106,7 +106,7 @@ def test_the_terminal_shows_the_published_summary_and_more(home: Path, golden: P
     # One hit meets both expectations of a test; in the measures it takes two places.
     factual = next(line.split() for line in lines if line.startswith(" factual"))
     assert factual == ["factual", "1/2", "1.000", "0.500", "1.000", "1.000", "1.000", "1.000"]
-    assert "negatives: 0 of 1 were given an answer" in lines
+    assert "negatives: 0 of 1 were wrongly answered" in lines
     assert any(line.startswith("latency: p50 ") for line in lines)
     assert "INCONCLUSIVE: 2 of 3 passed (golden.yaml)" in lines
     assert "  1 test expects what is not there any more" in lines
@@ -286,7 +286,7 @@ def test_a_judged_collection_and_topics_are_read(home: Path) -> None:
         (["broken.yaml"], "broken.yaml, line 2: unknown key 'querry_text' in a test"),
         (["golden.yaml", "--top-k", "0"], "top_k must be between 1 and 1000, not 0"),
         (["golden.yaml", "--concurrency", "0"], "concurrency must be between 1 and 64, not 0"),
-        (["golden.yaml", "--baseline", "golden.yaml"], "golden.yaml: it is no JSON"),
+        (["golden.yaml", "--baseline", "golden.yaml"], "golden.yaml is not valid JSON"),
         (["golden.yaml", "--baseline", "nothing.json"], "nothing.json can't be read"),
         (["golden.yaml", "--markdown", "docs"], "docs can't be written"),
         (["--qrels", "qrels.txt"], "--qrels needs a file of topics"),
@@ -328,16 +328,16 @@ def test_a_run_that_is_stopped_keeps_what_was_measured(home: Path, stop: signal.
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
     report = json.loads(out)
-    assert report["interrupted"] == "it was stopped"
+    assert report["interrupted"] == "stopped"
     assert report["totals"]["passed"] > 0
     assert report["totals"]["not_run"] > 0
-    assert "no baseline was saved: the run ended early" in err
+    assert "no baseline was saved, because the run ended early" in err
     assert not (home / "base.json").exists()
     page = (home / "report.html").read_text("utf-8")
     assert "Inconclusive" in page
     assert "the run ended early" in page
     [run] = surefind_json("validate", "--history", cwd=home)["runs"]
-    assert (run["verdict"], run["interrupted"]) == ("inconclusive", "it was stopped")
+    assert (run["verdict"], run["interrupted"]) == ("inconclusive", "stopped")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])

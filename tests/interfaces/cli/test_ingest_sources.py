@@ -32,9 +32,9 @@ def book(tmp_path: Path) -> Path:
 def test_a_rehearsal_says_what_would_change_and_writes_nothing(book: Path) -> None:
     planned = surefind("ingest", "site", "--dry-run", cwd=book)
     assert planned.returncode == 0
-    assert "nothing was changed; a run would find" in planned.stdout
+    assert "nothing was changed; a run would process" in planned.stdout
     assert "added    site/docs/01-brewing.mdx" in planned.stdout
-    assert "left out site/docs/secret.md" in planned.stdout
+    assert "skipped  site/docs/secret.md" in planned.stdout
     assert not (book / ".surefind").exists()
     assert surefind("ingest", "site", cwd=book).returncode == 0
     (book / "site" / "docs" / "02-more.md").write_text("# More\n\nMore words.\n")
@@ -96,11 +96,11 @@ def test_inspect_shows_what_a_page_becomes(book: Path) -> None:
     found = surefind_json("inspect", "site/docs/01-brewing.mdx", cwd=book)
     assert [chunk["anchor"] for chunk in found["chunks"]] == ["brewing"]
     left = surefind("inspect", "site/docs/secret.md", cwd=book)
-    assert "left out of the site" in left.stdout
+    assert "skipped:" in left.stdout
     assert surefind_json("inspect", "site/docs/secret.md", cwd=book)["left_out"]
     assert "windows-1252" in surefind("inspect", "mixed/d.md", cwd=book).stdout
     folder = surefind("inspect", "site", cwd=book)
-    assert (folder.returncode, "name one page" in folder.stderr) == (2, True)
+    assert (folder.returncode, "name a single page" in folder.stderr) == (2, True)
     (book / "mixed" / "e.md").symlink_to(book / "nowhere.md")
     broken = surefind("inspect", "mixed/e.md", cwd=book)
     assert (broken.returncode, "Traceback" in broken.stderr) == (2, False)

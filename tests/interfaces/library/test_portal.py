@@ -195,7 +195,7 @@ def test_what_still_runs_is_cancelled_at_the_end() -> None:
 def test_a_closed_one_says_so() -> None:
     with Portal() as portal:
         pass
-    with pytest.raises(RuntimeError, match="closed here"):
+    with pytest.raises(RuntimeError, match="surefind is closed"):
         portal.call(double, 1)
 
 

@@ -120,9 +120,9 @@ def test_single_queries_to_which_nothing_is_relevant_are_shown() -> None:
     assert told.verdict is Verdict.PASS
     assert told.means.without_relevant == ("b",)
     assert told.means.values == {"nDCG@5": 0.5, "MRR": 0.5}
-    assert "with nothing relevant, counted as zero: 1" in terminal(told)
+    assert "without relevant passages, counted as zero: 1" in terminal(told)
     for text in (markdown(told), html_page(told)):
-        assert "1 with nothing relevant count as zero" in text
+        assert "1 without relevant passages count as zero" in text
 
 
 def test_an_error_and_a_tampered_chunk_fail_whatever_the_gates_say() -> None:
@@ -293,7 +293,7 @@ def test_a_negative_that_is_answered_now_is_no_pass_though_no_measure_shows_it()
     ("measures", "reason"),
     [
         ({"nDCG@5": 1.0}, "test 't0' has no MRR"),
-        ({"nDCG@5": 1.0, "MRR": 7.0}, "MRR of test 't0' is 7, it must be from 0 to 1"),
+        ({"nDCG@5": 1.0, "MRR": 7.0}, "MRR of test 't0' must be from 0 to 1, not 7"),
     ],
 )
 def test_a_baseline_that_was_edited_by_hand_is_refused(
@@ -456,10 +456,10 @@ def test_the_schema_knows_every_field() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "b.json: it is no JSON"),
-        (b"\xff", "b.json: it is no JSON"),
-        (b"[" * 100_000, "b.json: it is no JSON"),
-        (b"[]", "b.json: it is no report; `surefind validate --save-baseline` makes one"),
+        (b"{", "b.json is not valid JSON"),
+        (b"\xff", "b.json is not valid JSON"),
+        (b"[" * 100_000, "b.json is not valid JSON"),
+        (b"[]", "b.json is not a report; save one with `surefind validate --save-baseline`"),
         (b'{"schema": "surefind.validation/1"}', "b.json: not a complete report: run_id: "),
     ],
 )
@@ -469,7 +469,7 @@ def test_what_is_no_report_is_refused(content: bytes, message: str) -> None:
 
 
 def test_a_report_of_another_version_or_with_unknown_fields_is_refused() -> None:
-    with pytest.raises(NotComparable, match=r"of the form 'surefind\.validation/2'"):
+    with pytest.raises(NotComparable, match=r"has the format 'surefind\.validation/2'"):
         read_report("b.json", b'{"schema": "surefind.validation/2"}')
     more = report_json(report(outcome("a"))) | {"mood": "good"}
     with pytest.raises(InputError, match="mood"):
@@ -480,7 +480,7 @@ def test_markdown_tells_all_and_lets_nothing_be_markup() -> None:
     told = markdown(full_report())
     assert told.startswith("## Retrieval validation: ❌ failed\n- nDCG@5 \\< 0.9: it is 0.375\n")
     assert "| passed | 2 of 8 |" in told
-    assert "| negatives | 1 of 2 were given an answer |" in told
+    assert "| negatives | 1 of 2 were wrongly answered |" in told
     assert "| factual | 1 of 2 | 0.7500 | 0.7500 |" in told
     assert "| half | What about half? | failed | outranked | 9th |" in told
     assert "| broken | What about broken? | error | error | a \\| b |" in told
@@ -490,7 +490,7 @@ def test_markdown_tells_all_and_lets_nothing_be_markup() -> None:
 
 def test_markdown_shows_the_baseline_and_shortens_long_lists() -> None:
     told = markdown(compared())
-    assert "### Against the baseline: ❌ worse" in told
+    assert "### Comparison with the baseline: ❌ worse" in told
     assert "| nDCG@5 | 1.0000 | 0.6250 | -0.3750 |" in told
     assert "- compared with the baseline: worse: 0 better, 30 worse, 10 the same" in told
     assert "- worse: t0, What about t0? (passed → passed, nDCG@5 1.000 → 0.500)" in told
@@ -503,14 +503,14 @@ def test_markdown_shows_the_baseline_and_shortens_long_lists() -> None:
 def test_the_terminal_shows_what_changed_and_by_how_much() -> None:
     shown = terminal(compared())
     assert "  worse: t0: What about t0? (passed -> passed, nDCG@5 1.000 -> 0.500)" in shown
-    assert "  and 10 more worse; --json has them all" in shown
+    assert "  and 10 more worse; --json lists all" in shown
     before, after = many([0.5] * 8), many([1.0] * 8)
     told = with_comparison(after, compare_reports(before, after))
     assert "  better: t4: What about t4? (passed -> passed, nDCG@5 0.500 -> 1.000)" in (
         shown := terminal(told)
     )
     assert "better: t5" not in shown
-    assert "  and 3 more better; --json has them all" in shown
+    assert "  and 3 more better; --json lists all" in shown
     assert "- better: t4, What about t4? (passed → passed, nDCG@5 0.500 → 1.000)" in markdown(told)
     gone = with_comparison(
         after := report(outcome("a", None), outcome("b")),

@@ -60,7 +60,7 @@ class Tally:
             self._examples.append(example)
 
     def finding(self, scale: int = 1) -> AuditFinding:
-        """With `scale`, one in so many was counted."""
+        """`scale` is the sampling factor: one in `scale` was counted."""
         message = self._message
         if scale > 1:
             message += f" (estimated from 1 in {scale})"

@@ -1,4 +1,4 @@
-"""Many questions at once."""
+"""Runs many searches concurrently."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ _AT_ONCE = 16
 
 
 async def search_all(queries: Sequence[Query], searcher: Searcher) -> list[SearchResult]:
-    """One result each, in order. All are checked before the first is asked.
+    """Run the queries, and return their results in order. All are validated first.
 
-    The first failure is the failure of all, as itself: callers know our errors, and no groups.
+    The first error is raised as it is, not in an exception group.
     """
     if len(queries) > MAX_BATCH:
         raise InputError(
-            f"queries: there are {len(queries)}, at most {MAX_BATCH} are taken at once"
+            f"queries: at most {MAX_BATCH} per batch, not {len(queries)}; send several batches"
         )
     for query in queries:
         check_query(query)
@@ -26,13 +26,13 @@ async def search_all(queries: Sequence[Query], searcher: Searcher) -> list[Searc
 
     async def ask(query: Query) -> SearchResult:
         async with gate:
-            await asyncio.sleep(0)  # others get their turn, also where a search never waits
+            await asyncio.sleep(0)  # let other tasks run, even if the search never waits
             return await searcher.search(query)
 
-    asked = [asyncio.create_task(ask(query)) for query in queries]
+    tasks = [asyncio.create_task(ask(query)) for query in queries]
     try:
-        return await asyncio.gather(*asked)
+        return await asyncio.gather(*tasks)
     finally:
-        for task in asked:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -70,7 +70,7 @@ async def test_rollback_goes_back_and_forth(home: Installation) -> None:
     assert (await home.generations.rollback(to=3)).number == 3
     assert (await home.generations.rollback(to=1)).number == 1
     assert "docs/a.md" in await home.texts()
-    with pytest.raises(InputError, match="no earlier one to roll back to"):
+    with pytest.raises(InputError, match="is the oldest one"):
         await home.generations.rollback()
     with pytest.raises(UnknownGeneration, match="no generation 9"):
         await home.generations.rollback(to=9)

@@ -123,7 +123,7 @@ async def test_chunks_that_share_a_number_are_never_published(
         colliding.setattr(
             "surefind.adapters.qdrant.point_numbers.number_of", lambda point: point.int % 2
         )
-        with pytest.raises(StoreError, match=r"not whole.* not published"):
+        with pytest.raises(StoreError, match=r"incomplete.* not published"):
             await home.ingest(PAGES, rebuild=True)
     assert list(await home.texts()) == ["docs/index.md"]
 
@@ -148,7 +148,7 @@ async def test_what_a_damaged_catalog_had_is_not_lost_with_too_few_sources(
     await home.ingest(pages)
     (home.root / "collections" / "docs" / "0001" / "catalog.sqlite").write_bytes(b"junk")
     some = {"0.md": pages["0.md"]}
-    with pytest.raises(GuardStopped, match=r"had 5 pages; these sources have 1"):
+    with pytest.raises(GuardStopped, match=r"had 5 pages, but these sources have 1"):
         await home.ingest(some, rebuild=rebuild)
     report = await home.ingest(some, rebuild=rebuild, allow_shrink=True)
     assert report.documents == 1
@@ -239,7 +239,7 @@ async def test_an_index_that_lost_a_point_is_never_published(
     monkeypatch.setattr(
         "surefind.adapters.sqlite.generations.SqliteCatalogWriter.finish", _finish_short
     )
-    with pytest.raises(StoreError, match="not whole"):
+    with pytest.raises(StoreError, match="incomplete"):
         await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
     assert await home.texts() == before
 

@@ -127,7 +127,7 @@ async def test_an_index_that_lost_points_is_rebuilt(home: Installation) -> None:
     await remove_checksums(home, ONE)
     seen = await examiner(home).examine()
     [problem] = messages(seen, CheckSeverity.PROBLEM)
-    assert f"the index does not hold {record.chunk.id}" in problem
+    assert f"the index lacks chunk {record.chunk.id}" in problem
     quick = await examiner(home).examine(quick=True)
     assert messages(quick, CheckSeverity.PROBLEM) == [
         "the index holds 4 points for the 5 chunks of generation 1"
@@ -285,7 +285,7 @@ async def test_a_catalog_without_checksums_that_lost_rows_is_healed_by_an_ingest
     alter_catalog(home, statement)
     seen = await examiner(home).examine(quick=quick)
     [problem] = messages(seen, CheckSeverity.PROBLEM)
-    assert "its manifest says 3 and 5; `surefind ingest` builds it again" in problem
+    assert "its manifest says 3 and 5; rebuild it from the sources" in problem
     assert not seen.repairs
     assert (await home.ingest(PAGES)).published
     after = await examiner(home).examine()

@@ -66,7 +66,7 @@ async def test_what_is_only_alike_is_a_near_duplicate_that_was_shown_instead(
     [told] = [one for one in both if one.outcome is Outcome.FAILED]
     assert told.cause == "duplicate"
     assert told.sought[0].ahead == (told.found[0].chunk_id,)
-    assert told.message.endswith("is nearly the same and is shown instead")
+    assert told.message.endswith("is nearly identical and is shown instead")
 
 
 def test_a_twin_counts_where_the_hit_stands() -> None:
