@@ -242,9 +242,9 @@ def test_a_stored_chunk_that_breaks_a_rule_is_left_out_and_logged(
     flawed = [replace(whole, record=one) for one in (lost, odd, empty)]
     assert results_of([*flawed, whole]) == [RetrievalResult.of(whole)]
     assert caplog.messages == [
-        "left out the stored chunk 'chunk-1': url is missing",
-        "left out the stored chunk 'chunk-2': url is not absolute: 'not a url'",
-        "left out the stored chunk 'chunk-3': text is missing",
+        "skipped the stored chunk 'chunk-1': url is missing",
+        "skipped the stored chunk 'chunk-2': url is not absolute: 'not a url'",
+        "skipped the stored chunk 'chunk-3': text is missing",
     ]
     assert results_of([]) == []
     with pytest.raises(surefind.StoreError, match=r"none of the 3 chunks .*`surefind audit`"):

@@ -422,9 +422,9 @@ def test_what_a_point_lacks_is_logged_and_counted(caplog: pytest.LogCaptureFixtu
     assert caplog.messages == [
         lacking[2],
         *lacking,
-        "chunk_index must be a whole number, got str in a payload; 0 is assumed",
+        "Payload: chunk_index must be a whole number, got str; using 0",
         *lacking,
-        "chunk_index must be a whole number, got None in a payload; 0 is assumed",
+        "Payload: chunk_index must be a whole number, got None; using 0",
     ]
 
 
