@@ -188,9 +188,9 @@ def name_score(role: Role, path: str) -> float:
     words, before = words_of(path)
     best = _other_script(role, "".join(words))
     for phrase, weight in _WORDS[role].items():
-        wanted = tuple(phrase.split())
-        if _within(wanted, words):
-            share = (len(wanted) / len(words)) ** 0.3
+        phrase_words = tuple(phrase.split())
+        if _within(phrase_words, words):
+            share = (len(phrase_words) / len(words)) ** 0.3
             best = max(best, weight * share)
     if _AGAINST[role] & set(words):
         exact = " ".join(words) in _WORDS[role]
@@ -218,8 +218,11 @@ def _other_script(role: Role, name: str) -> float:
     return max(weights, default=0.0)
 
 
-def _within(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
-    return any(words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1))
+def _within(phrase_words: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    return any(
+        words[at : at + len(phrase_words)] == phrase_words
+        for at in range(len(words) - len(phrase_words) + 1)
+    )
 
 
 def level_of(path: str) -> int | None:

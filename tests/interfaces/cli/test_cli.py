@@ -156,7 +156,7 @@ def test_settings_are_listed_and_secrets_are_not(home: Path) -> None:
         (("ingest", "docs", "--collection", "../x"), 2, "no name for a collection"),
         (("ingest", "docs", "--base-url", "docs.example.com"), 2, "must begin with http"),
         (("search", " "), 2, "query: it is empty"),
-        (("search", "half \udcff"), 2, "query: it holds half of a character"),
+        (("search", "half \udcff"), 2, "query: it contains a lone surrogate"),
         (("search", "x", "--where", "version=\udcff"), 2, "where: version: it holds half"),
         (("search", "x", "--why-not", "\udcff"), 2, "why_not: it holds half"),
         (("search", "x", "--top-k", "0"), 2, "top_k: it is 0"),

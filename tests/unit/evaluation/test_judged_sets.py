@@ -97,7 +97,7 @@ def test_a_judged_set_keeps_every_query_and_every_judgement() -> None:
     assert judged.known_wrong == (ByName("d2", 0),)
     assert (judged.kind, plain.kind) == (TestKind.POSITIVE, TestKind.QUERY)
     assert golden.measured_only
-    with pytest.raises(InputError, match="query 'c' has judgements and no text"):
+    with pytest.raises(InputError, match="query 'c' has judgements but no text"):
         judged_set("set", {"a": "A?"}, {"c": {"d1": 1}})
 
 
@@ -147,5 +147,5 @@ def test_what_is_no_golden_set_is_refused(tmp_path: Path) -> None:
         read_golden(tmp_path / "golden.docx")
     with (tmp_path / "huge.yaml").open("wb") as stream:
         stream.truncate(MAX_BYTES + 1)
-    with pytest.raises(InputError, match="bytes, at most"):
+    with pytest.raises(InputError, match="bytes; at most"):
         read_golden(tmp_path / "huge.yaml")

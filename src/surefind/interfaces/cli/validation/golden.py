@@ -204,11 +204,11 @@ def _known(file: Path) -> "tuple[GoldenTest, ...]":
 def _check_new(file: Path, known: "tuple[GoldenTest, ...]", question: str, test_id: str) -> None:
     from surefind.errors import InputError
     from surefind.evaluation.golden.golden_set import GoldenTest
-    from surefind.evaluation.golden.lint import asked_by
+    from surefind.evaluation.golden.lint import question_key
 
-    asked = asked_by(GoldenTest(test_id, question))
+    key = question_key(GoldenTest(test_id, question))
     for test in known:
-        if asked_by(test) == asked:
+        if question_key(test) == key:
             raise InputError(f"{file}, line {test.line}: {test.test_id} asks that already")
         if test.test_id == test_id:
             raise InputError(f"{file}, line {test.line}: there is a test {test_id} already")
