@@ -24,7 +24,7 @@ FILES = {
 
 def read(path: str) -> str | None:
     if path == "docs/secret.md":
-        raise InputError("which is outside of the site's folder")
+        raise InputError("which is outside the site's folder")
     return FILES.get(path)
 
 

@@ -106,7 +106,7 @@ def test_an_index_page_wins_over_a_readme_in_one_folder() -> None:
     site = site_of(
         "exclude_docs: out/index.md", "docs/index.md", "docs/a/b.md", "docs/out/index.md"
     )
-    assert reason_of(site, "docs/README.md") == "the index page of its folder has its address"
+    assert reason_of(site, "docs/README.md") == "the index page of its folder has the same URL"
     assert path_of(site, "docs/index.md") == "/"
     assert path_of(site, "docs/a/README.md") == "/a/"
     assert path_of(site, "docs/out/README.md") == "/out/"
