@@ -157,7 +157,7 @@ class FlawedSourcedChunk(SourcedChunk):
         json_schema_extra={"examples": [{**_CHUNK, "content": "", "flaws": ["text is missing"]}]}
     )
 
-    content: str = Field(description="The text of the chunk; empty if it has none")
+    content: str = Field(description="The text of the chunk; empty if missing")
     metadata: FlawedChunkMetadata
     flaws: Flaws
 

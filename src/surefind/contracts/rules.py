@@ -116,7 +116,7 @@ def seconds_between(started_at: datetime, completed_at: datetime) -> float:
         if begin.utcoffset() is None:
             aware, naive = naive, aware
         raise InputError(
-            f"{aware} has a time zone and {naive} has none; use datetime.now(UTC) for both, or "
+            f"{aware} has a time zone, but {naive} does not; use datetime.now(UTC) for both, or "
             "utcnow() for both"
         )
     return (end - begin).total_seconds()

@@ -106,7 +106,7 @@ class FlawedRetrievedChunk(RetrievedChunk):
         json_schema_extra={"examples": [{**_CHUNK, "content": "", "flaws": ["text is missing"]}]}
     )
 
-    content: str = Field(description="The text of the chunk; empty if it has none")
+    content: str = Field(description="The text of the chunk; empty if missing")
     url: str = Field(description="URL of the source document; empty if unknown")
     flaws: Flaws
 

@@ -148,7 +148,7 @@ class Connection:
 
 
 def numbered_point(number: int) -> UUID:
-    """The UUID that stands for a numeric point id; its run of ones occurs in no generated UUID."""
+    """The UUID of a numeric point id; its run of ones occurs in no generated UUID."""
     return UUID(int=_NUMBERED | number)
 
 

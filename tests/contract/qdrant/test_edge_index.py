@@ -159,7 +159,7 @@ class TestEdge(IndexContract):
         index = await store.open(ONE)
         with pytest.raises(StoreError, match="payload"):
             await index.payloads([record(0).chunk.point_id])
-        with pytest.raises(StoreError, match="does not tell which chunk"):
+        with pytest.raises(StoreError, match="does not name the chunk"):
             await index.point_ids([index.number(record(0).chunk.point_id)])
         await index.close()
 

@@ -214,7 +214,7 @@ def test_what_is_not_comparable_is_refused_before_anything_is_asked(
     assert (done.returncode, done.stdout, "share no tests" in done.stderr) == (3, "", True)
     golden.write_text(GOLDEN.replace("top_k: 3", "top_k: 3\nmeasures: [hit@2]"))
     done = surefind("validate", golden, *beside, cwd=home)
-    assert (done.returncode, done.stdout, "other measures" in done.stderr) == (3, "", True)
+    assert (done.returncode, done.stdout, "baseline's measures" in done.stderr) == (3, "", True)
     assert not (home / "report.html").exists()
     assert surefind_json("validate", "--history", cwd=home)["runs"] == []
 

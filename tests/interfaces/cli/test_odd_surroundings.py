@@ -115,7 +115,7 @@ def test_files_whose_names_are_no_text_are_each_named(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "pages    2 added, 3 failed" in done.stdout
     for name in ("\\xff.md", "\\xfe.md", "a\\nb.md"):
-        assert f"failed   docs/{name}: its name holds bytes" in done.stdout
+        assert f"failed   docs/{name}: its name is not valid text" in done.stdout
 
 
 def test_a_port_of_the_platform_breaks_only_servers(home: Path) -> None:

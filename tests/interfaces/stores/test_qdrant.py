@@ -246,7 +246,7 @@ async def test_a_run_that_fails_leaves_what_readers_see_and_nothing_else(pages: 
             (pages / "docs" / "0.md").write_text("# Page 0\n\nAbout something else.")
             for line in (r"PUT .*/points", r"PUT /collections/[^/]+$", r"PATCH "):
                 service.troubles = [Trouble(400, on=line)]
-                with pytest.raises(StoreRefused, match="refuses a request"):
+                with pytest.raises(StoreRefused, match="rejected a request"):
                     await ingest(opened, pages)
                 assert set(service.collections) == {"docs--0001"}
                 assert service.aliases == {"docs": "docs--0001"}

@@ -43,7 +43,7 @@ def test_an_engine_without_room_says_what_to_do() -> None:
         engine(Path("index")),
     ):
         raise RuntimeError("IO Error: failed to create directory: No space left on device")
-    advice = "index failed: broken; check that the disk has room"
+    advice = "index failed: broken; check the free disk space"
     with pytest.raises(StoreError, match=advice), engine(Path("index")):
         raise RuntimeError("broken")
 

@@ -141,7 +141,7 @@ def test_the_name_of_a_file_says_its_form(tmp_path: Path, name: str, content: st
 def test_what_is_no_golden_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"can't be read: No such file"):
         read_golden(tmp_path / "none.yaml")
-    with pytest.raises(InputError, match=r"a BEIR folder has queries.jsonl"):
+    with pytest.raises(InputError, match=r"a BEIR folder needs queries.jsonl"):
         read_golden(tmp_path)
     with pytest.raises(InputError, match=r"it must end in .yaml, .yml, .json, .jsonl"):
         read_golden(tmp_path / "golden.docx")
