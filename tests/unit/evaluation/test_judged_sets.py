@@ -143,7 +143,7 @@ def test_what_is_no_golden_set_is_refused(tmp_path: Path) -> None:
         read_golden(tmp_path / "none.yaml")
     with pytest.raises(InputError, match=r"a BEIR folder needs queries.jsonl"):
         read_golden(tmp_path)
-    with pytest.raises(InputError, match=r"it must end in .yaml, .yml, .json, .jsonl"):
+    with pytest.raises(InputError, match=r"ends in .yaml, .yml, .json, .jsonl"):
         read_golden(tmp_path / "golden.docx")
     with (tmp_path / "huge.yaml").open("wb") as stream:
         stream.truncate(MAX_BYTES + 1)

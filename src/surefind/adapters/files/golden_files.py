@@ -44,8 +44,8 @@ def read_golden(path: Path, qrels: Path | None = None) -> GoldenSet:
     if reader is None:
         known = ", ".join(suffix for suffix in _READERS if suffix)
         raise InputError(
-            f"{path}: unknown file type; the name must end in {known}, or be a BEIR folder; "
-            "topics need --qrels"
+            f"{path}: unknown file type; use a BEIR folder or a file that ends in {known}, or add "
+            "--qrels for topics"
         )
     return reader(path.name, content_of(path))
 
