@@ -217,7 +217,7 @@ async def test_a_catalog_that_lost_chunks_needs_an_ingest(home: Installation) ->
     seen = await examiner(home).examine()
     assert messages(seen, CheckSeverity.PROBLEM) == [
         "the catalog of docs--0001 has 3 pages and 5 chunks, its manifest says 3 and 6; "
-        "`surefind ingest` rebuilds it from the sources"
+        "`surefind ingest` builds it again from the sources"
     ]
     assert not seen.repairs
     (DataFolder(home.root).generation(ONE) / "manifest.json").write_text("{")
