@@ -45,7 +45,9 @@ async def test_a_collection_that_is_deleted_while_it_is_built(service: Service) 
     async with Opened(service.url).store() as store:
         writer = await store.create(ONE, DIMENSIONS, None)
         service.delete("docs--0001")
-        with pytest.raises(StoreChanged, match="has no collection docs--0001; run `surefind ingest`"):
+        with pytest.raises(
+            StoreChanged, match="has no collection docs--0001; run `surefind ingest`"
+        ):
             await build_on(writer)
         await writer.abandon()
 

@@ -219,7 +219,7 @@ async def test_what_a_dead_run_left_is_replaced_but_not_what_others_read(
         (
             {"dense": models.VectorParams(size=4, distance=models.Distance.DOT)},
             True,
-            "compared by Dot",
+            "use the distance Dot",
         ),
         ({"dense": COSINE}, False, "no sparse vector"),
     ],
@@ -245,7 +245,7 @@ async def test_a_question_of_another_size_is_refused_with_both_sizes(
 ) -> None:
     await build(store, ONE, entries(TEXTS))
     index = await store.open(ONE)
-    with pytest.raises(StoreError, match=rf"33 numbers.* takes {DIMENSIONS}.*another model"):
+    with pytest.raises(StoreError, match=rf"33 numbers.* has {DIMENSIONS}.*another model"):
         await index.search([DenseQuery(np.ones(33, dtype=np.float32), 3)])
 
 

@@ -207,7 +207,7 @@ async def test_an_embedded_collection_moves_to_a_server_with_the_next_ingest(
     async with application(pages) as embedded:
         await ingest(embedded, pages)
     async with application(pages, **settings_of(address, prefix)) as opened:
-        with pytest.raises(StoreError, match=r"has no collection .*0001; `surefind ingest`"):
+        with pytest.raises(StoreError, match=r"has no collection .*0001; run `surefind ingest`"):
             await opened.parts.reader._current()
         report = await ingest(opened, pages)
         assert (report.generation, report.embedded) == (2, 0), "every vector was in the cache"
