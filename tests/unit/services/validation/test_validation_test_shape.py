@@ -107,7 +107,7 @@ def test_names_and_questions_must_be_text(test: dict[str, object], field: str) -
 )
 def test_criteria_must_be_within_their_ranges(criteria: dict[str, object], field: str) -> None:
     # What is no number of JSON is refused as no JSON.
-    with pytest.raises(InputError, match=rf"{field}|is no number"):
+    with pytest.raises(InputError, match=rf"{field}|is not a number"):
         read({**TEST, "success_criteria": criteria})
 
 
