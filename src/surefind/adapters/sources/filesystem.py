@@ -207,7 +207,7 @@ class FolderSource:
         try:
             file = (root / path).resolve()
             if not file.is_relative_to(root):
-                raise InputError("which is outside of the site's folder")
+                raise InputError("which is outside the site's folder")
             content = _content(file) if file.is_file() else None
         except OSError as error:
             raise InputError(f"which can't be read ({error.strerror or error})") from error
