@@ -79,7 +79,7 @@ def test_a_list_of_them_is_a_golden_file(content: object) -> None:
 
 
 def test_a_list_twice_the_same_test_is_refused_with_its_line() -> None:
-    with pytest.raises(InputError, match=r"line \d+: test_id 't-1' is that of line"):
+    with pytest.raises(InputError, match=r"line \d+: test_id 't-1' is already used in line"):
         read_golden_yaml("tests.json", json.dumps([TEST, TEST], indent=1).encode())
 
 
