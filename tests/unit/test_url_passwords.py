@@ -70,10 +70,10 @@ def test_errors_notes_and_logs_are_masked(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_an_address_that_every_link_begins_with_holds_no_password() -> None:
-    with pytest.raises(InputError, match="base_url: it must hold no user name or password"):
+    with pytest.raises(InputError, match="base_url: it must not contain a user name or password"):
         load(base_url=URL)
     page = SourcePage("docs/a.md", "docs/a.md", b"# A\n\ntext")
-    with pytest.raises(InputError, match="holds a user name or password") as refusal:
+    with pytest.raises(InputError, match="contains a user name or password") as refusal:
         read_document(page, MkDocsSite.from_config(f"site_url: {URL}"))
     assert "s3cret" not in str(refusal.value)
 

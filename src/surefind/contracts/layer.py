@@ -1,4 +1,4 @@
-"""The shapes of the retrieval layer: the embedding of a query, and the chunks found by it."""
+"""The retrieval layer: query embeddings and the chunks that they find."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class QueryEmbedding:
-    """A query's vector, of exactly the size that its model gives."""
+    """A query's vector, checked against the dimensions of its model."""
 
     vector: list[float]
     query_text: str
@@ -33,14 +33,14 @@ class QueryEmbedding:
     def __post_init__(self) -> None:
         rules.text("query_text", self.query_text, QUERY_LENGTH)
         rules.text("model", self.model)
-        # Frozen, so that what was checked stays: the vector is a list of our own.
+        # The dataclass is frozen and the list a copy, so a checked vector stays valid.
         object.__setattr__(self, "vector", _numbers("vector", self.vector))
         _check_size("vector", self.vector, _KNOWN_DIMENSIONS.get(self.model), self.model)
 
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """One content chunk, with where it came from and how near it is."""
+    """One chunk with its source and its similarity to the query."""
 
     text: str
     source_url: str
@@ -55,7 +55,7 @@ class RetrievalResult:
         score = rules.fraction("relevance_score", self.relevance_score)
         rules.text("chunk_id", self.chunk_id)
         position = rules.whole("position", self.position, low=0)
-        object.__setattr__(self, "relevance_score", score)  # NumPy's numbers become Python's
+        object.__setattr__(self, "relevance_score", score)  # converts NumPy numbers
         object.__setattr__(self, "position", position)
         rules.optional_text("title", self.title)
 
@@ -125,26 +125,26 @@ def check_limit(limit: int, most: int) -> int:
     return rules.whole("limit", limit, 1, most)
 
 
-def vector_for(embedding: Embedding, made_by: EmbedderFingerprint) -> list[float]:
-    """The vector, where it can be compared with those that `made_by` has made."""
+def vector_for(embedding: Embedding, model: EmbedderFingerprint) -> list[float]:
+    """The vector, if it is comparable with the vectors of the collection's model."""
     if not isinstance(embedding, QueryEmbedding):
         vector = _numbers("query_embedding", embedding)
-        _check_size("query_embedding", vector, made_by.dimensions, made_by.model)
+        _check_size("query_embedding", vector, model.dimensions, model.model)
         return vector
-    if embedding.model != made_by.model:
-        # Vectors of two models have nothing to say to each other, also when their sizes agree.
+    if embedding.model != model.model:
+        # Vectors of different models are not comparable, even if their sizes match.
         raise InputError(
             f"query_embedding was made with {embedding.model}, the collection with "
-            f"{made_by.model}; embed the query with the collection's model"
+            f"{model.model}; embed the query with the collection's model"
         )
-    _check_size("query_embedding", embedding.vector, made_by.dimensions, made_by.model)
+    _check_size("query_embedding", embedding.vector, model.dimensions, model.model)
     return embedding.vector
 
 
 def _check_size(name: str, vector: list[float], dimensions: int | None, model: str) -> None:
     if dimensions is not None and len(vector) != dimensions:
         raise InputError(
-            f"{name} must have {dimensions} numbers, as {model} gives, got {len(vector)}"
+            f"{name} must have {dimensions} numbers, the size of {model}, got {len(vector)}"
         )
 
 
@@ -153,5 +153,5 @@ def _numbers(name: str, values: object) -> list[float]:
         raise InputError(f"{name} must be a list of numbers")
     vector = [rules.number(name, value) for value in values]
     if not any(vector):
-        raise InputError(f"{name} must hold a number other than zero")
+        raise InputError(f"{name} must contain a number other than zero")
     return vector

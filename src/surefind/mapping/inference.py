@@ -1,4 +1,4 @@
-"""From a sample of payloads to a mapping: which key has which role, by what evidence."""
+"""Infers from a sample of payloads which key has which role, with the evidence."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,18 +20,18 @@ from surefind.mapping.structure import (
 from surefind.model import PayloadMapping, PositionKind, Role
 
 LEAST = 0.3
-"""Below it, a key is not taken for a role."""
+"""The minimum score for a key to get a role."""
 
 _CLOSE = 0.06
 _RUNNERS_UP = 3
 _CONTAINED = 0.8
 _HOMES = (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT)
-"""What tells one document from another, the best first."""
+"""Roles that identify a document, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleChoice:
-    """What was found for a role. `keys` is empty where nothing was; `runners_up` came close."""
+    """The keys chosen for a role, empty if none fits; `runners_up` came close."""
 
     role: Role
     keys: tuple[str, ...]
@@ -43,7 +43,7 @@ class RoleChoice:
 
     @property
     def ambiguous(self) -> bool:
-        """Another key fits as well: a person should look."""
+        """Whether another key fits equally well, so that a person should check."""
         close = [
             other
             for other in self.runners_up
@@ -54,7 +54,7 @@ class RoleChoice:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What a sample says: a choice for every role, and the mapping that they make."""
+    """A choice for every role, and the resulting mapping."""
 
     points: int
     empty: int
@@ -69,7 +69,7 @@ def infer(
     payloads: Sequence[Mapping[str, object] | None],
     given: Mapping[Role, tuple[str, ...]] | None = None,
 ) -> Inference:
-    """`given` are keys that somebody has named: they win."""
+    """Infer a mapping. `given` are keys named by the user, which take precedence."""
     known = profiles(payloads)
     fits = _fits(known, given or {})
     chosen = _assigned(fits, known, given or {})
@@ -93,7 +93,7 @@ def _fits(known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]) -
     for role in Role:
         found = (fit(role, one) for path, one in known.items() if path not in taken)
         fits[role] = sorted((one for one in found if one), key=lambda one: (-one.score, one.path))
-    if fits[Role.URL]:  # a slug names a page only where nothing better does
+    if fits[Role.URL]:  # a slug identifies a page only if nothing better does
         fits[Role.SOURCE_PATH] = [one for one in fits[Role.SOURCE_PATH] if not is_slug(one.path)]
     fits[Role.TEXT] = _without_wrappings(fits[Role.TEXT], known)
     fits[Role.POSITION] = _within_documents(fits, known)
@@ -101,7 +101,7 @@ def _fits(known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]) -
 
 
 def _without_wrappings(fits: list[RoleFit], known: Mapping[str, Profile]) -> list[RoleFit]:
-    """Of two texts, one of which holds the other with something around it, the inner one."""
+    """If one text contains another one, keep the inner text."""
     kept = list(fits)
     for outer in fits[:4]:
         for inner in fits[:4]:
@@ -124,7 +124,7 @@ def _wraps(outer: Profile, inner: Profile) -> bool:
 
 
 def _within_documents(fits: Fits, known: Mapping[str, Profile]) -> list[RoleFit]:
-    """Positions differ inside a document and repeat across documents; other numbers do not."""
+    """Positions differ within a document and repeat across documents; other numbers do not."""
     home = next((fits[role][0] for role in _HOMES if fits[role]), None)
     if home is None:
         return fits[Role.POSITION]
@@ -142,19 +142,19 @@ def _by_document(one: RoleFit, profile: Profile, documents: Mapping[int, object]
     if len(several) < 2:
         return one
     if _counts_on(one.path, [number for numbers in seen.values() for number in numbers]):
-        said = "it counts through the whole collection"
-        return replace(one, score=one.score * 0.4, evidence=(*one.evidence, said))
+        reason = "it counts through the whole collection"
+        return replace(one, score=one.score * 0.4, evidence=(*one.evidence, reason))
     differing = sum(len(set(numbers)) / len(numbers) for numbers in several) / len(several)
-    said = f"{differing:.0%} different within a document"
+    reason = f"{differing:.0%} different within a document"
     return replace(
         one,
         score=one.score * (0.4 + 0.6 * differing),
-        evidence=(*one.evidence[:2], said, *one.evidence[2:]),
+        evidence=(*one.evidence[:2], reason, *one.evidence[2:]),
     )
 
 
 def _counts_on(path: str, numbers: Sequence[int]) -> bool:
-    """A mere number that no other point has is an id; offsets and lines rarely meet either."""
+    """Unique numbers are ids, except offsets and line numbers, which are rarely equal either."""
     places = {"start", "offset", "char", "from", "line", "zeile", "begin"}
     if {*words_of(path)[0], *words_of(path)[1]} & places or name_score(Role.POSITION, path) >= 0.8:
         return False
@@ -164,10 +164,10 @@ def _counts_on(path: str, numbers: Sequence[int]) -> bool:
 def _assigned(
     fits: Fits, known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]
 ) -> dict[Role, RoleFit]:
-    """The best pair of role and key first; a key has one role."""
+    """Assign the best pairs of role and key first; a key has one role."""
     chosen: dict[Role, RoleFit] = {}
     taken: set[str] = set()
-    # The text goes first: whatever else a long text could be, it is that.
+    # Assign the text first, because a long text can't be anything else.
     for role in (Role.TEXT,):
         if role not in given and fits[role] and fits[role][0].score >= LEAST:
             chosen[role] = fits[role][0]
@@ -182,7 +182,7 @@ def _assigned(
         chosen[one.role] = one
         taken.add(one.path)
     _prefer_deepest_heading(chosen, fits, known)
-    # A slug may be all that a payload says of its page: then it is the source path as well.
+    # If a payload has only a slug, it is also the source path.
     if Role.SLUG not in given and fits[Role.SLUG]:
         chosen[Role.SLUG] = fits[Role.SLUG][0]
     return chosen
@@ -194,7 +194,7 @@ def _add_by_values(
     known: Mapping[str, Profile],
     given: Mapping[Role, tuple[str, ...]],
 ) -> None:
-    """Roles for which no name spoke, from keys that are not taken, by what they hold."""
+    """Fill roles without a matching name from unused keys, by their values."""
     held = {role: known.get(keys[0]) for role, keys in given.items()}
     held |= {role: known[fit.path] for role, fit in chosen.items()}
     home = next((held[role] for role in _HOMES if held.get(role) is not None), None)
@@ -256,7 +256,7 @@ def _title_instead_of_section(
 
 
 def _undecided(found: Sequence[RoleFit], known: Mapping[str, Profile]) -> bool:
-    """Two keys that behave alike and hold something else: without a name, neither is taken."""
+    """Whether two keys fit equally with different values; without a name, neither is chosen."""
     return any(
         found[0].score - other.score < _CLOSE
         and not _says_the_same(known[found[0].path], known[other.path])
@@ -267,7 +267,7 @@ def _undecided(found: Sequence[RoleFit], known: Mapping[str, Profile]) -> bool:
 def _prefer_deepest_heading(
     chosen: dict[Role, RoleFit], fits: Fits, known: Mapping[str, Profile]
 ) -> None:
-    """`Header 1` is the page's title, the others are its sections."""
+    """`Header 1` is the page title, the deeper ones are sections."""
     levels = {level: path for path in known if (level := level_of(path)) is not None}
     section = chosen.get(Role.SECTION)
     if section is None or level_of(section.path) is None or len(levels) < 2:
@@ -321,7 +321,7 @@ def _given(role: Role, keys: tuple[str, ...], known: Mapping[str, Profile]) -> R
 def _complements(
     role: Role, best: RoleFit, others: Iterable[RoleFit], known: Mapping[str, Profile]
 ) -> list[str]:
-    """Keys that say the same where the best is missing: a collection may have two writers."""
+    """Keys that replace the best one where it is missing: a collection may have two writers."""
     covered = set(known[best.path].values)
     points = known[best.path].points
     found: list[str] = []
@@ -371,7 +371,7 @@ def _kind_of(
 
 
 def _jumps(profile: Profile, mapping: PayloadMapping, known: Mapping[str, Profile]) -> bool:
-    """Ordinals of a document stay below what would be left if it were cut that often."""
+    """Whether positions are too large for ordinals of a document of this size."""
     homes = [key for role in _HOMES for key in mapping.of(role)]
     documents = known[homes[0]].values if homes and homes[0] in known else {}
     counts = Counter(documents.get(point) for point in profile.numbers)

@@ -1,4 +1,4 @@
-"""The words of the domain: frozen values, one type per stage of a datum's path."""
+"""The domain types: frozen values, one type per stage of the data."""
 
 from surefind.model.documents import (
     POINT_NAMESPACE,

@@ -1,4 +1,4 @@
-"""Pages, documents, chunks: the words of what goes in."""
+"""Pages, documents and chunks: the types of ingested data."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def point_id(chunk_id: str) -> UUID:
 
 @dataclass(frozen=True, slots=True)
 class SourcePage:
-    """One page as it lies at its source, before anything has looked into it.
+    """One unparsed page, as read from its source.
 
-    `source_path` is the page's identity; `site_path` is where it stands below its root; `suffix`
-    says how it is written, where its path does not; by `validator` its source may recognise it.
-    `content` holds also what the page takes in from other files, so a change there is one here.
+    `source_path` identifies the page; `site_path` is its path below the source's root. `suffix`
+    gives the format of a page whose path does not show it. `validator` lets the source detect an
+    unchanged page. `content` includes files that the page includes, so their changes count too.
     """
 
     source_path: str
@@ -37,14 +37,14 @@ class SourcePage:
 
 @dataclass(frozen=True, slots=True)
 class PageUnchanged:
-    """A page of which its source knows that it is as it was."""
+    """A page that its source reports as unchanged."""
 
     source_path: str
 
 
 @dataclass(frozen=True, slots=True)
 class PageFailure:
-    """Something to say of a page: why it could not be used, was left out, or wants a look."""
+    """A problem with a page: why it failed, was skipped, or should be checked."""
 
     source_path: str
     reason: str
@@ -52,7 +52,7 @@ class PageFailure:
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """A link, as its page spells it, that leads to no page, or to no heading of one."""
+    """A link, as written on its page, to a page or heading that does not exist."""
 
     source_path: str
     link: str
@@ -61,7 +61,7 @@ class BrokenLink:
 
 @dataclass(frozen=True, slots=True)
 class PageLocation:
-    """Where a site shows a page, and under which title where that is not the page's own."""
+    """The URL of a page on its site, and the title that the site gives it, if any."""
 
     url: str
     version: str = ""
@@ -71,7 +71,7 @@ class PageLocation:
 
 @dataclass(frozen=True, slots=True)
 class SkippedPage:
-    """A page that its site leaves out, and why."""
+    """A page that its site does not publish, and why."""
 
     reason: str
 
@@ -111,7 +111,7 @@ class Chunk:
 
     @property
     def passage(self) -> str:
-        """What is embedded: the text under the headings that it does not itself contain."""
+        """The text to embed: the chunk's text below the headings that it does not contain."""
         return f"{self.context}\n\n{self.text}" if self.context else self.text
 
     @property
@@ -121,7 +121,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """What a catalog keeps of a document."""
+    """A document as stored in a catalog."""
 
     source_path: str
     url: str
@@ -135,11 +135,11 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """What a catalog keeps of a chunk, with what it needs of its document to be shown.
+    """A chunk as stored in a catalog, with the document fields needed to show it.
 
-    In a connected collection, `point` is the store's own id and `payload` what is stored there.
-    `flaws` say what is missing or unreadable in it, and `assumed` name the fields that hold a
-    stand-in: `source_path` the id, `position` 0, and `created_at` the year 1970.
+    In a connected collection, `point` is the store's own id and `payload` the stored payload.
+    `flaws` lists what is missing or unreadable in the payload. `assumed` names the fields that hold
+    a default value: the id for `source_path`, 0 for `position`, the year 1970 for `created_at`.
     """
 
     chunk: Chunk
@@ -170,13 +170,13 @@ class ChunkRecord:
 
     @property
     def link(self) -> str:
-        """The page's address at the chunk's own heading."""
+        """The page's URL with the anchor of the chunk's heading."""
         return f"{self.url}#{quote(self.chunk.anchor)}" if self.chunk.anchor else self.url
 
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """A bag of words: term ids with their weights, in the order of the ids."""
+    """Term ids and their weights, sorted by id."""
 
     ids: tuple[int, ...]
     weights: tuple[float, ...]

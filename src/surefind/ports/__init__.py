@@ -1,4 +1,4 @@
-"""What the services ask of the outside world. Each port has a contract suite in tests/contract."""
+"""The ports: interfaces that adapters implement. Each has a contract suite in tests/contract."""
 
 from surefind.ports.catalog import (
     CATALOG_PAUSE_S,

@@ -356,5 +356,5 @@ async def test_pages_are_written_in_parts_and_put_again_before_they_are(
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "UPPER", "a" * 64])
 async def test_names_are_the_same_as_everywhere(store: PostgresCatalogStore, name: str) -> None:
-    with pytest.raises(InputError, match="no name for a collection"):
+    with pytest.raises(InputError, match="invalid collection name"):
         await store.current(name)

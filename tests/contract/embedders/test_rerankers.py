@@ -113,10 +113,10 @@ async def test_a_wrong_key_stops_at_once_and_is_named_not_shown(service: Service
     [
         (lambda results: results[:-1], "2 scores for 3 passages"),
         (lambda results: [*results[:-1], results[0]], "3 scores for 3 passages"),
-        (lambda results: [{**one, "relevance_score": 1.5} for one in results], "outside of 0..1"),
+        (lambda results: [{**one, "relevance_score": 1.5} for one in results], "outside 0..1"),
         (lambda results: [{**one, "relevance_score": float("nan")} for one in results], "outside"),
-        (lambda results: [{**one, "relevance_score": None} for one in results], "no scores"),
-        (lambda _results: None, "no scores"),
+        (lambda results: [{**one, "relevance_score": None} for one in results], "no valid scores"),
+        (lambda _results: None, "no valid scores"),
     ],
 )
 async def test_scores_that_make_no_sense_are_refused(

@@ -159,7 +159,7 @@ class TestEdge(IndexContract):
         index = await store.open(ONE)
         with pytest.raises(StoreError, match="payload"):
             await index.payloads([record(0).chunk.point_id])
-        with pytest.raises(StoreError, match="does not tell which chunk"):
+        with pytest.raises(StoreError, match="does not name the chunk"):
             await index.point_ids([index.number(record(0).chunk.point_id)])
         await index.close()
 
@@ -168,7 +168,7 @@ class TestEdge(IndexContract):
     ) -> None:
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
-        with pytest.raises(StoreError, match="which chunk its point 7 is"):
+        with pytest.raises(StoreError, match="the chunk of its point 7"):
             await index.point_ids([index.number(record(0).chunk.point_id), 7])
         await index.close()
 
@@ -197,7 +197,7 @@ class TestEdge(IndexContract):
         with monkeypatch.context() as before:
             before.setattr("surefind.adapters.qdrant.point_numbers.number_of", lambda point: point)
             await build(store, ONE, entries(TEXTS))
-        with pytest.raises(StoreError, match=r"an earlier surefind.*next `surefind ingest`"):
+        with pytest.raises(StoreError, match=r"an earlier surefind.*run `surefind ingest`"):
             await store.open(ONE)
         with pytest.raises(StoreError, match=r"docs.* an earlier surefind"):
             await store.create(TWO, DIMENSIONS, ONE)

@@ -45,7 +45,9 @@ async def test_a_collection_that_is_deleted_while_it_is_built(service: Service) 
     async with Opened(service.url).store() as store:
         writer = await store.create(ONE, DIMENSIONS, None)
         service.delete("docs--0001")
-        with pytest.raises(StoreChanged, match="has no collection docs--0001; `surefind ingest`"):
+        with pytest.raises(
+            StoreChanged, match="has no collection docs--0001; run `surefind ingest`"
+        ):
             await build_on(writer)
         await writer.abandon()
 
@@ -152,7 +154,7 @@ async def test_a_payload_that_somebody_changed_is_no_chunk_of_ours(service: Serv
             {"points": [str(ids[0])], "payload": {"position": "first"}}
         )
         index = await store.open(ONE)
-        with pytest.raises(StoreError, match="not one that surefind wrote"):
+        with pytest.raises(StoreError, match="surefind did not write the payload"):
             await index.payloads(ids)
 
 
@@ -176,7 +178,7 @@ async def test_before_1_16_the_mark_is_an_index(service: Service) -> None:
         other = Opened(service.url)
         other.owner = _somebody_else  # type: ignore[method-assign]
         async with other.store() as foreign:
-            with pytest.raises(StoreRefused, match="not made by this installation"):
+            with pytest.raises(StoreRefused, match="another installation or program created"):
                 await foreign.open(ONE)
         await store.drop(ONE)
     assert service.collections == {}

@@ -111,7 +111,7 @@ class TestFolderSource(SourceContract):
             if isinstance(page, PageFailure)
         }
         assert "larger than" in reasons["docs/large.md"]
-        assert "no regular file" in reasons["docs/pipe.md"]
+        assert "not a regular file" in reasons["docs/pipe.md"]
 
     async def test_a_page_that_changes_while_it_is_read_is_a_failure(
         self, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -126,7 +126,7 @@ class TestFolderSource(SourceContract):
 
         monkeypatch.setattr(Path, "read_bytes", grow)
         [failure] = [page for page in await collect(source) if isinstance(page, PageFailure)]
-        assert (failure.source_path, "changes while" in failure.reason) == ("docs/index.md", True)
+        assert (failure.source_path, "changed during" in failure.reason) == ("docs/index.md", True)
 
     @pytest.mark.parametrize("given", ["site", "site/docs", "site/docs/01-intro.md"])
     async def test_a_site_is_known_by_its_configuration_here_or_above(
@@ -190,7 +190,7 @@ class TestFolderSource(SourceContract):
         with pytest.raises(InputError, match="does not exist"):
             sources_of([tmp_path / "missing"], "docs", None)
         (tmp_path / "picture.png").write_bytes(b"x")
-        with pytest.raises(InputError, match="no page that surefind reads"):
+        with pytest.raises(InputError, match="not a supported page"):
             sources_of([tmp_path / "picture.png"], "docs", None)
         monkeypatch.setattr("os.access", lambda *_: False)  # root may read everything
         with pytest.raises(InputError, match="can't be read"):
@@ -232,14 +232,14 @@ async def test_a_page_of_mkdocs_comes_with_what_it_includes(tmp_path: Path) -> N
     snippets = "[{pymdownx.snippets: {base_path: docs, restrict_base_path: false}}]"
     assert await included(tmp_path, '--8<-- "../README.md:1:1"', snippets) == "grün"
     for name, reason in (
-        ("picture.png", "which is no text"),
+        ("picture.png", "which is not text"),
         ("huge.md", "which can't be read (it is larger than 32 MB)"),
         ("no.md", "which is missing"),
         ("docs", "which is missing"),
         ("x" * 400, "which can't be read (File name too long)"),
     ):
         assert await included(tmp_path, f"words {{!{name}!}}") == (
-            f"words \nit includes {name}, {reason}: left out"
+            f"words \nit includes {name}, {reason}; the include was dropped"
         )
 
 
@@ -252,7 +252,7 @@ async def test_nothing_outside_of_the_sites_folder_is_ever_included(tmp_path: Pa
     names = ("../secret.md", "docs/../../secret.md", "link.md", "folder/secret.md")
     for name in (*names, str(tmp_path / "secret.md")):
         text = await included(tmp_path, f"{{!{name}!}}")
-        assert "outside of the site's folder" in text
+        assert "outside the site's folder" in text
         assert "secret\n" not in text
         assert not text.endswith("secret")
     assert (await included(tmp_path, "words {!own.md!}")).startswith("words words")

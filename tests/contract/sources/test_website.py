@@ -118,7 +118,7 @@ async def test_a_start_page_that_robots_forbid(site: Site) -> None:
 async def test_robots_that_can_not_be_had_stop_the_crawl(site: Site) -> None:
     site["/docs/"] = page("Home")
     site["/robots.txt"] = Reply(status=503)
-    with pytest.raises(StoreError, match=r"robots.txt answers 503.*try again later"):
+    with pytest.raises(StoreError, match=r"robots.txt returned 503.*try again later"):
         await Crawl(site).run()
     assert site.asked("/robots.txt") == 3
     site["/robots.txt"] = moved("/robots.txt")
@@ -148,7 +148,7 @@ async def test_endless_sites_end(site: Site) -> None:
     assert sum("/deep" in path for path in crawl.taken) == 10
     assert sum("/loop" in path for path in crawl.taken) == 2
     assert set(crawl.left.values()) == {
-        "25 pages like it were taken",
+        "25 similar pages were taken",
         "more than 10 links away",
         "its path repeats itself",
     }
@@ -164,7 +164,7 @@ async def test_only_so_many_urls_are_remembered(
     site.otherwise = lambda path: page(path) if "/p" in path else Reply(status=404)
     crawl = await Crawl(site).run()
     assert len(crawl.taken) == 5
-    assert crawl.told == ["more than 5 urls were met; the rest is ignored"]
+    assert crawl.told == ["found more than 5 URLs; the rest is ignored"]
 
 
 async def test_what_is_no_documentation_is_left_out_and_listed(site: Site) -> None:
@@ -184,7 +184,7 @@ async def test_what_is_no_documentation_is_left_out_and_listed(site: Site) -> No
     assert crawl.taken == ["/docs/", *sorted(f"/docs/{path}" for path in kept)]
     assert crawl.left == {
         **{f"/docs/{path}": reason for path, reason in reasons.items()},
-        "/docs/data": "is application/pdf, no HTML",
+        "/docs/data": "is application/pdf, not HTML",
     }
     assert crawl.source.left[0] == PageFailure(f"{site.host}/docs/404.html", "404 page")
     assert site.asked("/docs/blog/") == 0
@@ -197,8 +197,8 @@ async def test_patterns_choose_pages(site: Site) -> None:
     crawl = await Crawl(site, include=("guide/*", "blog/*"), exclude=("*draft*",)).run()
     assert crawl.taken == ["/docs/blog/d", "/docs/guide/a"]
     assert crawl.left == {
-        "/docs/": "in none of the patterns to include",
-        "/docs/api/c": "in none of the patterns to include",
+        "/docs/": "not matched by a pattern to include",
+        "/docs/api/c": "not matched by a pattern to include",
         "/docs/guide/draft-b": "excluded by a pattern",
     }
 

@@ -38,7 +38,7 @@ async def test_sitemaps_nested_too_deep_or_away_are_told(site: Site) -> None:
     site["/docs/sitemap.xml"] = page("an application's answer to everything")
     crawl = await Crawl(site).run()
     assert crawl.told == [
-        f"sitemap: {site.url}/sitemap.xml: answers 503",
+        f"sitemap: {site.url}/sitemap.xml: returned 503",
         "sitemap: sitemaps nested more than 3 deep were not read",
     ]
     assert site.asked("/map3.xml") == 0
@@ -79,7 +79,7 @@ async def test_a_sitemap_is_read_up_to_its_limits(
     assert crawl.taken == ["/docs/", "/docs/a", "/docs/b", "/docs/c"]
     assert [message[:24] for message in crawl.told] == [
         f"sitemap: {site.url}"[:24],
-        "sitemap: only 3 urls of ",
+        "sitemap: the sitemaps ex",
     ]
 
 
@@ -87,7 +87,7 @@ def test_a_broken_sitemap_gives_what_stands_before_the_fault() -> None:
     broken = parse_sitemap(sitemap("http://a/1", "http://a/2").body[:-30])
     assert broken.pages == ("http://a/1",)
     assert broken.problem
-    assert "unpacked" in str(parse_sitemap(b"\x1f\x8bnothing").problem)
+    assert "decompressed" in str(parse_sitemap(b"\x1f\x8bnothing").problem)
     images = (
         b"<urlset><url><loc>http://a/1</loc><image><loc>http://a/i</loc></image></url></urlset>"
     )

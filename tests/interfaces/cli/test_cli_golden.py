@@ -189,11 +189,11 @@ def test_lint_tells_what_is_wrong_and_exits_1(folder: Path) -> None:
     done = golden("lint")
     assert done.exit_code == 1
     assert done.stdout.splitlines() == [
-        "golden.yaml: warning: vacuous: top_k is 5, and the collection has 6 passages: nearly any "
-        "order passes; lower top_k",
-        "golden.yaml:3: error: contradictory: b: it asks the same as a, and only one of them "
+        "golden.yaml: warning: vacuous: top_k is 5, and the collection has only 6 passages, so "
+        "nearly any order passes; lower top_k",
+        "golden.yaml:3: error: contradictory: b: its question equals that of a, but only one "
         "expects an answer",
-        "golden.yaml:4: error: stale: c: nothing in the collection is chunk gone",
+        "golden.yaml:4: error: stale: c: nothing in the collection matches chunk gone",
         "3 tests, 2 errors, 1 warning",
     ]
     told = json.loads(golden("lint", "--json").stdout)

@@ -60,7 +60,7 @@ def test_a_page_changes_with_what_it_includes(tmp_path: Path) -> None:
     (tmp_path / "site/shared").mkdir()
     (tmp_path / "site/shared/milk.md").write_text("Milk comes first.\n")
     first = surefind("ingest", "site", cwd=tmp_path)
-    assert "shared/no.md, which is missing: left out" in first.stdout
+    assert "shared/no.md, which is missing; the include was dropped" in first.stdout
     assert (
         "# Tea\n\nMilk comes first."
         in surefind("inspect", "site/docs/index.md", cwd=tmp_path).stdout
@@ -123,7 +123,7 @@ def test_a_website_is_crawled_searched_and_kept_when_a_page_fails(tmp_path: Path
         site["/docs/milk"] = Reply(status=500)
         failed = surefind("ingest", "--site", f"{site.url}/docs/", cwd=tmp_path)
         assert failed.returncode == 1
-        assert "answers 500" in failed.stdout
+        assert "returned 500" in failed.stdout
         assert surefind_json("search", "milk", cwd=tmp_path)["hits"][0]["url"] == hit["url"]
         address = site.url
     gone = surefind("ingest", "--site", f"{address}/docs/", cwd=tmp_path)

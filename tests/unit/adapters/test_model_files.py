@@ -123,7 +123,7 @@ def test_a_folder_that_is_given_is_used_as_it_is_or_refused(tmp_path: Path) -> N
         (tmp_path / name).write_bytes(content)
     assert locate(tmp_path, tmp_path / "cache", print) == tmp_path
     (tmp_path / "tokenizer.json").write_bytes(b"[]")
-    with pytest.raises(InputError, match=r"tokenizer.json is not the file it should be"):
+    with pytest.raises(InputError, match=r"tokenizer.json is the wrong file"):
         locate(tmp_path, tmp_path / "cache", print)
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"has no tokenizer.json"):

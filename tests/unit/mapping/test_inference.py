@@ -87,7 +87,7 @@ def test_what_was_found_by_its_values_says_so() -> None:
     ]
     found = infer(payloads)
     assert "counts from 0 in each document" in found.of(Role.POSITION).evidence
-    assert "one per document, and in its address or path" in found.of(Role.TITLE).evidence
+    assert "one per document, and in its URL or path" in found.of(Role.TITLE).evidence
     assert "by its values alone" in found.of(Role.TITLE).evidence
 
 

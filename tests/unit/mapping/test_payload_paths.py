@@ -57,7 +57,7 @@ def test_a_path_is_read_step_by_step(path: str, steps: list[str]) -> None:
 
 @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a..b", '"a', "a[", "[]"])
 def test_what_is_no_path_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="no path of a payload"):
+    with pytest.raises(ValueError, match="invalid payload path"):
         parts_of(path)
 
 

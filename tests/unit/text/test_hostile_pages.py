@@ -77,7 +77,7 @@ def test_what_is_taken_out_of_a_page_is_not_searched_for_one_by_one(page: str) -
 def test_mdx_that_is_too_tangled_is_read_as_markdown_and_says_so() -> None:
     page = "# Title\n\n" + "{//" * 20_000 + "\n" + "words\n" * 20_000
     parsed = read(page, ".mdx")
-    assert parsed.warnings == ("its braces are too tangled to be read as MDX; read as Markdown",)
+    assert parsed.warnings == ("its braces are too complex to parse as MDX; parsed as Markdown",)
     assert [heading.title for heading in parsed.structure.headings] == ["Title"]
 
 

@@ -1,4 +1,4 @@
-"""A file in the data folder: the keys of its server, readable by its owner alone."""
+"""The server's API keys in a file of the data folder, readable by its owner only."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ class KeyFile:
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, KeyError, TypeError) as error:
-            # Never taken for an empty one: that would open the server to everybody.
+            # Never treat it as empty: that would open the server to everyone.
             raise _unreadable(self._path, error) from error
 
     def _change(self, edit: Callable[[Sequence[ApiKey]], Sequence[ApiKey]]) -> None:
@@ -65,7 +65,7 @@ class KeyFile:
                 write_atomically(self._path, _written(edit(self._read())), _OWNER_ONLY)
         except Timeout as error:
             raise StoreBusy(
-                f"another process is changing {self._path}; try again when it is done"
+                f"another process is changing {self._path}; try again when it has finished"
             ) from error
 
 

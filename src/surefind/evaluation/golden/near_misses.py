@@ -18,14 +18,14 @@ from surefind.evaluation.golden.expectations import (
 from surefind.model import ChunkRecord
 
 _NEAR = 0.75
-"""How similar a suggestion must be: a typing error, not another word."""
+"""How similar a suggestion must be: close enough to be a typing error."""
 MAX_COMPARED = 100_000
-"""A limit on comparisons letter by letter, which take some seconds; then only ends are compared."""
+"""Limits letter-by-letter comparisons to a few seconds; beyond it, only path ends are compared."""
 
 
 @dataclass(slots=True)
 class _NamedPage:
-    """`headings` maps their folded form to the original."""
+    """A page; `headings` maps folded headings to the originals."""
 
     url: str
     headings: dict[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class _NamedPage:
 
 
 class NearMisses:
-    """Call `show` for every chunk, then ask for the suggestions."""
+    """Finds suggestions: call `show` for every chunk, then `of`."""
 
     def __init__(self) -> None:
         self._pages: dict[str, _NamedPage] = {}
@@ -46,7 +46,7 @@ class NearMisses:
             page.headings.setdefault(folded(heading), squeezed(heading))
 
     def of(self, expectations: Iterable[Expectation]) -> Mapping[Expectation, str]:
-        """A hint for each expectation that something similar exists for."""
+        """Hints for the expectations that have a near miss."""
         pages = self._pages.values()
         sources = _Names(self._pages)
         addresses = _Names({address_key(page.url): page for page in pages})
@@ -73,7 +73,7 @@ class _Names:
             self._by_end.setdefault(name.rpartition("/")[2], []).append(name)
 
     def nearest(self, name: str) -> str:
-        """A page in another folder with the same end of its path, or else a similar name."""
+        """A page with the same path ending in another folder, or else one with a similar name."""
         if name not in self._known:
             self._known[name] = self._elsewhere(name) or self._misspelt(name)
         return self._known[name]
@@ -86,7 +86,7 @@ class _Names:
             for known in alike
             if f"/{known}".endswith(end) or end.endswith(f"/{known.lstrip('/')}")
         ]
-        return same[0] if len(same) == 1 else ""  # one of many index pages is a guess
+        return same[0] if len(same) == 1 else ""  # with several candidates it would be a guess
 
     def _misspelt(self, name: str) -> str:
         if self._left <= 0:

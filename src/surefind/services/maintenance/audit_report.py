@@ -37,7 +37,7 @@ class AuditReport:
     findings: tuple[AuditFinding, ...]
     seconds: float
     vectors: OriginCounts | None = None
-    """None if no text was embedded again. Unless that was asked for, a finding says why."""
+    """None if no text was re-embedded; a finding gives the reason, unless the caller chose it."""
 
     @property
     def sound(self) -> bool:

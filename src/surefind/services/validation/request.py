@@ -67,7 +67,9 @@ class RunRequest:
         measures = (*(golden.measures or default), *of_rules)
         for measure in measures:
             if measure.cutoff is not None and measure.cutoff > top_k:
-                place = f"{golden.places[measure]}: " if measure in golden.places else ""
+                place = (
+                    f"{golden.measure_lines[measure]}: " if measure in golden.measure_lines else ""
+                )
                 raise InputError(
                     f"{place}{measure} needs {measure.cutoff} results, but top_k is {top_k}; "
                     f"set top_k to {measure.cutoff}"

@@ -13,7 +13,7 @@ NAME = "the collection's own headings"
 async def starter_set(catalog: Catalog, most: int = MAX_STARTERS) -> GoldenSet:
     """Each test searches for a section by its page title and heading.
 
-    Ambiguous headings are skipped. Nobody has reviewed these tests, so they only measure; no single
+    Ambiguous headings are skipped. These tests are not reviewed, so they only measure; no single
     one fails a run.
     """
     sections: dict[tuple[str, str], str] = {}

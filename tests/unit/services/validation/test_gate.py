@@ -115,7 +115,7 @@ async def test_a_pure_improvement_is_published_though_it_is_too_small_to_be_sign
     assert (told.published, told.gate.verdict, told.gate.reasons) == (True, "pass", ())
     assert told.gate.comparison[:2] == (
         "compared with generation 1: no evidence of harm: 1 better, 0 worse, 7 the same",
-        "at most 31.2% of queries like these got worse, with 95 % confidence",
+        "at most 31.2% of similar queries got worse, with 95 % confidence",
     )
 
 
@@ -130,8 +130,8 @@ async def test_an_answer_that_the_ingest_removes_is_lost_and_held_back(
     assert told.gate is not None
     assert (told.published, told.gate.verdict, await seen(home)) == (False, "fail", 1)
     assert told.gate.reasons[0] == (
-        "1 test lost its answer: the generation before had what it expects; change the tests if "
-        "that is meant"
+        "1 test lost its answer: the previous generation had what it expects; update the tests "
+        "if this is intended"
     )
     assert len(told.gate.reasons) == 1
     [failed] = told.gate.failed

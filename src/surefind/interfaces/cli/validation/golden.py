@@ -164,7 +164,7 @@ _REMARKS = (
     "Golden tests: questions and their expected results. Run them with `surefind validate`.",
     "",
     "These tests were generated from the collection's headings. Reword the questions as your",
-    "users would ask them, and delete the ones that nobody would ask.",
+    "users would ask them, and delete unlikely ones.",
     "",
     "An expected result takes one of these forms:",
     "  {url: /guide/install, heading: Power}            a section of a page",
@@ -204,11 +204,11 @@ def _existing_tests(file: Path) -> "tuple[GoldenTest, ...]":
 def _check_new(file: Path, existing: "tuple[GoldenTest, ...]", question: str, test_id: str) -> None:
     from surefind.errors import InputError
     from surefind.evaluation.golden.golden_set import GoldenTest
-    from surefind.evaluation.golden.lint import asked_by
+    from surefind.evaluation.golden.lint import question_key
 
-    key = asked_by(GoldenTest(test_id, question))
+    key = question_key(GoldenTest(test_id, question))
     for test in existing:
-        if asked_by(test) == key:
+        if question_key(test) == key:
             raise InputError(
                 f"{file}, line {test.line}: {test.test_id} already asks this question; "
                 "edit that test"
