@@ -92,7 +92,7 @@ def results_of(hits: Sequence[Hit]) -> list[RetrievalResult]:
     return results
 
 
-Embedding: TypeAlias = "QueryEmbedding | Iterable[float]"
+Embedding: TypeAlias = QueryEmbedding | Iterable[float]
 
 
 def check_query(query: str) -> str:

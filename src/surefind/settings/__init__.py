@@ -30,6 +30,7 @@ from pydantic_settings import (
 from surefind.adapters.files.connection_table import TABLE, read_connection
 from surefind.errors import InputError, without_passwords
 from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection, is_address
+from surefind.settings.providers import EMBEDDERS, RERANKERS
 from surefind.settings.surroundings import (
     ADDRESS_OF_KUBERNETES,
     DOTENV,
@@ -119,8 +120,10 @@ class Settings(BaseSettings):
     threads: int | None = Field(
         None, ge=1, description="How many threads embed; by default one more than cores"
     )
-    embedder: Literal["local", "cohere", "openai"] = Field(
-        "local", description="Who embeds: this machine, Cohere, or a service that speaks as OpenAI"
+    embedder: str = Field(
+        "local",
+        description="What embeds: local, cohere, openai (any compatible service), or the name that "
+        "an installed package provides",
     )
     embed_model: str | None = Field(None, description="The embedding service's model")
     embed_url: str | None = Field(None, description="The address of the embedding service")
@@ -137,8 +140,10 @@ class Settings(BaseSettings):
     embed_price_per_million_tokens: float | None = Field(
         None, ge=0, description="What embedding costs, for estimates and --max-cost"
     )
-    reranker: Literal["none", "cohere"] = Field(
-        "none", description="Who has the last word on the order of passages, where asked to"
+    reranker: str = Field(
+        "none",
+        description="What reranks searches that ask for it: none, cohere, or the name that an "
+        "installed package provides",
     )
     rerank_model: str | None = Field(None, description="The reranker's model")
     rerank_url: str | None = Field(None, description="The address of the reranker")
@@ -249,6 +254,16 @@ class Settings(BaseSettings):
             return Path(value).expanduser()
         except RuntimeError as error:
             raise ValueError(f"{value}: {error}") from error
+
+    @field_validator("embedder")
+    @classmethod
+    def _is_an_embedder(cls, value: str) -> str:
+        return EMBEDDERS.check(value)
+
+    @field_validator("reranker")
+    @classmethod
+    def _is_a_reranker(cls, value: str) -> str:
+        return RERANKERS.check(value)
 
     @field_validator("base_url", "embed_url", "rerank_url", "qdrant_url")
     @classmethod

@@ -34,7 +34,7 @@ SourcePath = Annotated[
 ]
 
 
-class Page(BaseModel):
+class PageRange(BaseModel):
     """Which part of a long list."""
 
     model_config = ConfigDict(extra="forbid")
@@ -61,7 +61,7 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         return JSONResponse(fields_json(await application.searching.facets.read()))
 
     @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
-    async def documents(page: Annotated[Page, Query()]) -> JSONResponse:
+    async def documents(page: Annotated[PageRange, Query()]) -> JSONResponse:
         """The documents of the collection, in the order of their paths."""
         async with application.parts.reader.lease() as generation:
             catalog = generation.require_catalog()
