@@ -7,6 +7,8 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from surefind.adapters.embedders.remote import checked
 from surefind.errors import EmbeddingError, InputError, RerankingError, SurefindError
 from surefind.model import EmbedderFingerprint
@@ -73,7 +75,10 @@ class SuppliedEmbedder:
         return EmbeddingError(f"{self._name} failed: {type(error).__name__}: {error}")
 
     def _checked(self, rows: object, count: int) -> Matrix:
-        return checked(rows, count, self.fingerprint.dimensions, self._name)
+        dimensions = self.fingerprint.dimensions
+        if count == 0:
+            return np.empty((0, dimensions), dtype=np.float32)
+        return checked(rows, count, dimensions, self._name)
 
 
 class SuppliedReranker:

@@ -26,7 +26,10 @@ def sources_of_pages(
         name, _, path = page.source_path.partition("/")
         if by_source.setdefault(name, {}).setdefault(path, page) is not page:
             raise InputError(f"pages: {page.source_path} is there twice; name each page once")
-    return [MemorySource(name, pages, collection, base_url) for name, pages in by_source.items()]
+    return [
+        MemorySource(name, pages, collection, base_url)
+        for name, pages in sorted(by_source.items())  # the order of the pages means nothing
+    ]
 
 
 class MemorySource:
