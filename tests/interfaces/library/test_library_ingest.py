@@ -1,5 +1,6 @@
 """Ingesting from Python: pages in memory, websites, and progress."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,21 @@ def test_pages_in_memory_are_searched_like_files(docs: surefind.Surefind) -> Non
     note = docs.search("milk", mode="lexical")[0]
     assert (note.title, note.record.version, note.record.locale) == ("Shopping", "2", "en")
     assert docs.generations()[0].sources == ("notes", "wiki")
+
+
+def test_a_generator_of_pages_runs_in_the_callers_thread(docs: surefind.Surefind) -> None:
+    """As one must that reads them from a database, or from the collection itself."""
+    docs.ingest(pages=[TEA])
+    here = threading.current_thread()
+
+    def pages() -> Iterator[Page]:
+        for record in docs.document(TEA.source_path):
+            yield Page(
+                record.chunk.source_path, f"{record.chunk.text} {threading.current_thread()}"
+            )
+
+    docs.ingest(pages=pages())
+    assert str(here) in docs.search("brew", mode="lexical")[0].text
 
 
 def test_only_what_changed_is_written_again(docs: surefind.Surefind) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, Union, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union, Unpack
 
 from surefind.bootstrap import Application, IngestRequest
 from surefind.contracts import layer
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from surefind.services.search.passages import PassageReader
     from surefind.services.search.why_not import WhyNot
     from surefind.settings import Settings
+
+T = TypeVar("T")
 
 Golden: TypeAlias = Union[str, PathLike[str], "GoldenSet", Iterable["GoldenTest"]]
 """A golden file, or golden tests made in Python."""
@@ -129,12 +131,10 @@ class AsyncSurefind:
         `paths` are folders and files, `pages` are in memory, and `sites` are urls to crawl. `gate`
         is a file of golden tests that must pass; `""` turns off the one in the settings.
         """
-        _refuse_string("pages", pages)
-        _refuse_string("sites", sites)
         request = IngestRequest(
             paths=paths,
-            pages=pages,
-            sites=tuple(sites),
+            pages=listed("pages", pages),
+            sites=listed("sites", sites),
             crawl=crawl,
             rebuild=rebuild,
             allow_shrink=allow_shrink,
@@ -260,9 +260,10 @@ def _ignore(_progress: Progress) -> None:
     pass
 
 
-def _refuse_string(name: str, given: object) -> None:
-    """A string is an iterable too, of its characters."""
+def listed(name: str, given: Iterable[T]) -> tuple[T, ...]:
+    """InputError for a string, which would be an iterable of its characters."""
     if isinstance(given, str):
         from surefind.errors import InputError  # noqa: PLC0415 - importing surefind stays cheap
 
         raise InputError(f"{name}: give a list, not a string")
+    return tuple(given)

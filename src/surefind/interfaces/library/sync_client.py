@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from surefind.contracts import layer
 from surefind.contracts.validation import RetrievalQuery, RetrievalResult
-from surefind.interfaces.library.async_client import AsyncSurefind, Golden, OnProgress
+from surefind.interfaces.library.async_client import AsyncSurefind, Golden, OnProgress, listed
 from surefind.interfaces.search_options import SearchOptions
 from surefind.model import (
     ChunkRecord,
@@ -98,6 +98,8 @@ class Surefind:
         gate_strict: bool = False,
         progress: OnProgress | None = None,
     ) -> IngestReport:
+        # A generator may depend on the caller's thread, as a database cursor does.
+        pages, sites = listed("pages", pages), listed("sites", sites)
         return self._portal.call(
             lambda: self._inner.ingest(
                 *paths,
