@@ -1,7 +1,4 @@
-"""How a question is put on surefind's own interfaces: names, defaults, and what they may be.
-
-The library, the command line and `POST /retrieve` take the same parameters, and read them here.
-"""
+"""The search options of the library, the command line and `POST /retrieve`, parsed into a Query."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class SearchOptions(TypedDict, total=False):
-    """What a search may be told beside its question. See docs/searching.md."""
+    """The options of a search. See docs/searching.md."""
 
     top_k: int
     threshold: float
@@ -34,7 +31,7 @@ class SearchOptions(TypedDict, total=False):
 
 
 def query_of(text: str, collection: str, options: SearchOptions) -> Query:
-    """InputError, naming the parameter, where one can't be read."""
+    """InputError, with the name of the option, if one is invalid."""
     values: dict[str, Any] = dict(options)
     collections = list(values.pop("collections", None) or [collection])
     group_by = values.pop("group_by", None)

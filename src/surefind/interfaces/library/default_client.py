@@ -1,7 +1,7 @@
-"""The retrieval layer's functions, for programs that open nothing by hand.
+"""The functions of the retrieval layer, for programs that do not call `surefind.open()`.
 
-The first call opens the installation that the settings name, and it stays open until the program
-ends. A program that changes its folder or its settings gets the installation they name then.
+The first call opens the installation of the settings, which stays open until the program ends.
+After a change of the working directory or the settings, calls use the installation they then name.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 def generate_query_embedding(query: str) -> QueryEmbedding:
     """The vector of a question of 1 to 1000 characters, by the configured model."""
-    return _standing.get().generate_query_embedding(query)
+    return _default_clients.get().generate_query_embedding(query)
 
 
 def retrieve_content_chunks(query_embedding: Embedding, limit: int = 5) -> list[RetrievalResult]:
     """The chunks nearest to a `QueryEmbedding` or a list of floats; none found, none returned."""
-    return _standing.get().retrieve_content_chunks(query_embedding, limit)
+    return _default_clients.get().retrieve_content_chunks(query_embedding, limit)
 
 
 class _DefaultClients:
@@ -65,4 +65,4 @@ class _DefaultClients:
                 self._closing[process].close()
 
 
-_standing = _DefaultClients()
+_default_clients = _DefaultClients()
