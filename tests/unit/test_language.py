@@ -46,7 +46,7 @@ PHRASES = {
     r"by (?:meaning|words) (?:and|alone)": "semantic search, keyword search",
     r"under way": "running, in progress",
     r"(?:is|are|was|were) asked (?:for|about|of)": "is requested, is queried",
-    r"(?:is|are|was|were) left (?:out|as)": "is skipped, is omitted, is unchanged",
+    r"(?:is|are|was|were) left as": "is skipped, is omitted, is unchanged",
     r"tak(?:e|es|en|ing) in (?!to )": "include",
     r"mend(?:s|ed|ing)?": "repair, fix",
     r"wants? a look|at hand": "should be checked, available",
@@ -65,11 +65,7 @@ PHRASES = {
 ALLOWED: dict[tuple[str, str], str] = {}
 
 # Rooms that are still to be rewritten; everything else is clean and stays clean.
-NOT_YET_CLEAN: tuple[str, ...] = (
-    "docs/library.md",
-    "src/surefind/interfaces/library/",
-    "src/surefind/interfaces/web/",
-)
+NOT_YET_CLEAN: tuple[str, ...] = ("src/surefind/interfaces/web/",)
 
 
 def pattern(phrases: Iterable[str]) -> re.Pattern[str]:

@@ -22,6 +22,7 @@ from surefind.bootstrap.validation import Validation
 from surefind.ports import Notify
 
 if TYPE_CHECKING:
+    from surefind.ports import Embedder, Reranker
     from surefind.services.generations.generations import Generations
     from surefind.settings import Settings
 
@@ -36,10 +37,16 @@ class Application:
         settings: Settings,
         notify: Notify = silent,
         free_bytes: Callable[[Path], int] | None = None,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
-        """`free_bytes` returns the free space of a path's disk; the default asks the system."""
+        """`free_bytes` returns the free space of a path's disk; the default asks the system.
+
+        `embedder` and `reranker` are the caller's own. They are closed with the application.
+        """
         self.settings = settings
-        self.parts = Parts(settings, notify, free_bytes)
+        self.parts = Parts(settings, notify, free_bytes, embedder=embedder, reranker=reranker)
 
     @cached_property
     def searching(self) -> Searching:

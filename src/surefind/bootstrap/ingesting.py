@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surefind.bootstrap.models import price_of_tokens
-
 if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.bootstrap.parts import Parts
     from surefind.bootstrap.validation import Validation
-    from surefind.model import IngestReport
+    from surefind.model import IngestReport, Page
     from surefind.ports import Source
     from surefind.services.generations.index_building import ReportProgress
     from surefind.services.ingest.inspect import Inspection
@@ -31,6 +29,7 @@ class IngestRequest:
     """
 
     paths: Sequence[str | PathLike[str]] = ()
+    pages: Iterable[Page] = ()
     sites: Sequence[str] = ()
     crawl: CrawlOptions | None = None
     rebuild: bool = False
@@ -72,7 +71,7 @@ class Ingesting:
                 catalogs=parts.catalogs,
                 chunker=settings.chunker,
                 version=version("surefind"),
-                price_per_million_tokens=price_of_tokens(settings),
+                price_per_million_tokens=parts.price_per_million_tokens,
             )
         )
         options = IngestOptions(
@@ -120,6 +119,7 @@ class Ingesting:
 
     def _sources(self, request: IngestRequest) -> list[Source]:
         from surefind.adapters.sources.filesystem import sources_of
+        from surefind.adapters.sources.memory import sources_of_pages
         from surefind.adapters.sources.website.http import CrawlOptions
         from surefind.adapters.sources.website.source import WebsiteSource
 
@@ -128,8 +128,9 @@ class Ingesting:
         for folder in folders:
             for note in folder.notes:
                 notify(f"{folder.name}: {note}")
+        in_memory = sources_of_pages(request.pages, settings.collection, settings.base_url)
         crawl = request.crawl or CrawlOptions()
-        return [*folders, *(WebsiteSource(url, crawl, notify) for url in request.sites)]
+        return [*folders, *in_memory, *(WebsiteSource(url, crawl, notify) for url in request.sites)]
 
     def _refuse_connected(self) -> None:
         from surefind.errors import InputError

@@ -6,6 +6,7 @@ import asyncio
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from surefind.bootstrap.plugins import installed_embedder, installed_reranker
 from surefind.ports import Notify
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ async def open_embedder(settings: Settings, notify: Notify) -> Embedder:
         return _cohere_embedder(settings, notify)
     if settings.embedder == "openai":
         return await _openai_embedder(settings, notify)
+    if settings.embedder != "local":
+        return await installed_embedder(settings)
     return await asyncio.to_thread(_local_embedder, settings, notify)
 
 
@@ -61,6 +64,8 @@ async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
 def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
     if settings.reranker == "none":
         return None
+    if settings.reranker != "cohere":
+        return installed_reranker(settings)
     key = _cohere_key(settings, "reranker")
     from surefind.adapters.cohere import CohereReranker
     from surefind.adapters.remote_calls import CallPolicy
@@ -102,4 +107,4 @@ def price_of_tokens(settings: Settings) -> float | None:
         from surefind.adapters.embedders.openai_compatible import price_of
 
         return price_of(settings.embed_model)
-    return 0.0
+    return 0.0 if settings.embedder == "local" else None

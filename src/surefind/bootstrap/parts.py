@@ -55,7 +55,11 @@ class Parts:
         settings: Settings,
         notify: Notify = silent,
         free_bytes: Callable[[Path], int] | None = None,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
+        """`embedder` and `reranker` are the caller's own, used instead of those of the settings."""
         from surefind.adapters.files.data_folder import DataFolder
 
         self._free_bytes = free_bytes
@@ -65,6 +69,8 @@ class Parts:
         self.folder.check_format()
         for name in settings.idle_keys:
             notify(f"{name} is set but not used; check the embedder and reranker settings")
+        self._own_embedder = _supplied_embedder(embedder)
+        self._own_reranker = _supplied_reranker(reranker)
         self._embedder: CachedEmbedder | None = None
         self._searcher: Searcher | None = None
         self.observers: list[Callable[[SearchResult], None]] = []
@@ -158,9 +164,14 @@ class Parts:
     @cached_property
     def reranker(self) -> Reranker | None:
         from surefind.services.encoding.circuit_breaker import BreakingReranker, CircuitBreaker
+        from surefind.settings.providers import RERANKERS
 
+        if self._own_reranker is not None:
+            return self._own_reranker
         chosen = reranker_of(self.settings, self.notify)
-        return chosen and BreakingReranker(chosen, CircuitBreaker("the reranking service"))
+        if chosen is None or self.settings.reranker not in RERANKERS.own:
+            return chosen
+        return BreakingReranker(chosen, CircuitBreaker("the reranking service"))
 
     @cached_property
     def embedding_breaker(self) -> CircuitBreaker:
@@ -185,7 +196,9 @@ class Parts:
 
         async with self._loading:
             if self._embedder is None:
-                if self.settings.embedder == "local":
+                if self._own_embedder is not None:
+                    self._embedder = CachedEmbedder(self._own_embedder)
+                elif self.settings.embedder == "local":
                     load = partial(open_embedder, self.settings, self.notify)
                     self._embedder = CachedEmbedder(LazyModel(FINGERPRINT, BATCH_SIZE, load))
                 else:
@@ -193,9 +206,13 @@ class Parts:
         return self._embedder
 
     async def _remote_embedder(self) -> Embedder:
+        """A plugin's has no circuit breaker: whether it calls a service, only it knows."""
         from surefind.errors import EmbeddingError
         from surefind.services.encoding.circuit_breaker import BreakingEmbedder
+        from surefind.settings.providers import EMBEDDERS
 
+        if self.settings.embedder not in EMBEDDERS.own:
+            return await open_embedder(self.settings, self.notify)
         with self.embedding_breaker.watching(EmbeddingError):
             opened = await open_embedder(self.settings, self.notify)
         return BreakingEmbedder(opened, self.embedding_breaker)
@@ -206,11 +223,18 @@ class Parts:
         from surefind.errors import StoreError
 
         embedder = await self.embedder()
-        if price_of_tokens(self.settings) and not embedder.has_cache:
+        if self.price_per_million_tokens and not embedder.has_cache:
             with suppress(StoreError):  # no cache yet
                 cache = SqliteEmbeddingCache(self._cache_path, self.notify, read_only=True)
                 embedder.keep_in(cache)
         return embedder
+
+    @property
+    def price_per_million_tokens(self) -> float | None:
+        """None if nobody knows it, as for a caller's own embedder."""
+        if self._own_embedder is not None:
+            return self.settings.embed_price_per_million_tokens
+        return price_of_tokens(self.settings)
 
     def embedding_cache(self, *, read_only: bool) -> EmbeddingCache | None:
         """The cache on disk, or None if there is none yet."""
@@ -231,8 +255,25 @@ class Parts:
             await self.index.close()
         if "catalogs" in self.__dict__ or "own_catalogs" in self.__dict__:
             await self.catalogs.close()
-        if self._embedder is not None:
-            await self._embedder.close()
-        reranker = self.__dict__.get("reranker")
+        embedder = self._embedder or self._own_embedder
+        if embedder is not None:
+            await embedder.close()
+        reranker = self.__dict__.get("reranker") or self._own_reranker
         if reranker is not None:
             await reranker.close()
+
+
+def _supplied_embedder(embedder: Embedder | None) -> Embedder | None:
+    if embedder is None:
+        return None
+    from surefind.adapters.supplied import SuppliedEmbedder
+
+    return SuppliedEmbedder(embedder)
+
+
+def _supplied_reranker(reranker: Reranker | None) -> Reranker | None:
+    if reranker is None:
+        return None
+    from surefind.adapters.supplied import SuppliedReranker
+
+    return SuppliedReranker(reranker)

@@ -39,6 +39,15 @@ class Searching:
 
         return PassageReader(self._parts.reader)
 
+    def passages_in(self, collection: str | None = None) -> PassageReader:
+        """Of any collection; by default the one that the settings name."""
+        from surefind.model.strings import check_string
+        from surefind.services.search.passages import PassageReader
+
+        if collection is None:
+            return self.passages
+        return PassageReader(self._parts.readers.of(check_string("collection", collection)))
+
     @cached_property
     def facets(self) -> Facets:
         from surefind.services.search.facets import Facets

@@ -44,11 +44,33 @@ class Validation:
         async with self._parts.reader.lease() as generation:
             return await starter_set(generation.require_catalog(), most or MAX_STARTERS)
 
+    def checked(self, golden: GoldenSet) -> GoldenSet:
+        """A set that was made in Python; InputError if its tests can't be run."""
+        from surefind.evaluation.golden.golden_set import check_tests
+        from surefind.services.validation.golden_authoring import check_filters
+
+        check_tests(golden)
+        check_filters(golden.name, golden)
+        return golden
+
     async def validate(
         self,
         golden: GoldenSet,
         request: RunRequest,
         progress: CountProgress,
+        baseline: ValidationReport | None = None,
+    ) -> ValidationReport:
+        """NotComparable, before any question is asked, if the baseline is of other questions."""
+        from surefind.evaluation.report.comparison import check_baseline, compared_with
+
+        if baseline is None:
+            return await self._validated(golden, request, progress)
+        measures = request.measures_for(golden)
+        check_baseline(baseline, golden, request.top_k_for(golden), measures)
+        return compared_with(baseline, await self._validated(golden, request, progress))
+
+    async def _validated(
+        self, golden: GoldenSet, request: RunRequest, progress: CountProgress
     ) -> ValidationReport:
         from surefind.services.search.search import Searcher
         from surefind.services.validation.validate import Validator

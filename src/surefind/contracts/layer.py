@@ -114,7 +114,7 @@ def _sorted_out(hits: Sequence[Hit], limit: int) -> tuple[list[RetrievalResult],
     return results, left_out
 
 
-Embedding: TypeAlias = "QueryEmbedding | Iterable[float]"
+Embedding: TypeAlias = QueryEmbedding | Iterable[float]
 
 
 def check_query(query: str) -> str:

@@ -1,7 +1,4 @@
-"""The search parameters of surefind's own interfaces, and how they are parsed.
-
-The library, the command line and `POST /retrieve` share them.
-"""
+"""The search options of the library, the command line and `POST /retrieve`, parsed into a Query."""
 
 from __future__ import annotations
 

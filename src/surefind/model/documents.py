@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from urllib.parse import quote
 from uuid import UUID, uuid5
 
+from surefind.errors import InputError
 from surefind.model.filters import Attribute
+from surefind.model.strings import check_string
 
 POINT_NAMESPACE = UUID("5f0b1d3e-6f0c-5b52-9a55-4b0f7b0f2f5e")
 """Point ids are UUIDv5 of the chunk id in this namespace; changing it orphans every index."""
@@ -16,6 +18,38 @@ POINT_NAMESPACE = UUID("5f0b1d3e-6f0c-5b52-9a55-4b0f7b0f2f5e")
 
 def point_id(chunk_id: str) -> UUID:
     return uuid5(POINT_NAMESPACE, chunk_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that a program has in memory: `Page("wiki/install.md", "# Install")`.
+
+    `source_path` is its identity. The first part names its source, and a suffix such as `.html` or
+    `.txt` tells how `text` is written; without one it is Markdown. `url` and `title` replace those
+    that would be derived from the path and from the text.
+    """
+
+    source_path: str
+    text: str
+    url: str = ""
+    title: str = ""
+    version: str = ""
+    locale: str = ""
+
+    def __post_init__(self) -> None:
+        for field_ in fields(self):
+            value = getattr(self, field_.name)
+            if not isinstance(value, str):
+                raise InputError(f"Page: {field_.name} must be a string, not {value!r}")
+        for name in ("source_path", "url", "title", "version", "locale"):
+            check_string(f"Page: {name}", getattr(self, name))
+        path = self.source_path
+        parts = path.split("/")
+        if len(parts) < 2 or not path.isprintable() or {"", ".", ".."} & set(parts):
+            raise InputError(
+                f"Page: source_path must be the name of a source and a path below it, such as "
+                f"wiki/install.md, not {path!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from surefind.model.documents import ChunkRecord
 from surefind.model.filters import Condition
@@ -154,6 +155,24 @@ class Hit:
     def tokens(self) -> int:
         """The token count of the context if there is one, else of the passage."""
         return self.record.chunk.tokens if self.context is None else self.context.tokens
+
+    def _replace(self, **changes: Any) -> Hit:
+        """Deprecated: in version 0.1 a hit was a named tuple."""
+        warnings.warn(
+            "Hit._replace() will be removed in 0.3; use dataclasses.replace(hit, …)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return replace(self, **changes)
+
+    def _asdict(self) -> dict[str, Any]:
+        """Deprecated: in version 0.1 a hit was a named tuple."""
+        warnings.warn(
+            "Hit._asdict() will be removed in 0.3; read the attributes of the hit",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
 class Timings(NamedTuple):

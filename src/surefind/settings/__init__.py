@@ -30,6 +30,7 @@ from pydantic_settings import (
 from surefind.adapters.files.connection_table import TABLE, read_connection
 from surefind.errors import InputError, without_passwords
 from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection, is_address
+from surefind.settings.providers import EMBEDDERS, RERANKERS
 from surefind.settings.surroundings import (
     ADDRESS_OF_KUBERNETES,
     DOTENV,
@@ -121,8 +122,10 @@ class Settings(BaseSettings):
         ge=1,
         description="Number of embedding threads; by default the number of cores plus one",
     )
-    embedder: Literal["local", "cohere", "openai"] = Field(
-        "local", description="The embedder: a local model, Cohere, or an OpenAI-compatible service"
+    embedder: str = Field(
+        "local",
+        description="The embedder: local, cohere, openai (any compatible service), or the name "
+        "that an installed package provides",
     )
     embed_model: str | None = Field(None, description="The model of the embedding service")
     embed_url: str | None = Field(None, description="The URL of the embedding service")
@@ -144,8 +147,10 @@ class Settings(BaseSettings):
     embed_price_per_million_tokens: float | None = Field(
         None, ge=0, description="The price of embedding, for estimates and --max-cost"
     )
-    reranker: Literal["none", "cohere"] = Field(
-        "none", description="The reranker that searches can ask for"
+    reranker: str = Field(
+        "none",
+        description="The reranker that searches can ask for: none, cohere, or the name that an "
+        "installed package provides",
     )
     rerank_model: str | None = Field(None, description="The model of the reranker")
     rerank_url: str | None = Field(None, description="The URL of the reranker")
@@ -262,6 +267,16 @@ class Settings(BaseSettings):
             return Path(value).expanduser()
         except RuntimeError as error:
             raise ValueError(f"{value}: {error}") from error
+
+    @field_validator("embedder")
+    @classmethod
+    def _is_an_embedder(cls, value: str) -> str:
+        return EMBEDDERS.check(value)
+
+    @field_validator("reranker")
+    @classmethod
+    def _is_a_reranker(cls, value: str) -> str:
+        return RERANKERS.check(value)
 
     @field_validator("base_url", "embed_url", "rerank_url", "qdrant_url")
     @classmethod

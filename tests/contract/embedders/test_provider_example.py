@@ -14,7 +14,7 @@ from surefind.errors import EmbeddingError
 from surefind.ports import Embedder
 
 PAGE = (Path(__file__).parents[3] / "docs" / "providers.md").read_text()
-ADAPTER, SUITE = re.findall(r"^```python\n(.+?)^```", PAGE, re.MULTILINE | re.DOTALL)
+*_, ADAPTER, SUITE = re.findall(r"^```python\n(.+?)^```", PAGE, re.MULTILINE | re.DOTALL)
 NAMES: dict[str, object] = {
     "AsyncIterator": AsyncIterator,
     "CallPolicy": CallPolicy,

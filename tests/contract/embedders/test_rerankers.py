@@ -16,6 +16,7 @@ from support.embedding_service import (
 )
 from surefind.adapters.cohere import CohereReranker
 from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
+from surefind.adapters.supplied import SuppliedReranker
 from surefind.errors import RerankingError
 from surefind.ports import Reranker
 
@@ -60,6 +61,21 @@ class TestCohereReranker(RerankerContract):
         url, key = REAL_COHERE_URL or service.url, REAL_COHERE_KEY or KEY
         reranker = CohereReranker(key, CallPolicy(print), url=url)
         yield reranker
+        await reranker.close()
+
+
+class TestSuppliedReranker(RerankerContract):
+    @pytest.fixture
+    async def reranker(self, service: Service) -> AsyncIterator[Reranker]:
+        reranker = SuppliedReranker(CohereReranker(KEY, CallPolicy(print), url=service.url))
+        yield reranker
+        await reranker.close()
+
+    async def test_an_error_of_surefind_is_passed_on_as_it_is(self, service: Service) -> None:
+        reranker = SuppliedReranker(CohereReranker("wrong", CallPolicy(print), url=service.url))
+        service.always = Trouble(401)
+        with pytest.raises(RerankingError, match="check COHERE_API_KEY"):
+            await reranker.rerank("install", PASSAGES)
         await reranker.close()
 
 

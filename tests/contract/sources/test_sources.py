@@ -8,8 +8,9 @@ import pytest
 from support.fakes import PageSource
 from surefind.adapters.sources import filesystem
 from surefind.adapters.sources.filesystem import sources_of
+from surefind.adapters.sources.memory import sources_of_pages
 from surefind.errors import InputError
-from surefind.model import PageFailure, PageLocation, PageUnchanged, SourcePage
+from surefind.model import Page, PageFailure, PageLocation, PageUnchanged, SourcePage
 from surefind.ports import Source
 
 PAGES = {"index.md": b"# Home", "guide/b.mdx": b"b", "guide/a.md": b"a", "z.markdown": b"z"}
@@ -39,6 +40,38 @@ class TestPageSource(SourceContract):
     @pytest.fixture
     def source(self, tmp_path: Path) -> Source:
         return PageSource(PAGES)
+
+
+class TestMemorySource(SourceContract):
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Source:
+        pages = [Page(f"docs/{path}", text.decode()) for path, text in PAGES.items()]
+        [source] = sources_of_pages(pages, "docs", None)
+        return source
+
+    async def test_any_other_suffix_is_markdown(self) -> None:
+        pages = [Page("docs/v1.2", "# Two"), Page("docs/plain.TXT", "two")]
+        [source] = sources_of_pages(pages, "docs", None)
+        read = [page for page in await collect(source) if isinstance(page, SourcePage)]
+        assert [page.suffix for page in read] == [".txt", ".md"]
+
+    def test_its_fingerprint_covers_addresses_and_not_texts(self) -> None:
+        def fingerprint(page: Page, base_url: str | None = None) -> str:
+            [source] = sources_of_pages([page], "docs", base_url)
+            return source.fingerprint
+
+        before = fingerprint(Page("docs/a.md", "# A"))
+        assert fingerprint(Page("docs/a.md", "# B")) == before
+        assert fingerprint(Page("docs/b.md", "# A")) == before
+        others = {
+            fingerprint(Page("docs/a.md", "# A", url="https://d.example/a")),
+            fingerprint(Page("docs/a.md", "# A", title="Another")),
+            fingerprint(Page("docs/a.md", "# A", version="2")),
+            fingerprint(Page("docs/a.md", "# A", locale="de")),
+            fingerprint(Page("docs/a.md", "# A"), "https://d.example"),
+            fingerprint(Page("other/a.md", "# A")),
+        }
+        assert len(others | {before}) == 7
 
 
 class TestFolderSource(SourceContract):

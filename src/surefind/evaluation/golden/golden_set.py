@@ -194,6 +194,20 @@ def limited(source: str, tests: Sequence[GoldenTest]) -> tuple[GoldenTest, ...]:
     return tuple(tests)
 
 
+def check_tests(golden: GoldenSet) -> None:
+    """InputError if a set that was not read from a file holds no tests, or one of them twice."""
+    if not golden.tests:
+        raise InputError(f"{golden.name}: there are no tests")
+    limited(golden.name, golden.tests)
+    seen: set[str] = set()
+    for test in golden.tests:
+        if not isinstance(test, GoldenTest):
+            raise InputError(f"{golden.name}: each must be a GoldenTest, not {test!r:.80}")
+        if test.test_id in seen:
+            raise InputError(f"{golden.name}: test_id {test.test_id!r} is used twice")
+        seen.add(test.test_id)
+
+
 # --- the whole file ---------------------------------------------------------------------------
 
 

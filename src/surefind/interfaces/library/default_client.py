@@ -1,4 +1,4 @@
-"""The retrieval layer's functions, on a shared client that opens itself.
+"""The functions of the retrieval layer, for programs that do not call `surefind.open()`.
 
 The first call opens the installation from the settings; it stays open until the program ends.
 After a change of folder or settings, the next call opens another one.
@@ -13,13 +13,13 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from surefind.interfaces.library.client import open as open_installation
+from surefind.interfaces.library.opening import open as open_installation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from surefind.contracts.layer import Embedding, QueryEmbedding, RetrievalResult
-    from surefind.interfaces.library.client import Surefind
+    from surefind.interfaces.library.sync_client import Surefind
 
 
 def generate_query_embedding(query: str) -> QueryEmbedding:

@@ -94,11 +94,13 @@ def check_filters(source: str, golden: GoldenSet) -> None:
     Its fields and values are only checked when the tests run.
     """
     for test in golden.tests:
-        for line, expression in zip(test.where_lines, test.where, strict=True):
+        for at, expression in enumerate(test.where):
             try:
                 read_expressions((expression,))
             except InputError as error:
-                raise InputError(f"{source}, line {line}: {error}") from error
+                lines = test.where_lines
+                place = f"line {lines[at]}" if lines else f"test {test.test_id!r}"
+                raise InputError(f"{source}, {place}: {error}") from error
 
 
 async def lint_set(

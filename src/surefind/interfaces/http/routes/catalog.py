@@ -38,8 +38,8 @@ SourcePath = Annotated[
 ]
 
 
-class Page(BaseModel):
-    """A page of a long list."""
+class PageRange(BaseModel):
+    """Which part of a long list."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -65,7 +65,7 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         return JSONResponse(fields_json(await application.searching.facets.read()))
 
     @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
-    async def documents(page: Annotated[Page, Query()]) -> JSONResponse:
+    async def documents(page: Annotated[PageRange, Query()]) -> JSONResponse:
         """The documents of the collection, sorted by path."""
         async with application.parts.reader.lease() as generation:
             catalog = generation.require_catalog()
