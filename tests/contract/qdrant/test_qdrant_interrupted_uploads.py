@@ -167,7 +167,7 @@ async def test_copying_stops_when_the_write_lock_is_lost(
     home: Home, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Copying takes minutes; another run may have published everything meanwhile."""
-    monkeypatch.setattr("surefind.adapters.qdrant.server.writer._PAGE", 1)
+    monkeypatch.setattr("surefind.adapters.qdrant.server.index_writer._PAGE", 1)
     await build(home.index, ONE, entries(TEXTS))
     writer = await home.index.create(TWO, DIMENSIONS, ONE)
     home.checks_left = 2

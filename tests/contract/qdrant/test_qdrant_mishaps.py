@@ -11,7 +11,7 @@ from contract.embedders.rude_server import PROBE, Opened
 from contract.indexes.index_contents import DIMENSIONS, ONE, TEXTS, build, entries
 from support.fakes import record
 from support.qdrant.service import BROKEN, SILENT, Service, Trouble
-from surefind.adapters.qdrant.server.writer import AT_ONCE, POINTS_PER_PART
+from surefind.adapters.qdrant.server.index_writer import AT_ONCE, POINTS_PER_PART
 from surefind.errors import (
     StoreChanged,
     StoreError,
@@ -71,7 +71,7 @@ async def test_points_travel_in_bounded_parts_several_at_a_time(
         service.most_at_once = 0
         service.always = Trouble(delay_s=0.05, on="PUT .*/points")
         await writer.upsert(many)
-        monkeypatch.setattr("surefind.adapters.qdrant.server.writer.BYTES_PER_PART", 40_000)
+        monkeypatch.setattr("surefind.adapters.qdrant.server.index_writer.BYTES_PER_PART", 40_000)
         await writer.upsert(long)
         await writer.finish()
     sizes = [len(r.body["points"]) for r in service.requests if r.line.endswith("/points")]

@@ -17,7 +17,7 @@ from surefind.evaluation.report.report import Report
 from surefind.evaluation.statistics.significance import wilson_interval
 from surefind.model import Evidence, Mode
 from surefind.services.validation.calibration import learn_threshold
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 

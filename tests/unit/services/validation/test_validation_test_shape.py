@@ -22,7 +22,7 @@ from surefind.evaluation.golden.golden_set import (
     read_golden_yaml,
 )
 from surefind.evaluation.report.report import Outcome
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 

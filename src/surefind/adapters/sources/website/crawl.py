@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 from protego import Protego
 
+from surefind.adapters.sources.website.crawl_scope import CrawlScope, page_key, reason_to_leave
 from surefind.adapters.sources.website.frontier import Frontier, Visit
 from surefind.adapters.sources.website.http import (
     USER_AGENT,
@@ -16,7 +17,6 @@ from surefind.adapters.sources.website.http import (
     PageUnusable,
     SiteClient,
 )
-from surefind.adapters.sources.website.rules import CrawlScope, page_key, reason_to_leave
 from surefind.adapters.sources.website.sitemaps import MAX_SITEMAP_BYTES, read_sitemaps
 from surefind.adapters.sources.website.visits import (
     HTML,

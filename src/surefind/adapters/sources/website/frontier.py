@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from protego import Protego
 
-from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
-from surefind.adapters.sources.website.rules import (
+from surefind.adapters.sources.website.crawl_scope import (
     CrawlScope,
     normalise,
     page_key,
     reason_to_leave,
     shape,
 )
+from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
 from surefind.ports import Notify
 
 _MAX_KNOWN_URLS = 100_000
