@@ -8,7 +8,7 @@ import pytest
 
 from interfaces.contracts.field_tables import Field, bad_cases, good_cases, named
 from surefind.contracts.implementation_tests import (
-    SuccessCriteria,
+    AppliedCriteria,
     ValidationTest,
     validation_tests_of,
 )
@@ -60,7 +60,7 @@ def read(test: object) -> GoldenTest:
 
 def test_the_written_shape_has_exactly_the_published_fields() -> None:
     assert tuple(ValidationTest.model_fields) == PUBLISHED
-    assert tuple(SuccessCriteria.model_fields) == CRITERIA
+    assert tuple(AppliedCriteria.model_fields) == CRITERIA
     assert set(TEST) == set(PUBLISHED)
 
 

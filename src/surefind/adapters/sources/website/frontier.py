@@ -15,8 +15,6 @@ from surefind.adapters.sources.website.crawl_scope import (
 from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
 from surefind.ports import Notify
 
-_MAX_KNOWN_URLS = 100_000
-
 
 @dataclass(frozen=True, slots=True)
 class Visit:
@@ -87,8 +85,9 @@ class Frontier:
             if self.known[key] != url:
                 self.spare.setdefault(key, url)
             return
-        if len(self.known) >= _MAX_KNOWN_URLS:
-            self.tell_once(f"more than {_MAX_KNOWN_URLS} urls were met; the rest is ignored")
+        if len(self.known) >= self._options.max_known_urls:
+            most = self._options.max_known_urls
+            self.tell_once(f"more than {most} urls were met; the rest is ignored")
             return
         self.known[key] = url
         reason = self.reason_to_leave(url)
