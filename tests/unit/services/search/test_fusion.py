@@ -216,6 +216,15 @@ def test_one_leg_of_several_collections_has_one_order() -> None:
     assert dense == [("one", 1, 0.9, 0.9), ("two", 1, 0.5, 0.5), ("one", 2, 0.3, 0.3)]
     lexical = [(c.collection, c.point, c.score) for c in lexical_pool(found).candidates()]
     assert lexical == [("one", 1, 1.0), ("two", 1, 1.0), ("two", 3, 0.5), ("one", 2, 0.25)]
+    raw = [c.lexical and c.lexical.score for c in lexical_pool(found).candidates()]
+    assert raw == [8.0, 3.0, 1.5, 2.0]
+
+
+def test_a_pool_is_exhausted_if_all_collections_are() -> None:
+    one, two = (LegResults(name, legs({1: 0.9}), legs({1: 2.0})) for name in ("one", "two"))
+    for make in (fuse, dense_pool, lexical_pool):
+        assert not make([one._replace(exhausted=True), two]).exhausted
+        assert make([one._replace(exhausted=True), two._replace(exhausted=True)]).exhausted
 
 
 @pytest.mark.parametrize(
