@@ -148,7 +148,7 @@ class Searcher:
         """
         if len(queries) > MAX_BATCH:
             raise InputError(
-                f"queries: there are {len(queries)}, at most {MAX_BATCH} are taken at once"
+                f"queries: at most {MAX_BATCH} per batch, not {len(queries)}; send several batches"
             )
         for query in queries:
             check_query(query)

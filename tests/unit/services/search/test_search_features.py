@@ -87,8 +87,10 @@ async def test_a_filter_restricts_and_one_that_keeps_everything_changes_nothing(
 
 
 async def test_another_embedder_than_the_collections_is_refused(home: Installation) -> None:
-    searcher = home.searcher.afresh(WordEmbedder(weights="words-2"))
-    with pytest.raises(InputError, match=r"'docs' was built with .*ingest again with --rebuild$"):
+    searcher = home.searcher.without_cache(WordEmbedder(weights="words-2"))
+    with pytest.raises(
+        InputError, match=r"'docs' was built with .*run .surefind ingest --rebuild."
+    ):
         await searcher.search(Query("cats"))
     assert (await searcher.search(Query("cats", mode=Mode.LEXICAL))).hits
 
