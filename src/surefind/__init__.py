@@ -44,8 +44,8 @@ from surefind.interfaces.library.default_client import (
     retrieve_content_chunks,
 )
 from surefind.interfaces.library.lazy_names import load_name
+from surefind.interfaces.library.open_options import OpenOptions
 from surefind.interfaces.library.opening import aopen, open  # noqa: A004
-from surefind.interfaces.library.options import OpenOptions
 from surefind.interfaces.library.sync_client import Surefind
 from surefind.interfaces.search_options import SearchOptions
 from surefind.model import (

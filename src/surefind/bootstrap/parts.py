@@ -231,7 +231,7 @@ class Parts:
 
     @property
     def price_per_million_tokens(self) -> float | None:
-        """None if nobody knows it, as for a caller's own embedder."""
+        """None if it is unknown, as for a caller's own embedder."""
         if self._own_embedder is not None:
             return self.settings.embed_price_per_million_tokens
         return price_of_tokens(self.settings)

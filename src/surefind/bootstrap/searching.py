@@ -23,9 +23,7 @@ class Searching:
         return await (await self._parts.searcher()).search(query)
 
     async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
-        from surefind.services.search.batch import search_all
-
-        return await search_all(queries, await self._parts.searcher())
+        return await (await self._parts.searcher()).search_many(queries)
 
     async def why_not(self, query: Query, expected: str) -> WhyNot:
         from surefind.services.search.why_not import Explainer

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from surefind.evaluation.report.report import Report as ValidationReport
     from surefind.model import ChunkRecord, Threshold
     from surefind.services.generations.readers import Readers
-    from surefind.services.validation.request import RunRequest
+    from surefind.services.validation.run_request import RunRequest
     from surefind.services.validation.validate import CountProgress
 
 

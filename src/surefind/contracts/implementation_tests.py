@@ -194,7 +194,7 @@ class ValidateRequest(StrictRequest):
         )
 
 
-class SuccessCriteria(BaseModel):
+class AppliedCriteria(BaseModel):
     min_accuracy: float = Field(ge=0, le=1)
     min_similarity_score: float = Field(ge=0, le=1)
 
@@ -205,7 +205,7 @@ class ValidationTest(BaseModel):
     expected_results: list[NotBlank] = Field(
         min_length=1, description="The chunks that should be returned"
     )
-    success_criteria: SuccessCriteria
+    success_criteria: AppliedCriteria
     test_category: NotBlank | None
     executed_at: datetime
     result_accuracy: float = Field(
@@ -224,7 +224,7 @@ def validation_tests_of(report: Report) -> list[ValidationTest]:
             test_id=test.test_id,
             query_text=test.query_text,
             expected_results=list(dict.fromkeys(map(partial(_chunk_of, test), live))),
-            success_criteria=SuccessCriteria(
+            success_criteria=AppliedCriteria(
                 min_accuracy=test.min_accuracy,
                 min_similarity_score=test.min_similarity_score or 0.0,
             ),
@@ -322,7 +322,7 @@ def _detail(result: ChunkTestResult, embedding_model: str) -> DetailedResult:
         test_id=test.test_id,
         query_text=test.query_text,
         expected_results=[one.chunk_id for one in test.expected if isinstance(one, ByChunk)],
-        success_criteria=SuccessCriteria(
+        success_criteria=AppliedCriteria(
             min_accuracy=test.criteria.min_accuracy,
             min_similarity_score=test.criteria.min_similarity_score or 0.0,
         ),

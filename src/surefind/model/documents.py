@@ -25,7 +25,7 @@ class Page:
     """A page that a program has in memory: `Page("wiki/install.md", "# Install")`.
 
     `source_path` is its identity. The first part names its source, and a suffix such as `.html` or
-    `.txt` tells how `text` is written; without one it is Markdown. `url` and `title` replace those
+    `.txt` selects the format of `text`; without one it is Markdown. `url` and `title` replace those
     that would be derived from the path and from the text.
     """
 

@@ -55,7 +55,9 @@ def chunk_document(
         first_context = _shorten(" > ".join(section.inherited), settings, count_tokens)
         context = _shorten(" > ".join(section.path), settings, count_tokens)
         context_tokens = max(count_tokens(context), count_tokens(first_context))
-        cutter = _Cutter(document.text, structure, opened, settings, count_tokens, context_tokens)
+        cutter = _SectionCutter(
+            document.text, structure, opened, settings, count_tokens, context_tokens
+        )
         for number, piece in enumerate(cutter.cut(section.start, section.end)):
             text = document.text[piece.start : piece.end]
             own_context = "\n\n".join(
@@ -135,7 +137,7 @@ class _Piece:
     head: str = ""
 
 
-class _Cutter:
+class _SectionCutter:
     """Cuts one section into pieces within the budget."""
 
     def __init__(

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from surefind.text.html.page import read_facts
+from surefind.text.html.facts import read_facts
 from surefind.text.markdown.blocks import Heading, Outline
 from surefind.text.markdown.mdx import strip_comments
 from surefind.text.slugs import anchor_of

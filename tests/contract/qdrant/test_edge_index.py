@@ -172,18 +172,6 @@ class TestEdge(IndexContract):
             await index.point_ids([index.number(record(0).chunk.point_id), 7])
         await index.close()
 
-    async def test_more_points_than_are_remembered_are_named_all_the_same(
-        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("surefind.adapters.qdrant.point_numbers._KEPT", 3)
-        await build(store, ONE, entries(TEXTS))
-        index = await store.open(ONE)
-        points = [record(number).chunk.point_id for number in range(5)]
-        numbers = [index.number(point) for point in points]
-        for chosen in (slice(0, 2), slice(1, 4), slice(0, 5), slice(4, 5), slice(0, 5)):
-            assert await index.point_ids(numbers[chosen]) == points[chosen]
-        await index.close()
-
     async def test_two_chunks_with_one_number_are_one_point_less(
         self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -11,7 +11,7 @@ from contract.embedders.rude_server import PROBE, Opened
 from contract.indexes.index_contents import DIMENSIONS, ONE, TEXTS, build, entries
 from support.fakes import record
 from support.qdrant.service import BROKEN, SILENT, Service, Trouble
-from surefind.adapters.qdrant.server.writer import AT_ONCE, POINTS_PER_PART
+from surefind.adapters.qdrant.server.index_writer import AT_ONCE, BYTES_PER_PART, POINTS_PER_PART
 from surefind.errors import (
     StoreChanged,
     StoreError,
@@ -63,17 +63,15 @@ async def test_what_was_begun_can_be_let_go_of_at_any_moment(service: Service) -
     assert service.collections == {}
 
 
-async def test_points_travel_in_bounded_parts_several_at_a_time(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    many, long = entries([f"passage {n}" for n in range(600)]), entries(["word " * 3000] * 3)
+async def test_points_travel_in_bounded_parts_several_at_a_time(service: Service) -> None:
+    large = "x" * (BYTES_PER_PART // 2 + 1)
+    many, long = entries([f"passage {n}" for n in range(600)]), entries([large] * 3)
     async with Opened(service.url).store() as store:
         writer = await store.create(ONE, DIMENSIONS, None)
         service.requests.clear()
         service.most_at_once = 0
         service.always = Trouble(delay_s=0.05, on="PUT .*/points")
         await writer.upsert(many)
-        monkeypatch.setattr("surefind.adapters.qdrant.server.writer.BYTES_PER_PART", 40_000)
         await writer.upsert(long)
         await writer.finish()
     sizes = [len(r.body["points"]) for r in service.requests if r.line.endswith("/points")]

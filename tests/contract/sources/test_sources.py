@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.fakes import PageSource
-from surefind.adapters.sources import filesystem
-from surefind.adapters.sources.filesystem import sources_of
+from surefind.adapters.sources.filesystem import MAX_PAGE_BYTES, sources_of
 from surefind.adapters.sources.memory import sources_of_pages
 from surefind.errors import InputError
 from surefind.model import Page, PageFailure, PageLocation, PageUnchanged, SourcePage
@@ -133,11 +132,11 @@ class TestFolderSource(SourceContract):
         assert failure == PageFailure("docs/guide/", "it can't be read: Permission denied")
 
     async def test_a_page_that_is_too_large_or_no_file_is_a_failure(
-        self, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, source: Source, tmp_path: Path
     ) -> None:
         os.mkfifo(tmp_path / "docs" / "pipe.md")
-        (tmp_path / "docs" / "large.md").write_bytes(b"x" * 200)
-        monkeypatch.setattr(filesystem, "MAX_PAGE_BYTES", 100)
+        (tmp_path / "docs" / "large.md").touch()
+        os.truncate(tmp_path / "docs" / "large.md", MAX_PAGE_BYTES + 1)
         reasons = {
             page.source_path: page.reason
             for page in await collect(source)
@@ -260,7 +259,7 @@ async def test_a_page_of_mkdocs_comes_with_what_it_includes(tmp_path: Path) -> N
     (tmp_path / "site/README.md").write_bytes("gr\xfcn\r\n".encode("cp1252"))
     (tmp_path / "site/docs/picture.png").write_bytes(b"\x89PNG\x00")
     (tmp_path / "site/docs/huge.md").write_bytes(b"")
-    os.truncate(tmp_path / "site/docs/huge.md", filesystem.MAX_PAGE_BYTES + 1)
+    os.truncate(tmp_path / "site/docs/huge.md", MAX_PAGE_BYTES + 1)
     assert await included(tmp_path, "see {!README.md!}") == "see grün"
     snippets = "[{pymdownx.snippets: {base_path: docs, restrict_base_path: false}}]"
     assert await included(tmp_path, '--8<-- "../README.md:1:1"', snippets) == "grün"

@@ -4,8 +4,6 @@ import pytest
 
 from support.website.crawling import Crawl
 from support.website.local_site import Reply, Site, moved, page, plain, sitemap
-from surefind.adapters.sources.website import crawl as website_crawl
-from surefind.adapters.sources.website import frontier as website_frontier
 from surefind.errors import StoreError
 from surefind.model import PageFailure, PageLocation, SourcePage
 from surefind.text.encodings import as_utf8
@@ -93,13 +91,10 @@ async def test_the_delay_that_robots_ask_for_is_kept_between_all_requests(site: 
         assert at >= robots + turn * delay_s - early_s
 
 
-async def test_a_long_crawl_delay_is_told_and_bounded(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(website_crawl, "_MAX_CRAWL_DELAY_S", 0.01)
+async def test_a_long_crawl_delay_is_told_and_bounded(site: Site) -> None:
     site["/robots.txt"] = plain("User-agent: *\nCrawl-delay: 3600")
     site["/docs/"] = page("Home")
-    crawl = await Crawl(site).run()
+    crawl = await Crawl(site, max_crawl_delay_s=0.01).run()
     assert crawl.told == ["robots.txt asks for 3600 s between requests; waiting 0.01 s"]
 
 
@@ -156,13 +151,10 @@ async def test_endless_sites_end(site: Site) -> None:
     assert len(crawl.told) == 2
 
 
-async def test_only_so_many_urls_are_remembered(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(website_frontier, "_MAX_KNOWN_URLS", 5)
+async def test_only_so_many_urls_are_remembered(site: Site) -> None:
     site["/docs/"] = page("Home", [f"p{number}" for number in range(9)])
     site.otherwise = lambda path: page(path) if "/p" in path else Reply(status=404)
-    crawl = await Crawl(site).run()
+    crawl = await Crawl(site, max_known_urls=5).run()
     assert len(crawl.taken) == 5
     assert crawl.told == ["found more than 5 URLs; the rest is ignored"]
 

@@ -4,8 +4,13 @@ import pytest
 
 from support.website.crawling import Crawl, unless_unchanged
 from support.website.local_site import Reply, Site, moved, page
+from surefind.adapters.sources.website.crawl_scope import (
+    CrawlScope,
+    normalise,
+    page_key,
+    reason_to_leave,
+)
 from surefind.adapters.sources.website.http import CacheValidator
-from surefind.adapters.sources.website.rules import CrawlScope, normalise, page_key, reason_to_leave
 from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.errors import InputError, StoreError
 from surefind.model import PageLocation

@@ -2,11 +2,8 @@
 
 import gzip
 
-import pytest
-
 from support.website.crawling import Crawl
 from support.website.local_site import Reply, Site, moved, page, plain, sitemap
-from surefind.adapters.sources.website import sitemaps
 from surefind.adapters.sources.website.sitemaps import parse_sitemap
 
 
@@ -66,16 +63,13 @@ async def test_a_hostile_sitemap_leads_nowhere(site: Site) -> None:
     assert "sitemap: 7 entries point to other sites; ignored" in crawl.told
 
 
-async def test_a_sitemap_is_read_up_to_its_limits(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sitemaps, "MAX_URLS", 3)
+async def test_a_sitemap_is_read_up_to_its_limits(site: Site) -> None:
     site["/docs/"] = page("Home")
     site["/sitemap.xml"] = sitemap(*(f"{site.url}/docs/{name}" for name in "abcd"))
     site["/docs/sitemap.xml"] = sitemap(f"{site.url}/docs/e")
     site.otherwise = page
     site["/robots.txt"] = Reply(status=404)
-    crawl = await Crawl(site).run()
+    crawl = await Crawl(site, max_sitemap_urls=3).run()
     assert crawl.taken == ["/docs/", "/docs/a", "/docs/b", "/docs/c"]
     assert [message[:24] for message in crawl.told] == [
         f"sitemap: {site.url}"[:24],

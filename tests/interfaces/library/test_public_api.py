@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 import surefind
 from surefind import errors
-from surefind.interfaces.library.options import OpenOptions
+from surefind.interfaces.library.open_options import OpenOptions
 from surefind.settings import Settings
 
 # What version 0.1 exported.

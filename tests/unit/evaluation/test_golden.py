@@ -417,3 +417,12 @@ def test_a_gate_tells_what_it_warns_of() -> None:
     assert gate.is_met_by(0.5)
     assert not gate.is_met_by(0.6)
     assert QualityRule.parse(RuleSeverity.WARN, "failed >= 2").measure is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "ending"),
+    [("100", "not 100; write 1 for 100 %"), ("101", "not 101"), ("-1", "not -1")],
+)
+def test_a_limit_that_looks_like_a_percentage_is_shown_as_a_share(limit: str, ending: str) -> None:
+    with pytest.raises(InputError, match=f"{ending}$"):
+        QualityRule.parse(RuleSeverity.FAIL, f"nDCG@10 < {limit}")

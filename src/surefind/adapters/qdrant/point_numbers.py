@@ -7,7 +7,7 @@ from uuid import UUID
 from surefind.errors import StoreChanged
 from surefind.model import point_id
 
-_KEPT = 2**14
+MAX_KNOWN = 2**14
 
 
 def number_of(point_id: UUID) -> int:
@@ -22,14 +22,15 @@ def number_of(point_id: UUID) -> int:
 class KnownPoints:
     """Caches the point id of each number, because searches often share their top hits."""
 
-    def __init__(self, source: Path) -> None:
+    def __init__(self, source: Path, max_known: int = MAX_KNOWN) -> None:
         self._source = source
+        self._max_known = max_known
         self._known: dict[int, UUID] = {}
 
     def unknown(self, numbers: Sequence[int]) -> list[int]:
         """The numbers that are not cached yet."""
         unknown = [number for number in numbers if number not in self._known]
-        if len(self._known) + len(unknown) > _KEPT:
+        if len(self._known) + len(unknown) > self._max_known:
             self._known.clear()
             return list(numbers)
         return unknown

@@ -35,7 +35,9 @@ class _NamedPage:
 class NearMisses:
     """Finds suggestions: call `show` for every chunk, then `of`."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_compared: int = MAX_COMPARED) -> None:
+        """`max_compared` limits the names that are compared for each kind of expectation."""
+        self._max_compared = max_compared
         self._pages: dict[str, _NamedPage] = {}
 
     def show(self, record: ChunkRecord) -> None:
@@ -48,9 +50,11 @@ class NearMisses:
     def of(self, expectations: Iterable[Expectation]) -> Mapping[Expectation, str]:
         """Hints for the expectations that have a near miss."""
         pages = self._pages.values()
-        sources = _Names(self._pages)
-        addresses = _Names({address_key(page.url): page for page in pages})
-        paths = _Names({address_key(page.url, path_only=True): page for page in pages})
+        sources = _Names(self._pages, self._max_compared)
+        addresses = _Names({address_key(page.url): page for page in pages}, self._max_compared)
+        paths = _Names(
+            {address_key(page.url, path_only=True): page for page in pages}, self._max_compared
+        )
         hints: dict[Expectation, str] = {}
         for one in expectations:
             if isinstance(one, BySource):
@@ -64,9 +68,9 @@ class NearMisses:
 class _Names:
     """Pages by name, with a search for the most similar name."""
 
-    def __init__(self, pages: Mapping[str, _NamedPage]) -> None:
+    def __init__(self, pages: Mapping[str, _NamedPage], max_compared: int) -> None:
         self.pages = pages
-        self._left = MAX_COMPARED
+        self._left = max_compared
         self._known: dict[str, str] = {}
         self._by_end: dict[str, list[str]] = {}
         for name in pages:

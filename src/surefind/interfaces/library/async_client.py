@@ -176,7 +176,7 @@ class AsyncSurefind:
         collection's own headings. `None` for the others means: as the golden file says.
         """
         from surefind.services.generations.index_building import Progress  # noqa: PLC0415 - numpy
-        from surefind.services.validation.request import RunRequest  # noqa: PLC0415
+        from surefind.services.validation.run_request import RunRequest  # noqa: PLC0415
 
         application, report_progress = self._application, progress or _ignore
         request = RunRequest(

@@ -9,7 +9,7 @@ from typing import Unpack
 
 from surefind.bootstrap import Application
 from surefind.interfaces.library.async_client import AsyncSurefind
-from surefind.interfaces.library.options import OpenOptions, OpenRequest
+from surefind.interfaces.library.open_options import OpenOptions, OpenRequest
 from surefind.interfaces.library.sync_client import Surefind
 
 

@@ -18,7 +18,7 @@ _CLOSED = "surefind is closed here: use it inside of its `with` block"
 
 
 def require_own_process(opened_in: int) -> None:
-    """A forked child has no threads of its parent, so a call there would wait for ever."""
+    """A forked child has no threads of its parent, so a call there would wait forever."""
     if os.getpid() != opened_in:
         raise InputError(
             f"surefind was opened in process {opened_in}, and this is process {os.getpid()}, "
@@ -28,7 +28,7 @@ def require_own_process(opened_in: int) -> None:
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Uvloop where there is one: measured faster under load; Windows has none."""
+    """Uvloop if it is installed, since it is faster under load. Windows does not have it."""
     if find_spec("uvloop") is None:  # pragma: no cover - it is always installed on POSIX
         return asyncio.new_event_loop()
     import uvloop  # noqa: PLC0415
@@ -97,8 +97,8 @@ class _Call(Generic[T]):
     """Work on the loop, for a caller that Ctrl-C may interrupt between any two instructions.
 
     So the caller shares nothing with the loop but a bare lock and this object. Interrupted inside
-    a `Future`, it would leave the future's own lock locked, and the loop would wait for it for
-    ever.
+    a `Future`, it would leave the future's own lock locked, and the loop would wait for it
+    forever.
     """
 
     def __init__(

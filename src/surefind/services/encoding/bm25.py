@@ -37,8 +37,9 @@ _SHORTEST_PART = 2
 class Bm25Encoder:
     """Encodes texts as weighted terms. Caches words, because a collection has few distinct ones."""
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, max_words: int = _WORDS_KEPT) -> None:
         self._analyzer = analyzer
+        self._max_words = max_words
         self._known: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     @property
@@ -98,7 +99,7 @@ class Bm25Encoder:
     def _of(self, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         known = self._known.get(word)
         if known is None:
-            if len(self._known) >= _WORDS_KEPT:
+            if len(self._known) >= self._max_words:
                 self._known.clear()
             known = self._known[word] = self._learn(word)
         return known

@@ -63,7 +63,13 @@ class CachedEmbedder:
     `max_tokens` and `count_tokens`. Concurrent calls for the same query share its embedding.
     """
 
-    def __init__(self, embedder: Embedder | LazyModel, cache: EmbeddingCache | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | LazyModel,
+        cache: EmbeddingCache | None = None,
+        max_queries: int = QUERIES_KEPT,
+    ) -> None:
+        self._max_queries = max_queries
         self.fingerprint = embedder.fingerprint
         self.batch_size = embedder.batch_size
         self._model = embedder if isinstance(embedder, LazyModel) else None
@@ -192,7 +198,7 @@ class CachedEmbedder:
 
     def _remember(self, query: str, vector: Vector) -> None:
         self._queries[query] = vector
-        if len(self._queries) > QUERIES_KEPT:
+        if len(self._queries) > self._max_queries:
             self._queries.popitem(last=False)
 
     async def close(self) -> None:

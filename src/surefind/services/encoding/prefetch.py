@@ -23,9 +23,10 @@ class PrefetchingEmbedder:
     a group fails, its queries are embedded one by one when they run. Other queries work, too.
     """
 
-    def __init__(self, embedder: QueryEmbedder, queries: Sequence[str]) -> None:
+    def __init__(self, embedder: QueryEmbedder, queries: Sequence[str], ahead: int = AHEAD) -> None:
         """`embedder` must cache queries."""
         self._embedder = embedder
+        self._ahead = ahead
         self._queries = list(dict.fromkeys(queries))
         self._places = {query: place for place, query in enumerate(self._queries)}
         self._groups: list[asyncio.Task[None]] = []
@@ -65,7 +66,7 @@ class PrefetchingEmbedder:
 
     async def _prefetch(self, place: int) -> None:
         size = self._embedder.batch_size
-        last = min(len(self._queries), place + (AHEAD if self._took_ms else 1))
+        last = min(len(self._queries), place + (self._ahead if self._took_ms else 1))
         while len(self._groups) * size < last:
             self._groups.append(asyncio.ensure_future(self._embed(len(self._groups) * size, size)))
         group = self._groups[place // size]

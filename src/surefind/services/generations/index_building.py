@@ -56,6 +56,8 @@ class IngestTools:
     chunker: ChunkerSettings
     version: str
     price_per_million_tokens: float | None = None
+    optimized_from: int = 1000
+    """The engine optimizes no index with fewer chunks, so its word statistics stay exact."""
 
     def cost(self, tokens: int) -> Cost | None:
         """The cost, or None if the price is zero or unknown."""

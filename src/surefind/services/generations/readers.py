@@ -25,7 +25,14 @@ _RECORDS_KEPT = 8192  # about 20 MB, enough for most documentation
 class OpenGeneration:
     """An open generation. `catalog` is None while the catalog is unavailable."""
 
-    def __init__(self, manifest: Manifest, index: VectorIndex, catalog: Catalog | None) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        index: VectorIndex,
+        catalog: Catalog | None,
+        max_records: int = _RECORDS_KEPT,
+    ) -> None:
+        self._max_records = max_records
         self.manifest = manifest
         self.index = index
         self.catalog = catalog
@@ -95,7 +102,7 @@ class OpenGeneration:
         held = {number: known[number] for number in numbers if number in known}
         read, whole = await self._read(missing)
         if whole and self.catalog is not None and self.catalog.is_fixed:
-            if len(known) + len(read) > _RECORDS_KEPT:
+            if len(known) + len(read) > self._max_records:
                 known.clear()
             known.update(read)
         held.update(read)

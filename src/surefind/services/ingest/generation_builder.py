@@ -30,7 +30,6 @@ from surefind.services.ingest.current_generation import CurrentGeneration
 from surefind.services.ingest.planning import PlannedChanges, check_budget
 from surefind.services.search.filters import fields_of
 
-_OPTIMIZED_FROM = 1000  # smaller indexes are not optimized, so their word statistics stay exact
 _MAX_REPLACED_SHARE = 0.05
 
 
@@ -136,7 +135,7 @@ class GenerationBuilder:
             return None
         if current.lexical.mean_terms != mean_terms:
             return None
-        is_large = current.chunks >= _OPTIMIZED_FROM
+        is_large = current.chunks >= self._tools.optimized_from
         if is_large and current.replaced + replaced > _MAX_REPLACED_SHARE * current.chunks:
             return None
         return current

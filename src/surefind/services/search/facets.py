@@ -39,23 +39,25 @@ class FilterOptions:
 class Facets:
     """Counts the values of a generation once; generations never change."""
 
-    def __init__(self, reader: CollectionReader) -> None:
+    def __init__(self, reader: CollectionReader, max_chunks: int = MOST_CHUNKS) -> None:
+        """A collection with more than `max_chunks` has no lists of values."""
         self._reader = reader
+        self._max_chunks = max_chunks
         self._known: FilterOptions | None = None
         self._counting = asyncio.Lock()
 
     async def read(self) -> FilterOptions:
         async with self._reader.lease() as generation, self._counting:
             if self._known is None or self._known.generation != generation.manifest.ref:
-                self._known = await _offer(generation)
+                self._known = await _offer(generation, self._max_chunks)
             return self._known
 
 
-async def _offer(generation: OpenGeneration) -> FilterOptions:
+async def _offer(generation: OpenGeneration, max_chunks: int) -> FilterOptions:
     catalog = generation.require_catalog()
     added = generation.manifest.fields
     names = {*_SHARED, *(field.name for field in added)}
-    few = generation.manifest.chunks <= MOST_CHUNKS
+    few = generation.manifest.chunks <= max_chunks
     counted = await _count(catalog, names) if few else {}
     own = [
         Facet(field, from_front_matter=False, values=counted.get(field.name)) for field in FIELDS

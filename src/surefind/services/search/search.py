@@ -1,5 +1,6 @@
 """The search itself: encode the query, find candidates, select and format hits."""
 
+import asyncio
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +42,8 @@ MAX_QUERY_LENGTH = 2000
 MAX_TOP_K = 1000
 MAX_NEIGHBOURS = 20
 MAX_COLLECTIONS = 16
+MAX_BATCH = 1000
+_BATCH_CONCURRENCY = 16
 SHALLOW = 20
 _DEEPEST = 1600
 _RERANKED = 50
@@ -137,6 +140,32 @@ class Searcher:
                     self._answers.keep(query, generations[query.collection], result)
         self._observe(result)
         return result
+
+    async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
+        """One result per query, in order. All are checked before the first search.
+
+        The first failure ends the others and is raised as itself, not in a group.
+        """
+        if len(queries) > MAX_BATCH:
+            raise InputError(
+                f"queries: at most {MAX_BATCH} per batch, not {len(queries)}; send several batches"
+            )
+        for query in queries:
+            check_query(query)
+        slots = asyncio.Semaphore(_BATCH_CONCURRENCY)
+
+        async def search(query: Query) -> SearchResult:
+            async with slots:
+                await asyncio.sleep(0)  # other tasks get a turn, even if the search never waits
+                return await self.search(query)
+
+        tasks = [asyncio.create_task(search(query)) for query in queries]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def without_cache(self, embedder: QueryEmbedder | None = None) -> "Searcher":
         """A searcher that caches no results, for measurements.

@@ -18,7 +18,7 @@ from surefind.evaluation.report.report import Outcome
 from surefind.model import Collapse, Hit, Mode, Query, SearchResult
 from surefind.services.generations.readers import CollectionReader, chunks_named
 from surefind.services.validation.golden_test_run import query_for
-from surefind.services.validation.request import DEFAULT_TOP_K
+from surefind.services.validation.run_request import DEFAULT_TOP_K
 
 SearchCall = Callable[[Query], Awaitable[SearchResult]]
 

@@ -16,7 +16,7 @@ from surefind.services.search.search import Searcher
 from surefind.services.validation.golden_test_run import TestRunner
 from surefind.services.validation.index_recall import RecallMeter
 from surefind.services.validation.load_test import LoadStopped, run_load_test
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 
 
 class ExtraChecks:

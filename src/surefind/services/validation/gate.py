@@ -22,7 +22,7 @@ from surefind.ports import Catalog
 from surefind.services.generations.index_building import IngestTools, Progress, ReportProgress
 from surefind.services.generations.readers import Readers
 from surefind.services.search.search import Searcher
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator, resolve_in
 
 _MAX_FAILED = 20

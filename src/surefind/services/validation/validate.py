@@ -29,7 +29,7 @@ from surefind.services.search.search import Searcher, check_query
 from surefind.services.search.why_not import Explainer
 from surefind.services.validation.extra_checks import ExtraChecks
 from surefind.services.validation.golden_test_run import AnsweredTest, TestRunner
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 
 _MAX_UNAVAILABLE = 3
 """The run ends after this many consecutive tests that found a store or service unavailable."""

@@ -18,7 +18,7 @@ from surefind.text.html.content import (
     language_of,
     text_of,
 )
-from surefind.text.html.page import is_too_deep, read_head
+from surefind.text.html.facts import is_too_deep, read_head
 from surefind.text.markdown.blocks import TITLE_LENGTH, escaped_tags, plain
 from surefind.text.markdown.writer import MarkdownWriter, fenced, guarded
 

@@ -11,7 +11,6 @@ from support.fakes import MemoryCatalogStore, MemoryIndexStore
 from surefind.errors import InputError, StoreError, UnknownGeneration
 from surefind.model import GenerationRef
 from surefind.ports import VectorIndex
-from surefind.services.generations import readers as reading
 from surefind.services.generations.readers import CollectionReader, OpenGeneration, Readers
 from unit.installation import Installation
 
@@ -149,11 +148,9 @@ async def test_what_the_catalog_said_once_is_known(home: Installation) -> None:
         assert (await held.numbered([second, first]))[1], "what stood in is not remembered"
 
 
-async def test_it_remembers_no_more_records_than_it_may(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading, "_RECORDS_KEPT", 1)
-    async with home.reader.lease() as held:
+async def test_it_remembers_no_more_records_than_it_may(home: Installation) -> None:
+    async with home.reader.lease() as opened:
+        held = OpenGeneration(opened.manifest, opened.index, opened.catalog, max_records=1)
         first, second = await numbers_in(held)
         for number in (first, second, first):
             [record], whole = await held.numbered([number])

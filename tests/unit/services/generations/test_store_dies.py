@@ -15,7 +15,7 @@ from surefind.interfaces.failures import UNAVAILABLE
 from surefind.model import Mode
 from surefind.services.generations.readers import Readers
 from surefind.services.validation.load_test import LoadOptions
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 

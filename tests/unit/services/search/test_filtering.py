@@ -7,9 +7,11 @@ import pytest
 
 from support.fakes import record
 from surefind.errors import InputError
-from surefind.model import AnyOf, Between, Condition, Field, FieldKind, Under
+from surefind.model import FIELDS as OWN_FIELDS
+from surefind.model import AnyOf, Between, Condition, Field, FieldKind, Scalar, Under
 from surefind.model.filters import path_prefixes
 from surefind.services.search.filters import (
+    MAX_VALUES,
     checked,
     describe,
     failing,
@@ -170,6 +172,39 @@ def test_a_chunk_meets_a_condition_or_not(expression: str, meets: bool) -> None:
     one = record(1)
     where = checked(read_expressions([expression]), fields_of([one.attributes]))
     assert (failing(one, where) == []) == meets
+
+
+@pytest.mark.parametrize("name", [field.name for field in OWN_FIELDS])
+def test_every_field_of_a_chunk_can_be_compared(name: str) -> None:
+    one = record(1)
+    held: dict[str, Scalar] = {
+        "breadcrumb": one.breadcrumb,
+        "locale": one.locale,
+        "section": one.section,
+        "slug": "page",
+        "title": "Page",
+        "url": one.url,
+        "version": one.version,
+        "anchor": "section",
+        "chunk_id": "chunk-1",
+        "content_hash": one.chunk.content_hash,
+        "content_type": "text",
+        "created_at": one.created_at.isoformat(),
+        "has_code": False,
+        "position": 1,
+        "source": "docs",
+        "source_path": "docs/page.md",
+        "tokens": 2,
+    }
+    assert not failing(one, [AnyOf(name, (held[name],))])
+    assert failing(one, [AnyOf(name, ("something else",))])
+
+
+def test_a_condition_takes_a_bounded_number_of_values() -> None:
+    most = [str(number) for number in range(MAX_VALUES)]
+    assert read_where({"title": most}) == (AnyOf("title", tuple(most)),)
+    with pytest.raises(InputError, match=f"not {MAX_VALUES + 1}"):
+        read_where({"title": [*most, "one more"]})
 
 
 def test_a_field_of_mixed_kinds_lies_between_nothing_where_it_is_no_number() -> None:

@@ -16,7 +16,7 @@ from surefind.interfaces.reports.extra_checks import beyond_tests
 from surefind.model import AnyOf, Condition, Ranking, Under
 from surefind.services.generations.readers import Readers
 from surefind.services.validation.index_recall import suggested
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 

@@ -22,7 +22,7 @@ from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.candidates import EncodedQuery
 from surefind.services.search.search import Searcher
 from surefind.services.search.why_not import Cause, Explainer
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 from unit.services.validation.validating import (

@@ -12,7 +12,7 @@ from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.judging import judge
 from surefind.evaluation.report.report import Outcome, TestOutcome
 from surefind.model import Collapse
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 

@@ -15,6 +15,7 @@ from surefind.adapters.qdrant.server.calls import (
     ServerAddress,
     asking,
 )
+from surefind.adapters.qdrant.server.index_writer import QdrantIndexWriter, create_index
 from surefind.adapters.qdrant.server.reader import QdrantIndex
 from surefind.adapters.qdrant.server.schema import (
     CollectionShape,
@@ -27,7 +28,6 @@ from surefind.adapters.qdrant.server.schema import (
     mark_key,
     own_indexes,
 )
-from surefind.adapters.qdrant.server.writer import QdrantIndexWriter, create_index
 from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import GenerationRef

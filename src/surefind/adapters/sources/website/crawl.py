@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 from protego import Protego
 
+from surefind.adapters.sources.website.crawl_scope import CrawlScope, page_key, reason_to_leave
 from surefind.adapters.sources.website.frontier import Frontier, Visit
 from surefind.adapters.sources.website.http import (
     USER_AGENT,
@@ -16,7 +17,6 @@ from surefind.adapters.sources.website.http import (
     PageUnusable,
     SiteClient,
 )
-from surefind.adapters.sources.website.rules import CrawlScope, page_key, reason_to_leave
 from surefind.adapters.sources.website.sitemaps import MAX_SITEMAP_BYTES, read_sitemaps
 from surefind.adapters.sources.website.visits import (
     HTML,
@@ -31,7 +31,6 @@ from surefind.model import PageFailure, PageUnchanged, SourcePage
 from surefind.ports import Notify
 
 _MAX_ROBOTS_BYTES = 5_000_000
-_MAX_CRAWL_DELAY_S = 10.0
 
 
 class Crawl:
@@ -97,7 +96,7 @@ class Crawl:
             )
         self._frontier.robots = Protego.parse((answer.body or b"").decode("utf-8", "replace"))
         asked = self._frontier.robots.crawl_delay(USER_AGENT) or 0.0
-        obeyed = min(asked, _MAX_CRAWL_DELAY_S)
+        obeyed = min(asked, self._options.max_crawl_delay_s)
         if asked >= 1:
             self._notify(f"robots.txt asks for {asked:g} s between requests; waiting {obeyed:g} s")
         self._site.delay_s = max(self._options.delay_s, obeyed)
@@ -134,7 +133,12 @@ class Crawl:
         folders = ("/", self.scope.directory)
         places = [f"{self.scope.origin}{folder}sitemap.xml" for folder in folders]
         roots = [*self._frontier.robots.sitemaps, *dict.fromkeys(places)]
-        listing = await read_sitemaps(roots, self._frontier.own_url, self._fetch_sitemap)
+        listing = await read_sitemaps(
+            roots,
+            self._frontier.own_url,
+            self._fetch_sitemap,
+            self._options.max_sitemap_urls,
+        )
         for problem in listing.problems:
             self._frontier.blind = True
             self._notify(f"sitemap: {problem}")

@@ -5,17 +5,15 @@ from dataclasses import dataclass
 
 from protego import Protego
 
-from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
-from surefind.adapters.sources.website.rules import (
+from surefind.adapters.sources.website.crawl_scope import (
     CrawlScope,
     normalise,
     page_key,
     reason_to_leave,
     shape,
 )
+from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
 from surefind.ports import Notify
-
-_MAX_KNOWN_URLS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +86,9 @@ class Frontier:
             if self.known[key] != url:
                 self.spare.setdefault(key, url)
             return
-        if len(self.known) >= _MAX_KNOWN_URLS:
-            self.report_once(f"found more than {_MAX_KNOWN_URLS} URLs; the rest is ignored")
+        if len(self.known) >= self._options.max_known_urls:
+            most = self._options.max_known_urls
+            self.report_once(f"found more than {most} URLs; the rest is ignored")
             return
         self.known[key] = url
         reason = self.reason_to_leave(url)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from surefind.adapters.sources.website.sitemaps import MAX_URLS
 from surefind.errors import StoreError
 
 USER_AGENT = f"surefind/{version('surefind')} (+documentation crawler)"
@@ -57,6 +58,8 @@ class CrawlOptions:
     max_pages: int = 5_000
     max_depth: int = 20
     max_page_bytes: int = 10_000_000
+    max_known_urls: int = 100_000
+    max_sitemap_urls: int = MAX_URLS
     max_alike: int = 500  # linked pages whose URLs differ only in numbers
     concurrency: int = 4
     delay_s: float = 0.0
@@ -65,6 +68,7 @@ class CrawlOptions:
     page_timeout_s: float = 60.0
     backoff_s: float = 1.0
     max_wait_s: float = 30.0  # the longest Retry-After that is honoured
+    max_crawl_delay_s: float = 10.0  # of robots.txt
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     query_parameters: tuple[str, ...] = ()  # parameters that select a page; others are dropped

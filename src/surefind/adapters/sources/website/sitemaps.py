@@ -29,20 +29,21 @@ class Sitemap:
 class Listing:
     """The combined entries of all sitemaps of a site."""
 
+    max_urls: int
     pages: dict[str, None] = field(default_factory=dict)
     foreign: int = 0
     problems: list[str] = field(default_factory=list)
 
 
 async def read_sitemaps(
-    roots: Sequence[str], ours: Callable[[str], str | None], fetch: FetchSitemap
+    roots: Sequence[str], ours: Callable[[str], str | None], fetch: FetchSitemap, max_urls: int
 ) -> Listing:
     """Every page listed by `roots` and their nested sitemaps, three levels deep.
 
     `ours` normalizes an entry and returns None for other sites, whose entries are counted but
     never fetched.
     """
-    listing = Listing()
+    listing = Listing(max_urls)
     level, seen = _own(roots, ours, listing), set[str]()
     for _ in range(_MAX_DEPTH):
         below: list[str] = []
@@ -66,9 +67,9 @@ def _own(urls: Sequence[str], ours: Callable[[str], str | None], listing: Listin
 
 
 def _has_room(listing: Listing, files: int) -> bool:
-    if len(listing.pages) < MAX_URLS and files < _MAX_FILES:
+    if len(listing.pages) < listing.max_urls and files < _MAX_FILES:
         return True
-    problem = f"the sitemaps exceed the limit of {MAX_URLS} URLs in {_MAX_FILES} files"
+    problem = f"the sitemaps exceed the limit of {listing.max_urls} URLs in {_MAX_FILES} files"
     if problem not in listing.problems:
         listing.problems.append(problem)
     return False
@@ -82,7 +83,7 @@ async def _read(url: str, fetch: FetchSitemap, listing: Listing) -> Sitemap:
         return Sitemap((), ())
     if body is None:
         return Sitemap((), ())
-    room = MAX_URLS - len(listing.pages)
+    room = listing.max_urls - len(listing.pages)
     sitemap = await asyncio.to_thread(parse_sitemap, body, room)
     if sitemap.problem:
         listing.problems.append(f"{url}: {sitemap.problem}")
@@ -135,7 +136,7 @@ class _Reader:
         if self._path.pop() != "loc" or kind not in self.found:
             return
         if len(self.found[kind]) >= self._max_urls:
-            raise ValueError(f"it exceeds the limit of {MAX_URLS} URLs")
+            raise ValueError(f"it exceeds the limit of {self._max_urls} URLs")
         self.found[kind].append("".join(self._text).strip())
 
 

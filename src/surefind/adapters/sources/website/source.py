@@ -9,8 +9,8 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from surefind.adapters.sources.website.crawl import Crawl
+from surefind.adapters.sources.website.crawl_scope import CrawlScope, normalise
 from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions, open_site
-from surefind.adapters.sources.website.rules import CrawlScope, normalise
 from surefind.model import PageFailure, PageLocation, PageUnchanged, SkippedPage, SourcePage
 from surefind.ports import Notify, Site
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from email.message import Message
 
+from surefind.adapters.sources.website.crawl_scope import normalise, page_key
 from surefind.adapters.sources.website.frontier import Frontier, Visit
 from surefind.adapters.sources.website.http import (
     Answer,
@@ -15,10 +16,9 @@ from surefind.adapters.sources.website.http import (
     PageUnusable,
     SiteClient,
 )
-from surefind.adapters.sources.website.rules import normalise, page_key
 from surefind.model import PageFailure, PageUnchanged, SourcePage
 from surefind.text.encodings import as_utf8
-from surefind.text.html.page import PageFacts, read_facts
+from surefind.text.html.facts import PageFacts, read_facts
 
 MAX_REDIRECTS = 5
 HTML = frozenset({"", "text/html", "application/xhtml+xml"})

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from surefind.evaluation.golden.golden_set import GoldenSet
     from surefind.evaluation.report.report import Report
     from surefind.interfaces.reports.html import ReportExtras
-    from surefind.services.validation.request import RunRequest
+    from surefind.services.validation.run_request import RunRequest
     from surefind.services.validation.validate import CountProgress
 
 
@@ -142,7 +142,7 @@ def validate(
     with stop_request() as stop:
         files.check(files_read(file, qrels, baseline))
         from surefind.services.validation.load_test import LoadOptions
-        from surefind.services.validation.request import RunRequest
+        from surefind.services.validation.run_request import RunRequest
 
         command = _Command(
             file,
