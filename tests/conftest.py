@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -20,6 +21,11 @@ hypothesis_settings.register_profile("ci", derandomize=True, deadline=None, prin
 hypothesis_settings.register_profile("home", deadline=None)  # timings never decide a test
 hypothesis_settings.register_profile("quick", max_examples=25, deadline=None)
 hypothesis_settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+
+# A shell that starts the tests in the background ignores SIGINT, and so would every command that
+# the tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:

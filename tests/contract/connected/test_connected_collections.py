@@ -51,7 +51,7 @@ async def test_a_strangers_collection_is_searched_as_it_is(door: Door) -> None:
 async def test_hybrid_falls_back_to_meaning_and_says_so(door: Door) -> None:
     result = await asked(door)
     assert result.query.mode is Mode.DENSE
-    assert "no lexical leg" in result.notes[0]
+    assert "no lexical index" in result.notes[0]
     with pytest.raises(InputError, match="mode dense"):
         await asked(door, mode=Mode.LEXICAL)
 

@@ -164,7 +164,7 @@ def test_settings_are_listed_and_secrets_are_not(home: Path) -> None:
         ),
         (("search", "x", "--why-not", "\udcff"), 2, "why_not: it contains a lone surrogate"),
         (("search", "x", "--top-k", "0"), 2, "top_k must be a whole number from 1 to 1000, not 0"),
-        (("search", "x", "--threshold", "2"), 2, "threshold: it is 2.0"),
+        (("search", "x", "--threshold", "2"), 2, "threshold must be a number from 0.0 to 1.0"),
         (("search", "x", "--collection", "none"), 2, "there is no collection 'none' yet"),
         (("chunks", "count", "--collection", "none"), 2, "there is no collection 'none' yet"),
         (("generations", "rollback"), 2, "is the oldest one"),

@@ -79,7 +79,7 @@ def test_judgements_and_a_baseline_are_not_written_over(work: Path) -> None:
     assert Path("qrels.txt").read_text() == QRELS
     assert validate("golden.yaml", "--save-baseline", "base.json").exit_code == 0
     said = refusal("golden.yaml", "--baseline", "base.json", "--html", "base.json")
-    assert "that is the baseline to compare with" in said
+    assert "would overwrite the baseline" in said
 
 
 def test_a_beir_folder_keeps_what_beir_put_there(work: Path) -> None:

@@ -143,7 +143,7 @@ def test_a_collection_is_connected_searched_validated_and_audited(
     assert code == 0, err
     assert found["mode"] == "dense"
     assert found["status"] == "success"
-    assert "no lexical leg" in found["notes"][0]
+    assert "no lexical index" in found["notes"][0]
     assert found["hits"][0]["url"].startswith("https://example.org/docs/")
     assert found["hits"][0]["flaws"] == []
 

@@ -282,7 +282,7 @@ def test_lexical_tests_have_no_similarity(contracts: httpx2.Client, ids: dict[st
     fine, wrong = validate(contracts, tests, mode="lexical")["detailed_results"]
     assert (fine["passed"], fine["found"][0]["similarity"]) == (True, None)
     assert (wrong["passed"], wrong["missing"]) == (False, [ids["Cleaning"]])
-    assert "lexical mode has none" in wrong["error"]
+    assert "threshold applies to hybrid and dense mode only" in wrong["error"]
 
 
 def test_a_hundred_long_tests_fit_into_one_call(

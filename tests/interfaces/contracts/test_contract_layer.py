@@ -256,9 +256,9 @@ async def test_a_stored_chunk_that_breaks_a_rule_is_left_out_and_logged(
 ) -> None:
     assert await nearest([*FLAWED, WHOLE], 4) == [RetrievalResult.of(WHOLE)]
     assert caplog.messages == [
-        "skipped the stored chunk 'chunk-1': url is missing",
-        "skipped the stored chunk 'chunk-2': url is not absolute: 'not a url'",
-        "skipped the stored chunk 'chunk-3': text is missing",
+        "left out the stored chunk 'chunk-1': url is missing",
+        "left out the stored chunk 'chunk-2': url is not absolute: 'not a url'",
+        "left out the stored chunk 'chunk-3': text is missing",
     ]
     assert await nearest([], 5) == []
 

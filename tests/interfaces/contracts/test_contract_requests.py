@@ -122,7 +122,7 @@ def bad_requests() -> Iterator[tuple[str, Any, str]]:
         yield "/api/v1/search", asked, "created_at:"
     lexical = {**TABLES["/api/v1/search"][1], "mode": "lexical"}
     yield "/api/v1/search", lexical, "similarity_threshold:"
-    yield "/query", {**TABLES["/query"][1], "mode": "lexical"}, "threshold:"
+    yield "/query", {**TABLES["/query"][1], "mode": "lexical"}, "threshold "
     yield from bad_validations()
 
 

@@ -350,7 +350,7 @@ async def test_a_database_that_stops_is_logged_once_and_so_is_its_return(
     parts.start_postgres()
     while await service.health() != (200, OK):  # noqa: ASYNC110 - it alone knows
         await asyncio.sleep(0.05)
-    assert caplog.text.count("health: the catalog is up again") == 1
+    assert caplog.text.count("health: the catalog is back up") == 1
 
 
 async def test_a_part_that_does_not_answer_is_down_and_does_not_hold_up_the_other(

@@ -98,7 +98,7 @@ def test_pages_and_folders_make_one_collection(docs: surefind.Surefind, tmp_path
     (tmp_path / "docs" / "index.md").write_text("# Home\n\nWelcome.")
     report = docs.ingest(tmp_path / "docs", pages=[TEA])
     assert report.added_pages == ("docs/index.md", TEA.source_path)
-    with pytest.raises(surefind.InputError, match="two sources are called docs"):
+    with pytest.raises(surefind.InputError, match="two sources have the same name: docs"):
         docs.ingest(tmp_path / "docs", pages=[Page("docs/tea.md", "# Tea")])
 
 
@@ -138,7 +138,7 @@ def test_a_page_needs_a_path_that_identifies_it(path: Any, message: str) -> None
         ({"pages": ["# Tea"]}, "each must be a surefind.Page"),
         ({"pages": "# Tea"}, "pages: give a list"),
         ({"sites": "https://docs.example.com"}, "sites: give a list"),
-        ({"pages": []}, "no source was given"),
+        ({"pages": []}, "no source given"),
     ],
 )
 def test_mistakes_are_named(docs: surefind.Surefind, options: Any, message: str) -> None:

@@ -165,10 +165,10 @@ def test_its_price_is_unknown_unless_the_settings_name_it() -> None:
     ("change", "message"),
     [
         (lambda rows: rows[:-1], "1 vectors for 2 texts"),
-        (lambda rows: rows[:, :5], "5 dimensions, 32 were expected"),
+        (lambda rows: rows[:, :5], "5 dimensions instead of 32"),
         (lambda rows: rows * np.nan, "not finite"),
-        (lambda rows: rows * 0, "not finite, or zero"),
-        (lambda rows: "vectors", "no vectors"),
+        (lambda rows: rows * 0, "zero or not finite"),
+        (lambda rows: "vectors", "did not return vectors"),
     ],
 )
 def test_bad_vectors_are_refused_and_nothing_is_published(change: Any, message: str) -> None:

@@ -84,8 +84,8 @@ def test_a_budget_a_context_and_doubts_are_told(ingested: Path) -> None:
     ("arguments", "message"),
     [
         (["--where", "colour=red"], "unknown field 'colour'"),
-        (["--where", "nonsense"], "can't be read"),
-        (["--diversity", "2"], "diversity: it is 2.0"),
+        (["--where", "nonsense"], "is not a valid condition"),
+        (["--diversity", "2"], "diversity must be a number from 0.0 to 1.0"),
         (["--rerank"], "no reranker is configured"),
         (["--also-in", "nowhere"], "nowhere"),
         (["--why-not", " "], "why_not"),

@@ -28,5 +28,5 @@ def test_a_payload_of_another_point_is_not_believed() -> None:
     known = KnownPoints(Path("index"))
     number = next(iter(CHUNK_IDS))
     known.learn([(number, "chunk-4")])
-    with pytest.raises(StoreChanged, match=f"which chunk its point {number} is"):
+    with pytest.raises(StoreChanged, match=f"the chunk of its point {number};"):
         known.of([number])

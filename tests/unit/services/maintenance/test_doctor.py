@@ -216,8 +216,8 @@ async def test_a_catalog_that_lost_chunks_needs_an_ingest(home: Installation) ->
     await home.catalogs.seal(replace(manifest, chunks=6))
     seen = await examiner(home).examine()
     assert messages(seen, CheckSeverity.PROBLEM) == [
-        "the catalog of docs--0001 has 3 pages and 5 chunks, its manifest says 3 and 6; "
-        "`surefind ingest` builds it again from the sources"
+        "the catalog of docs--0001 has 3 pages and 5 chunks, but its manifest says 3 and 6; "
+        "rebuild it from the sources with `surefind ingest`"
     ]
     assert not seen.repairs
     (DataFolder(home.root).generation(ONE) / "manifest.json").write_text("{")

@@ -213,7 +213,7 @@ async def test_a_load_test_needs_questions(home: Installation) -> None:
     await home.ingest(PAGES)
     validator = Validator(home.readers, home.searcher, "test")
     golden = GoldenSet("golden.yaml", (GoldenTest("cats", "cats", TestKind.QUERY),))
-    with pytest.raises(InputError, match="no questions"):
+    with pytest.raises(InputError, match="no queries for a load test"):
         await validator.run(replace(golden, tests=()), RunRequest(load=LoadOptions(1.0)))
     with pytest.raises(InputError, match="false_accept_cost"):
         await validator.run(golden, RunRequest(false_accept_cost=0.0))

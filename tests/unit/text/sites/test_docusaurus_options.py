@@ -39,7 +39,7 @@ def test_patterns_of_the_config_replace_the_defaults() -> None:
 def test_only_what_the_config_asks_for_is_built(text: str, page: str, address: str | None) -> None:
     site = site_of(f"module.exports = {text}")
     if address is None:
-        assert "no folder" in reason_of(site, page)
+        assert "does not build pages from its folder" in reason_of(site, page)
     else:
         assert path_of(site, page) == address
 
