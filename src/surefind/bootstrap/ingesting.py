@@ -73,6 +73,7 @@ class Ingesting:
                 chunker=settings.chunker,
                 version=version("surefind"),
                 price_per_million_tokens=price_of_tokens(settings),
+                kind_weights=parts.kind_weights,
             )
         )
         options = IngestOptions(

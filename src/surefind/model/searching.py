@@ -121,7 +121,8 @@ class Hit:
     """One ranked passage. `also` lists the duplicates that were folded into it.
 
     `highlights` are the (start, end) offsets of the query's words in the text, and
-    `section_highlights` those in the name of the section.
+    `section_highlights` those in the name of the section. `weight` is what the fused score was
+    multiplied by because of the page's kind.
     """
 
     rank: int
@@ -136,6 +137,7 @@ class Hit:
     highlights: tuple[tuple[int, int], ...] = ()
     section_highlights: tuple[tuple[int, int], ...] = ()
     also: tuple[ChunkRecord, ...] = ()
+    weight: float = 1.0
 
     @property
     def text(self) -> str:

@@ -109,6 +109,10 @@ class Settings(BaseSettings):
     overlap_tokens: int = Field(
         0, ge=0, description="How many tokens of a passage the next one may repeat"
     )
+    kind_weights: dict[str, Annotated[float, Field(ge=0, le=2)]] = Field(
+        default_factory=dict,
+        description="Factors for the hybrid scores of kinds of pages, such as blog; 0 excludes one",
+    )
     keep_generations: int = Field(5, ge=1, description="How many generations to keep")
     gate: Path | None = Field(
         None, description="Golden tests that every new generation must pass to be published"

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from surefind.errors import StoreChanged
 from surefind.model import (
@@ -12,6 +12,7 @@ from surefind.model import (
     ChunkRecord,
     Cost,
     GenerationRef,
+    KindWeights,
     SparseVector,
     point_id,
 )
@@ -56,6 +57,7 @@ class IngestTools:
     chunker: ChunkerSettings
     version: str
     price_per_million_tokens: float | None = None
+    kind_weights: KindWeights = field(default_factory=dict)
 
     def cost(self, tokens: int) -> Cost | None:
         """None where it costs nothing, or nobody knows how much."""

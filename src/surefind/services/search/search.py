@@ -16,6 +16,7 @@ from surefind.model import (
     Expand,
     GroupBy,
     Hit,
+    KindWeights,
     Manifest,
     Mode,
     Query,
@@ -35,6 +36,13 @@ from surefind.services.search.depth import depth_for
 from surefind.services.search.expansion import context_of, within_budget
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool
+from surefind.services.search.kind_weights import (
+    DEFAULT_KIND_WEIGHTS,
+    KIND,
+    weighed,
+    weights_for,
+    without_excluded,
+)
 from surefind.services.search.selection import Chosen, choose, diversified
 
 MAX_QUERY_LENGTH = 2000
@@ -116,7 +124,9 @@ class Searcher:
         reranker: Reranker | None = None,
         observe: Callable[[SearchResult], None] = lambda _result: None,
         answers: AnswerCache | None = None,
+        kind_weights: KindWeights = DEFAULT_KIND_WEIGHTS,
     ) -> None:
+        self._kind_weights = kind_weights
         self._readers = readers
         self._answers = answers
         self._observe = observe
@@ -182,7 +192,7 @@ class Searcher:
 
     async def _answer(self, question: EncodedQuery, run: "SearchRun") -> SearchResult:
         query = run.query
-        places = places_of(query, run.generations)
+        places = self.scopes(query, run.generations)
         chosen, pool = await self._chosen(question, places, run)
         run.clock.mark("filtered")
         hits = [_hit(rank, one) for rank, one in enumerate(chosen, start=1)]
@@ -223,7 +233,7 @@ class Searcher:
         while True:
             pool = await find(question, places, depth)
             run.clock.mark("searched")
-            candidates = pool.candidates(query.threshold)
+            candidates = await self._weighed(pool.candidates(query.threshold), run)
             if query.diversity:
                 candidates = await diversified(candidates, widened, run.vectors)
             chosen = await choose(candidates, widened, run.records)
@@ -232,6 +242,31 @@ class Searcher:
             if settled or pool.exhausted or depth >= _DEEPEST:
                 return chosen, pool
             depth *= 2
+
+    async def _weighed(
+        self, candidates: Iterator[Candidate], run: "SearchRun"
+    ) -> Iterator[Candidate]:
+        weights = self.weights(run.query, run.generations)
+        return await weighed(candidates, weights, run.records) if weights else candidates
+
+    def weights(
+        self, query: Query, generations: Mapping[str, OpenGeneration]
+    ) -> Mapping[str, float]:
+        """Empty if nothing is to be weighed."""
+        fields = (field for one in generations.values() for field in one.manifest.fields)
+        if all(field.name != KIND for field in fields):
+            return {}
+        return weights_for(query, self._kind_weights)
+
+    def scopes(
+        self, query: Query, generations: Mapping[str, OpenGeneration]
+    ) -> list[CollectionScope]:
+        weights = weights_for(query, self._kind_weights)
+        return [
+            CollectionScope(name, generation.index, checked(where, generation.manifest.fields))
+            for name, generation in generations.items()
+            for where in [without_excluded(query.where, weights, generation.manifest.fields)]
+        ]
 
     async def _reranked(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
         assert self._reranker is not None
@@ -313,13 +348,6 @@ def _possible(query: Query, run: "SearchRun") -> Query:
     return replace(query, mode=Mode.DENSE)
 
 
-def places_of(query: Query, generations: Mapping[str, OpenGeneration]) -> list[CollectionScope]:
-    return [
-        CollectionScope(name, generation.index, checked(query.where, generation.manifest.fields))
-        for name, generation in generations.items()
-    ]
-
-
 class Clock:
     """Milliseconds between the marks of a search's life."""
 
@@ -378,6 +406,7 @@ def _hit(rank: int, chosen: Chosen) -> Hit:
         chosen.record,
         candidate.collection,
         also=tuple(chosen.also),
+        weight=candidate.weight,
     )
 
 

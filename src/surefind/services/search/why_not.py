@@ -1,6 +1,6 @@
 """Why a passage is not among the hits: one cause, and the numbers that show it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -17,7 +17,8 @@ from surefind.services.search.candidates import (
 )
 from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked, describe, failing
-from surefind.services.search.fusion import Pool
+from surefind.services.search.fusion import Candidate, Pool
+from surefind.services.search.kind_weights import weighed, weight_of
 from surefind.services.search.search import Searcher, check_query
 
 _SHOWN = 3
@@ -70,6 +71,35 @@ class _ScoredChunk:
         return self.dense if self.cosine is None else self.cosine
 
 
+class _WeighedRanking:
+    """The candidates of a pool as a search ranks them, by the weights of their kinds."""
+
+    def __init__(self, weights: Mapping[str, float], pool: Pool) -> None:
+        self.pool = pool
+        self._weights = weights
+        self._scores: dict[int, float] = {}
+
+    async def read(self, generation: OpenGeneration) -> None:
+        async def fetch(candidates: Sequence[Candidate]) -> Sequence[ChunkRecord]:
+            return (await generation.numbered([one.point for one in candidates]))[0]
+
+        candidates = self.pool.candidates()
+        if self._weights:
+            candidates = await weighed(candidates, self._weights, fetch)
+        self._scores = {candidate.point: candidate.score for candidate in candidates}
+
+    def place(
+        self, record: ChunkRecord, point: int, dense: float | None, lexical: float | None
+    ) -> tuple[float, int]:
+        """The score of a chunk and its rank; if it is no candidate, those that it would have."""
+        if point in self._scores:
+            return self._scores[point], list(self._scores).index(point) + 1
+        score = self.pool.score_for(dense, lexical)
+        if self._weights:
+            score *= weight_of(record, self._weights)
+        return score, 1 + sum(other > score for other in self._scores.values())
+
+
 class Explainer:
     def __init__(self, readers: Readers, searcher: Searcher) -> None:
         self._readers = readers
@@ -109,14 +139,17 @@ class Explainer:
         shown = _shown(wanted, chunks, result)
         if shown is not None:
             return shown
-        where = checked(query.where, generation.manifest.fields)
+        generations = {query.collection: generation}
+        [place] = self._searcher.scopes(query, generations)
+        where = place.where
         kept = [record for record in chunks if not failing(record, where)]
         if not kept:
             return _filtered(wanted, chunks[0], where)
-        question = await self._searcher.question(query, {query.collection: generation})
-        place = CollectionScope(query.collection, generation.index, where)
+        question = await self._searcher.question(query, generations)
         pool = await find(question, [place], depth_for(query.top_k))
-        standing = await _best(question, kept, pool, generation.index)
+        ranking = _WeighedRanking(self._searcher.weights(query, generations), pool)
+        await ranking.read(generation)
+        standing = await _best(question, kept, ranking, generation.index)
         return await _cause(wanted, query, question, standing, pool, place, result)
 
 
@@ -171,7 +204,10 @@ def _filtered(wanted: str, record: ChunkRecord, where: Sequence[Condition]) -> W
 
 
 async def _best(
-    question: EncodedQuery, chunks: Sequence[ChunkRecord], pool: Pool, index: VectorIndex
+    question: EncodedQuery,
+    chunks: Sequence[ChunkRecord],
+    ranking: _WeighedRanking,
+    index: VectorIndex,
 ) -> _ScoredChunk:
     numbers = [index.number(record.point_id) for record in chunks]
     points = frozenset(numbers)
@@ -179,35 +215,22 @@ async def _best(
     cosines: dict[int, float] = {}
     lexical: dict[int, float] = {}
     if question.vector is not None:
-        [ranking] = await index.search([DenseQuery(question.vector, len(points), points)])
-        dense = dict(zip(ranking.points, ranking.scores, strict=True))
-        cosines = dict(zip(ranking.points, ranking.cosines or (), strict=False))
+        [found] = await index.search([DenseQuery(question.vector, len(points), points)])
+        dense = dict(zip(found.points, found.scores, strict=True))
+        cosines = dict(zip(found.points, found.cosines or (), strict=False))
     if question.terms is not None:
-        [ranking] = await index.search([SparseQuery(question.terms, len(points), points)])
-        lexical = dict(zip(ranking.points, ranking.scores, strict=True))
-    standings = [
-        _standing(
-            record,
-            point,
+        [found] = await index.search([SparseQuery(question.terms, len(points), points)])
+        lexical = dict(zip(found.points, found.scores, strict=True))
+    standings = []
+    for record, point in zip(chunks, numbers, strict=True):
+        scores = (
             dense.get(point) if question.vector is not None else None,
             lexical.get(point, 0.0) if question.terms is not None else None,
-            pool,
         )
-        for record, point in zip(chunks, numbers, strict=True)
-    ]
+        place = ranking.place(record, point, *scores)
+        standings.append(_ScoredChunk(record, point, *scores, *place))
     best = max(standings, key=lambda standing: (standing.score, -standing.rank))
     return replace(best, cosine=cosines.get(best.point))
-
-
-def _standing(
-    record: ChunkRecord, point: int, dense: float | None, lexical: float | None, pool: Pool
-) -> _ScoredChunk:
-    rank = pool.rank(point)
-    if rank is not None:
-        return _ScoredChunk(record, point, dense, lexical, pool.scores[rank - 1], rank)
-    score = pool.score_for(dense, lexical)
-    ahead = sum(other > score for other in pool.scores)
-    return _ScoredChunk(record, point, dense, lexical, score, ahead + 1)
 
 
 async def _cause(
