@@ -115,7 +115,7 @@ def search(result: Result) -> list[str]:
         f"{result.data} Reproduce with `make bench-search`.",
         trimmed(dense, (*columns, "p50 ms", "p99 ms", RECALL, "memory MB", "disk MB")),
         plots(result, [f"dense-{largest.replace(',', '')}-1"]),
-        "Hybrid search, for the systems that have it:",
+        "Hybrid search, for systems that support it:",
         trimmed(hybrid, (*columns, "p50 ms", "p99 ms")),
         plots(result, [f"hybrid-{largest.replace(',', '')}-1"]),
         "### Which systems search faster than surefind?",
@@ -131,7 +131,7 @@ def search(result: Result) -> list[str]:
     return [
         *listed,
         "\n".join(parts[len(listed) :]),
-        "### What can't be compared in the search tables?",
+        "### Limits of the search comparison",
         notes(result),
     ]
 
@@ -141,7 +141,7 @@ def http(result: Result) -> list[str]:
     ahead = []
     for connections in dict.fromkeys(row["connections"] for row in rows):
         those = [row for row in rows if row["connections"] == connections]
-        ahead.append(f"- {connections} connections: {wins(those, '× surefind', 'server')}")
+        ahead.append(f"- with {connected(connections)}: {wins(those, '× surefind', 'server')}")
     return [
         "## How fast is the server compared with other servers?",
         f"{result.data} Reproduce with `make bench-http`.",
@@ -154,17 +154,21 @@ def http(result: Result) -> list[str]:
     ]
 
 
+def connected(count: object) -> str:
+    return f"{count} connection{'' if count in {1, '1'} else 's'}"
+
+
 def like_with_like(rows: Sequence[Row], peer: str, ours: str) -> str:
-    """A dense-only system against surefind in dense mode."""
+    """Compare a dense-only system with surefind in dense mode."""
     speeds = {(row["server"], row["connections"]): float(str(row["answers/s"])) for row in rows}
     ratios = [
-        f"{speeds[peer, count] / speeds[ours, count]:.2f} × with {count}"
+        f"{speeds[peer, count] / speeds[ours, count]:.2f} × with {connected(count)}"
         for count in dict.fromkeys(row["connections"] for row in rows)
         if {(peer, count), (ours, count)} <= speeds.keys()
     ]
     if not ratios:
         return ""
-    return f"Comparing like with like, {peer} / {ours}: {', '.join(ratios)} connections."
+    return f"On equal work, {peer} / {ours}: {', '.join(ratios)}."
 
 
 def ingest(result: Result) -> list[str]:
@@ -192,10 +196,10 @@ def quality(result: Result) -> list[str]:
     ]
     for title, rows in result.tables.items():
         best = max(rows, key=lambda row: float(str(row["nDCG@10"])))
-        parts += [f"### {title}", table(rows), plots(result, [title.partition(",")[0]])]
+        parts += [f"### Quality on {title}", table(rows), plots(result, [title.partition(",")[0]])]
         parts.append(f"Highest nDCG@10: {best['system']}.")
     parts.append(CHUNKS)
-    return [*parts, "### What can't be compared in the quality tables?", notes(result)]
+    return [*parts, "### Limits of the quality comparison", notes(result)]
 
 
 def grown(rows: Sequence[Row]) -> str:
@@ -212,7 +216,7 @@ def grown(rows: Sequence[Row]) -> str:
         f"With {large['chunks']} chunks against {small['chunks']}, the median hybrid search "
         f"takes {both('hybrid p50 ms', '.1f')} ms and the slowest of a hundred "
         f"{both('hybrid p99 ms', '.1f')} ms. The index is built in {minutes} minutes, with {peak} "
-        f"GB of memory, and takes {both('disk MB', '.1f', 1024)} GB of the disk."
+        f"GB of memory, and takes {both('disk MB', '.1f', 1024)} GB of disk space."
     )
 
 

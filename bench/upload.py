@@ -28,13 +28,13 @@ from support.fakes import record  # noqa: E402 - the tests are no package
 from support.qdrant.http_server import serve  # noqa: E402
 from surefind.adapters.qdrant.payload import to_payload  # noqa: E402
 from surefind.adapters.qdrant.server.calls import ServerAddress  # noqa: E402
+from surefind.adapters.qdrant.server.index_writer import POINTS_PER_PART  # noqa: E402
 from surefind.adapters.qdrant.server.schema import (  # noqa: E402
     CollectionShape,
     dense_params,
     lexical_params,
 )
 from surefind.adapters.qdrant.server.store import QdrantIndexStore  # noqa: E402
-from surefind.adapters.qdrant.server.writer import POINTS_PER_PART  # noqa: E402
 from surefind.adapters.remote_calls import CallPolicy  # noqa: E402
 from surefind.model import GenerationRef, SparseVector  # noqa: E402
 from surefind.ports import IndexEntry  # noqa: E402

@@ -29,7 +29,7 @@ from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.measures.ranking import Measure, measure_run
 from surefind.evaluation.report.report import Report
 from surefind.interfaces.reports.html import ReportExtras, html_page
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.settings import load
 
 DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data")) / "squad-dev-even"

@@ -1,7 +1,13 @@
-"""surefind finds the passages an answer needs, and proves that it does."""
+"""surefind finds the passages that answer a question in your documentation, and measures how well.
+
+Names from modules that bring NumPy or pydantic are imported when they are first used.
+"""
+
+from typing import TYPE_CHECKING
 
 from surefind.contracts.aggregation import aggregate_results_to_report
 from surefind.contracts.layer import QueryEmbedding
+from surefind.contracts.layer import RetrievalResult as LayerRetrievalResult
 from surefind.contracts.validation import (
     RetrievalQuery,
     RetrievalResult,
@@ -17,66 +23,259 @@ from surefind.errors import (
     GuardStopped,
     InputError,
     NotComparable,
+    NothingIngested,
+    Overloaded,
     RerankingError,
     StoreBusy,
+    StoreChanged,
     StoreError,
+    StoreFull,
+    StoreRefused,
+    StoreUnreachable,
     SurefindError,
     UnknownChunk,
     UnknownCollection,
     UnknownDocument,
     UnknownGeneration,
 )
-from surefind.interfaces.library.client import AsyncSurefind, Surefind, aopen, open  # noqa: A004
+from surefind.interfaces.library.async_client import AsyncSurefind, Golden, OnProgress
 from surefind.interfaces.library.default_client import (
     generate_query_embedding,
     retrieve_content_chunks,
 )
+from surefind.interfaces.library.lazy_names import load_name
+from surefind.interfaces.library.open_options import OpenOptions
+from surefind.interfaces.library.opening import aopen, open  # noqa: A004
+from surefind.interfaces.library.sync_client import Surefind
+from surefind.interfaces.search_options import SearchOptions
 from surefind.model import (
+    AnyOf,
+    Between,
+    BrokenLink,
+    Calibration,
     Chunk,
+    ChunkerSettings,
     ChunkRecord,
+    Collapse,
+    Condition,
+    Confidence,
+    Connection,
+    Context,
+    Cost,
+    Distance,
     Document,
+    EmbedderFingerprint,
+    Evidence,
+    Expand,
+    FailedTest,
+    Field,
+    FieldKind,
+    GateResult,
+    GroupBy,
     Hit,
     IngestReport,
+    LegScore,
+    LexicalSettings,
     Manifest,
     Mode,
+    Page,
+    PageFailure,
+    PayloadMapping,
+    PositionKind,
     Query,
+    Rate,
+    Reranking,
+    Role,
     SearchResult,
     Status,
+    Threshold,
     Timings,
+    Under,
+    VectorSpace,
 )
+from surefind.ports import EmbeddedQuery, Embedder, Matrix, Reranker, Vector
+
+if TYPE_CHECKING:
+    from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions
+    from surefind.evaluation.golden.expectations import (
+        ByAddress,
+        ByChunk,
+        ByName,
+        BySource,
+        ByText,
+        Expectation,
+    )
+    from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
+    from surefind.evaluation.golden.golden_set import (
+        GoldenSet,
+        GoldenTest,
+        SuccessCriteria,
+        TestKind,
+    )
+    from surefind.evaluation.measures.index_recall import IndexRecall, QueryRecall, RecallUnder
+    from surefind.evaluation.measures.latency import LoadResult
+    from surefind.evaluation.measures.ranking import Measure, MeasureKind
+    from surefind.evaluation.measures.thresholds import Separation
+    from surefind.evaluation.report.report import (
+        Category,
+        Comparison,
+        ExpectationResult,
+        FoundHit,
+        Integrity,
+        Latency,
+        Means,
+        MeasureChange,
+        Negatives,
+        Outcome,
+        Report,
+        RuleOutcome,
+        Subject,
+        TestChange,
+        TestOutcome,
+        Totals,
+    )
+    from surefind.evaluation.statistics.significance import (
+        ComparisonEvidence,
+        MeasureDifference,
+        Verdict,
+    )
+    from surefind.services.generations.index_building import Progress
+    from surefind.services.search.why_not import Cause, WhyNot
+    from surefind.settings import Settings
+
+    __version__: str
+else:
+    __getattr__ = load_name
+
+    def __dir__() -> list[str]:
+        return __all__
+
 
 __all__ = [
     "AddressInUse",
+    "AnyOf",
     "AsyncSurefind",
+    "Between",
+    "BrokenLink",
+    "ByAddress",
+    "ByChunk",
+    "ByName",
+    "BySource",
+    "ByText",
+    "CacheValidator",
+    "Calibration",
+    "Category",
+    "Cause",
     "Chunk",
     "ChunkRecord",
+    "ChunkerSettings",
+    "Collapse",
+    "Comparison",
+    "ComparisonEvidence",
+    "Condition",
+    "Confidence",
+    "Connection",
+    "Context",
+    "Cost",
+    "CrawlOptions",
+    "Distance",
     "Document",
+    "EmbeddedQuery",
+    "Embedder",
+    "EmbedderFingerprint",
     "EmbeddingError",
+    "Evidence",
+    "Expand",
+    "Expectation",
+    "ExpectationResult",
+    "FailedTest",
+    "Field",
+    "FieldKind",
     "FormatTooNew",
+    "FoundHit",
+    "GateResult",
+    "Golden",
+    "GoldenSet",
+    "GoldenTest",
+    "GroupBy",
     "GuardStopped",
     "Hit",
+    "IndexRecall",
     "IngestReport",
     "InputError",
+    "Integrity",
+    "Latency",
+    "LayerRetrievalResult",
+    "LegScore",
+    "LexicalSettings",
+    "LoadResult",
     "Manifest",
+    "Matrix",
+    "Means",
+    "Measure",
+    "MeasureChange",
+    "MeasureDifference",
+    "MeasureKind",
     "Mode",
+    "Negatives",
     "NotComparable",
+    "NothingIngested",
+    "OnProgress",
+    "OpenOptions",
+    "Outcome",
+    "Overloaded",
+    "Page",
+    "PageFailure",
+    "PayloadMapping",
+    "PositionKind",
+    "Progress",
+    "QualityRule",
     "Query",
     "QueryEmbedding",
+    "QueryRecall",
+    "Rate",
+    "RecallUnder",
+    "Report",
+    "Reranker",
+    "Reranking",
     "RerankingError",
     "RetrievalQuery",
     "RetrievalResult",
+    "Role",
+    "RuleOutcome",
+    "RuleSeverity",
+    "SearchOptions",
     "SearchResult",
+    "Separation",
+    "Settings",
     "Status",
     "StoreBusy",
+    "StoreChanged",
     "StoreError",
+    "StoreFull",
+    "StoreRefused",
+    "StoreUnreachable",
+    "Subject",
+    "SuccessCriteria",
     "Surefind",
     "SurefindError",
+    "TestChange",
+    "TestKind",
+    "TestOutcome",
+    "Threshold",
     "Timings",
+    "Totals",
+    "Under",
     "UnknownChunk",
     "UnknownCollection",
     "UnknownDocument",
     "UnknownGeneration",
     "ValidationReport",
+    "Vector",
+    "VectorSpace",
+    "Verdict",
+    "WhyNot",
+    "__version__",
     "aggregate_results_to_report",
     "aopen",
     "extract_metadata_safely",

@@ -8,28 +8,28 @@ SurefindError
 │   ├── UnknownDocument       no such page                         exit 2, HTTP 404
 │   ├── FormatTooNew          a newer surefind wrote the folder    exit 2
 │   └── AddressInUse          the port is taken                    exit 2
-├── GuardStopped              publishing would lose something      exit 1
-├── NotComparable             refuses to compare                   exit 3, HTTP 409
-├── Overloaded                too much is asked at once            exit 4, HTTP 503
+├── GuardStopped              a guard refused to publish           exit 1
+├── NotComparable             two runs can't be compared           exit 3, HTTP 409
+├── Overloaded                too many requests at once            exit 4, HTTP 503
 ├── EmbeddingError            the embedding model or service failed  exit 4, HTTP 502
 ├── RerankingError            the reranking service failed         exit 4, HTTP 502
 └── StoreError                a store failed or is unavailable     exit 4, HTTP 503
     ├── StoreBusy             another process is writing           exit 4, HTTP 503
-    ├── StoreUnreachable      no answer, or none that helps        exit 4, HTTP 503
-    ├── StoreRefused          it won't have the key, or this       exit 4, HTTP 503
-    ├── StoreChanged          what was kept is gone, or altered    exit 4, HTTP 503
+       ├── StoreUnreachable      no usable answer; may be temporary   exit 4, HTTP 503
+       ├── StoreRefused          rejected the credentials or request  exit 4, HTTP 503
+       ├── StoreChanged          stored data is missing or altered    exit 4, HTTP 503
     ├── StoreFull             the disk has too little room         exit 4, HTTP 503
-    └── NothingIngested       a server has nothing to search yet   exit 4, HTTP 503
+       └── NothingIngested       the server has no data yet           exit 4, HTTP 503
 
-The message of each names the thing, the reason and the next step, and never a url's password.
+Each message names the thing, the reason and the next step, and never contains a URL's password.
 """
 
 import re
 
 _USERINFO = re.compile(
-    r"""(://|\bhttps?:/)(?:                          # a path that was meant as a url has one slash
-        [^\s/?#@:"]*:(?!\d*[/?#])[^\s"]{0,1000}@    # a password, whatever is in it; not a port
-        |[^\s/?#@"]{0,1000}@                         # a name, or a token in its place
+    r"""(://|\b(?i:https?|s?ftp):/)(?:              # a URL normalised as a path has one slash
+        [^\s/?#@:"]*:(?!\d*[/?#])[^\s"]{0,1000}@    # a password with any characters; not a port
+        |[^\s/?#@"]{0,1000}@                         # a user name or a token
     )""",
     re.VERBOSE,
 )
@@ -39,9 +39,9 @@ _WITHOUT_SCHEME = re.compile(
 
 
 def without_passwords(text: str) -> str:
-    """The text with `…` in place of every user name and password in a url.
+    """Replace every user name and password in a URL with `…`.
 
-    Whatever shows a url goes through here: errors, logs, notes and settings.
+    Apply it to every URL that is shown: in errors, logs, notes and settings.
     """
     if "@" not in text:
         return text
@@ -49,9 +49,9 @@ def without_passwords(text: str) -> str:
 
 
 class SurefindError(Exception):
-    """The root: catching it catches every failure surefind knows about.
+    """The root of the tree: catch it to handle every error that surefind raises on purpose.
 
-    `retry_after_s` is set where it is known when another try makes sense.
+    `retry_after_s` is set when the time to retry is known.
     """
 
     retry_after_s: int | None = None
@@ -61,10 +61,10 @@ class SurefindError(Exception):
 
 
 class InputError(SurefindError, ValueError):
-    """What the caller gave can't be used as it is."""
+    """The caller's input is invalid."""
 
 
-class UnknownCollection(InputError):  # noqa: N818 - reads as the answer it is
+class UnknownCollection(InputError):  # noqa: N818 - the name states the result
     pass
 
 
@@ -89,11 +89,11 @@ class AddressInUse(InputError):  # noqa: N818
 
 
 class GuardStopped(SurefindError):  # noqa: N818
-    """A guard refused to publish; what readers see has not changed."""
+    """A guard refused to publish; the published generation has not changed."""
 
 
 class NotComparable(SurefindError):  # noqa: N818
-    """Two runs can't be laid side by side, and the message says why."""
+    """Two runs can't be compared; the message says why."""
 
 
 class Overloaded(SurefindError):  # noqa: N818
@@ -117,20 +117,20 @@ class StoreBusy(StoreError):  # noqa: N818
 
 
 class StoreUnreachable(StoreError):  # noqa: N818
-    """The address, the network, time, or the server itself: another try may help."""
+    """A wrong address, a network problem, a timeout or a server failure: retrying may help."""
 
 
 class StoreRefused(StoreError):  # noqa: N818
-    """It answers, and won't: another try is in vain before something is changed."""
+    """The store answered and refused: retrying without a change does not help."""
 
 
 class StoreChanged(StoreError):  # noqa: N818
-    """What surefind made is no longer there, or no longer as it was made."""
+    """Data that surefind wrote is missing or has changed since."""
 
 
 class StoreFull(StoreError):  # noqa: N818
-    """The disk has too little room; what readers see has not changed."""
+    """The disk is too full; the published generation has not changed."""
 
 
 class NothingIngested(StoreError):  # noqa: N818
-    """For clients that name no collection: it is not their mistake that there is none."""
+    """For requests that name no collection: an empty server is not the client's mistake."""

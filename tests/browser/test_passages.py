@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from browser.conftest import Page
 
@@ -84,6 +86,33 @@ def test_markup_in_a_passage_is_shown_and_never_run(page: Page) -> None:
         assert text in first.text
     assert page.find_all("#hits :is(script, img, svg, b), #smuggled, a[href^=javascript]") == []
     assert page.run("return window.pwned") is None
+
+
+SHOWN = """
+const stored = arguments[0];
+const { showHit } = await import("/static/passages.js");
+const headers = { "content-type": "application/json" };
+const body = JSON.stringify({ query: "pruning side shoots", top_k: 1 });
+const answer = await (await fetch("/retrieve", { method: "POST", headers, body })).json();
+const shown = showHit({ ...answer.hits[0], text: stored, highlights: [] });
+return [...shown.querySelectorAll(".passage p, .passage pre")].map((part) => part.textContent);
+"""
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("<p>Plug <b>it</b> in.</p><p>Wait.</p>", ["Plug it in.", "Wait."]),
+        ("it off.</p><p>Plug <b>it</b> in.</p><p>Wait", ["it off.", "Plug it in.", "Wait"]),
+        ("Plug <b>it</b> &amp; wait.\n\nThen go.", ["Plug it & wait.", "Then go."]),
+        ("the tags <b></b> and List<T>", ["the tags <b></b> and List<T>"]),
+    ],
+)
+def test_a_passage_that_was_stored_as_html_is_shown_as_text(
+    page: Page, stored: str, shown: list[str]
+) -> None:
+    """Such as connected collections have; the commands show them alike."""
+    assert page.run(SHOWN, stored) == shown
 
 
 def test_markup_in_a_question_is_shown_and_never_run(page: Page) -> None:

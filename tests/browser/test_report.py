@@ -128,18 +128,18 @@ def test_the_table_is_filtered_and_sorted(shown: Page) -> None:
     choose(shown, "Outcome", "failed")
     assert status(shown) == "1 to 50, 630 of 5,665 tests"
     choose(shown, "Category", "factual")
-    choose(shown, "Beside the baseline", "worse")
-    assert status(shown) == "No test is like that."
+    choose(shown, "Change from baseline", "worse")
+    assert status(shown) == "No tests match."
     choose(shown, "Outcome", "all")
     choose(shown, "Category", "all")
     assert status(shown) == "1 to 50, 252 of 5,665 tests"
-    choose(shown, "Beside the baseline", "all")
+    choose(shown, "Change from baseline", "all")
     shown.find(".controls input").send_keys("TEST-00 rank 9")
     shown.wait(lambda: "of 5,665" in status(shown), "the filter")
     assert asked(shown)[:2] == ["What about test-0009?", "What about test-0090?"]
     shown.find(".controls input").clear()
     shown.find(".controls input").send_keys("nothing like this")
-    shown.wait(lambda: status(shown) == "No test is like that.", "no test")
+    shown.wait(lambda: status(shown) == "No tests match.", "no test")
 
 
 def test_a_column_is_sorted_up_then_down_then_not(shown: Page) -> None:
@@ -211,7 +211,7 @@ def test_the_summary_is_there_without_scripts(shown: Page) -> None:
         shown.emulate("setScriptExecutionDisabled", value=False)
     assert words.count("Failed") == 1
     assert "In numbers" in words
-    assert "Beside the baseline" in words
+    assert "Comparison with the baseline" in words
     assert "The table of all tests needs JavaScript" in words
     assert len(shown.find_all("svg.chart")) == 4
 

@@ -30,7 +30,11 @@ def test_nobody_is_asked_before_there_is_a_question(page: Page) -> None:
     ("wanted", "headline", "told"),
     [
         ("docs/pantry/honey.md", "It is there", "It is hit 1."),
-        ("docs/nowhere.md", "It is not in the collection", "No chunk, page or address is"),
+        (
+            "docs/nowhere.md",
+            "It is not in the collection",
+            "No chunk ID, URL or source path matches",
+        ),
         ("docs/traps.md", "A filter leaves it out", "source_path^=docs/pantry"),
     ],
 )

@@ -11,7 +11,7 @@ from drill.scene import Ended, Scene, watched
 from drill.table import Harm, Tally
 from drill.workshop import Limits, Workshop
 
-_REASON = re.compile("disk is full|check that the disk has room")
+_REASON = re.compile("disk is full|check the free disk space")
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def test_bad_pages_are_read_or_named_and_the_rest_goes_on(tmp_path: Path) -> Non
     for name in REFUSED:
         assert f"failed   docs/{name}: " in done.stdout
     for name in EMPTY:
-        assert f"empty    docs/{name}: it holds no text" in done.stdout
+        assert f"empty    docs/{name}: contains no text" in done.stdout
     assert done.stdout.count("failed   ") == len(REFUSED)
     assert done.stdout.count("empty    ") == len(EMPTY)
     assert "warning  docs/latin.md: it is not UTF-8; read as windows-1252" in done.stdout

@@ -177,7 +177,7 @@ async def test_a_deleted_point_in_a_qdrant_server(
     await home.readers.close()
     home.readers = Readers(home.index, home.catalogs)
     call(address, "POST", f"{name}/points/delete", {"points": [str(record.chunk.point_id)]})
-    with pytest.raises(StoreError, match=r"4 of 5 chunks; `surefind ingest` builds it"):
+    with pytest.raises(StoreError, match=r"4 of 5 chunks; rebuild it with `surefind ingest`"):
         await home.search("installer")
     assert record.chunk.id in await problem(home)
     await repair(home)

@@ -30,6 +30,7 @@ class Installation:
     root: Path
     embedder: WordEmbedder = field(default_factory=WordEmbedder)
     chunker: ChunkerSettings = field(default_factory=ChunkerSettings)
+    optimized_from: int = 1000
     index: IndexStore = field(init=False)
     catalogs: CatalogStore = field(init=False)
     readers: Readers = field(init=False)
@@ -74,7 +75,15 @@ class Installation:
         """`crash_at` breaks the run at the nth thing it reports, without any chance to tidy up."""
         cache = SqliteEmbeddingCache(self.root / "cache" / "embeddings.sqlite", print)
         cached = CachedEmbedder(self.embedder, cache)
-        tools = IngestTools(cached, self.terms, self.index, self.catalogs, self.chunker, "test")
+        tools = IngestTools(
+            cached,
+            self.terms,
+            self.index,
+            self.catalogs,
+            self.chunker,
+            "test",
+            optimized_from=self.optimized_from,
+        )
         seen = 0
 
         def report(progress: Progress) -> None:

@@ -26,6 +26,8 @@ from surefind.text.sites.mkdocs.addresses import MkDocsSite
         ("https://secret@host", "https://…@host"),
         ('"url": "http://u:secret@host", "to": "a@b"', '"url": "http://…@host", "to": "a@b"'),
         ("http:/u:secret@host is not a folder", "http:/…@host is not a folder"),
+        ("HTTP:/u:secret@host is not a folder", "HTTP:/…@host is not a folder"),
+        ("ftp:/u:secret@host is not a folder", "ftp:/…@host is not a folder"),
         ("http://:secret@a http://u:secret@b", "http://…@a http://…@b"),
         ("https://host/@scope/a:b@c", "https://host/@scope/a:b@c"),
         ("http://host:8000/@scope", "http://host:8000/@scope"),
@@ -68,10 +70,10 @@ def test_errors_notes_and_logs_are_masked(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_an_address_that_every_link_begins_with_holds_no_password() -> None:
-    with pytest.raises(InputError, match="base_url: it must hold no user name or password"):
+    with pytest.raises(InputError, match="base_url: it must not contain a user name or password"):
         load(base_url=URL)
     page = SourcePage("docs/a.md", "docs/a.md", b"# A\n\ntext")
-    with pytest.raises(InputError, match="holds a user name or password") as refusal:
+    with pytest.raises(InputError, match="contains a user name or password") as refusal:
         read_document(page, MkDocsSite.from_config(f"site_url: {URL}"))
     assert "s3cret" not in str(refusal.value)
 

@@ -55,7 +55,7 @@ def test_web_addresses_and_relative_ones_are_links(url: str) -> None:
 )
 def test_a_site_whose_config_names_a_script_as_its_address_is_refused(site: PlacesPages) -> None:
     page = SourcePage("docs/a.md", "docs/a.md", b"# A\n\ntext")
-    with pytest.raises(InputError, match=r"neither http\(s\) nor relative; set the site's address"):
+    with pytest.raises(InputError, match=r"neither http\(s\) nor relative; set the site's URL"):
         read_document(page, site)
 
 

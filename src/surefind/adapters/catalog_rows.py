@@ -1,4 +1,4 @@
-"""The columns that catalogs of tables share, and what their rows become."""
+"""Columns shared by the SQL catalogs, and the conversion of their rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECORD_COLUMNS = """
     d.url, d.slug, d.title, d.version, d.locale, c.term_count,
     c.heading_path, d.attributes, c.created_at, c.point_id
 """
-"""The last four are kept in each store's own way, and given to `record_of` as they are here."""
+"""Each store encodes the last four in its own way and decodes them for `record_of`."""
 
 
 def record_of(
@@ -28,9 +28,9 @@ def record_of(
     attributes: Mapping[str, Any],
     created_at: datetime,
 ) -> ChunkRecord:
-    """By place, not by name: every hit of every search passes here.
+    """Build a record. Positional for speed, because every hit of every search passes here.
 
-    StoreChanged where the text is not the one that was stored.
+    StoreChanged if the text does not match its hash.
     """
     (chunk_id, source_path, position, text, start, end, context, anchor, tokens, *rest) = row
     (content_hash, has_code, content_type, url, slug, title, version, locale, terms, *_) = rest
@@ -103,7 +103,7 @@ def whole_document_of(
 
 
 def attributes_of(stored: Mapping[str, Any]) -> Mapping[str, Attribute]:
-    """JSON knows lists where an attribute is a tuple."""
+    """Convert JSON lists to tuples."""
     return {
         name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
     }
@@ -114,10 +114,10 @@ def written_manifest(manifest: Manifest, indent: int | None = None) -> str:
 
 
 def manifest_of(stored: str | bytes, where: object) -> Manifest:
-    """StoreChanged where it is damaged."""
+    """Parse a manifest; StoreChanged if it is damaged."""
     content = stored.encode() if isinstance(stored, str) else stored
     has_checksum(content, where)
     try:
         return MANIFESTS.validate_json(content)
     except ValidationError as error:
-        raise damaged(where, "it is no manifest") from error
+        raise damaged(where, "it is not a manifest") from error

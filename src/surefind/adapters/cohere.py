@@ -1,4 +1,4 @@
-"""Cohere: embeddings and reranking by its own SDK, over the v2 API."""
+"""Cohere: embeddings and reranking through its SDK and the v2 API."""
 
 import math
 from collections.abc import Sequence
@@ -30,17 +30,17 @@ KEY_SETTING = "COHERE_API_KEY"
 DEFAULT_MODEL = "embed-english-v3.0"
 DEFAULT_RERANK_MODEL = "rerank-v3.5"
 BATCH_SIZE = 96
-_RERANK_BATCH_SIZE = 1000  # documents per call, as Cohere advises
+_RERANK_BATCH_SIZE = 1000  # documents per call, as Cohere recommends
 _INPUT_TYPES = {"passage": "search_document", "query": "search_query"}
 _LONGEST_REASON = 300
 
 
 @dataclass(frozen=True, slots=True)
 class CohereModel:
-    """`dimensions`: the first is what the model gives unless another of them is asked for.
+    """`dimensions` lists the supported sizes; the first is the default.
 
-    `price` is in US dollars for a million tokens, the list price as known at the end of 2025; the
-    setting embed_price_per_million_tokens stands above it.
+    `price` is in US dollars per million tokens, the list price at the end of 2025; the setting
+    embed_price_per_million_tokens overrides it.
     """
 
     dimensions: tuple[int, ...]
@@ -66,13 +66,15 @@ def price_of(model: str | None) -> float | None:
 def cohere_embedder(
     api_key: str, wanted: ModelOptions, policy: CallPolicy, url: str | None = None
 ) -> RemoteEmbedder:
-    """A model that is not in `MODELS` needs its dimensions said."""
+    """A model that is not in `MODELS` needs explicit dimensions."""
     name = wanted.name or DEFAULT_MODEL
     known = MODELS.get(name) or _unknown(name, wanted)
     dimensions = wanted.dimensions or known.dimensions[0]
     if dimensions not in known.dimensions:
         sizes = " or ".join(map(str, known.dimensions))
-        raise InputError(f"embed_dimensions: it is {dimensions}, but {name} gives {sizes}")
+        raise InputError(
+            f"embed_dimensions is {dimensions}, but {name} supports {sizes}; correct it"
+        )
     facts = RemoteModel(
         service=SERVICE,
         key_setting=KEY_SETTING,
@@ -96,14 +98,14 @@ def cohere_embedder(
 def _unknown(name: str, wanted: ModelOptions) -> CohereModel:
     if wanted.dimensions is None:
         raise InputError(
-            f"embed_model: surefind does not know Cohere's {name}; known are "
-            f"{', '.join(MODELS)}. Set embed_dimensions to use another"
+            f"embed_model: unknown Cohere model {name}; known models are {', '.join(MODELS)}. "
+            "To use another one, set embed_dimensions"
         )
     return CohereModel((wanted.dimensions,), wanted.max_tokens or _UNKNOWN_MAX_TOKENS, None)
 
 
 class CohereSession:
-    """The SDK's client with its own retries off: ours know about the other calls under way."""
+    """The SDK's client without its retries; surefind's retries account for concurrent calls."""
 
     def __init__(self, api_key: str, url: str | None, timeout_s: float) -> None:
         self._api_key = sendable_key(api_key, KEY_SETTING)
@@ -114,12 +116,12 @@ class CohereSession:
         self.options: cohere.core.RequestOptions = {"max_retries": 0, "timeout": timeout_s}
 
     def failed(self, error: Exception) -> AttemptFailed:
-        """What an error of the SDK or of its transport means. The key is in none of it."""
+        """Translate an error of the SDK or its transport, without the API key."""
         if isinstance(error, ApiError):
             headers = {name.lower(): value for name, value in (error.headers or {}).items()}
             status = error.status_code or 0
             if status < 400:
-                return AttemptFailed(f"an answer ({status}) that is not what was asked for")
+                return AttemptFailed(f"an unexpected answer ({status})")
             reason = self._without_key(_message(error.body))
             wait_s = retry_after_s(headers.get("retry-after"))
             return AttemptFailed(f"{status} {reason}".strip(), status, wait_s)
@@ -191,10 +193,11 @@ class CohereReranker:
         scores = dict(results)
         if len(results) != len(passages) or scores.keys() != set(range(len(passages))):
             raise RerankingError(
-                f"{SERVICE} answered with {len(results)} scores for {len(passages)} passages"
+                f"{SERVICE} returned {len(results)} scores for {len(passages)} passages; check "
+                "rerank_url"
             )
         if not all(math.isfinite(score) and 0 <= score <= 1 for score in scores.values()):
-            raise RerankingError(f"{SERVICE} answered with a score outside of 0..1")
+            raise RerankingError(f"{SERVICE} returned a score outside 0..1; check rerank_model")
         return [scores[number] for number in range(len(passages))]
 
     async def _ask(self, query: str, passages: Sequence[str]) -> list[tuple[int, float]]:
@@ -210,7 +213,9 @@ class CohereReranker:
         except (ApiError, httpx.HTTPError) as error:
             raise session.failed(error) from error
         except (AttributeError, TypeError, ValueError) as error:
-            raise RerankingError(f"{SERVICE} answered with something that is no scores") from error
+            raise RerankingError(
+                f"{SERVICE} returned no valid scores; check rerank_model and rerank_url"
+            ) from error
 
 
 def _message(body: object) -> str:

@@ -1,8 +1,8 @@
-"""OpenTelemetry: a search as spans, one for each stage of its life.
+"""OpenTelemetry: a search as spans, one for each stage.
 
-Only the API is used; which exporter there is, is the business of the program around us
-(`opentelemetry-instrument surefind serve`). Without one nothing is written: spans that go nowhere
-still cost a twentieth of a search.
+This uses only the API; the surrounding program configures the exporter
+(`opentelemetry-instrument surefind serve`). Without an exporter nothing is recorded, because even
+unused spans would take 5 % of a search.
 """
 
 import time
@@ -15,9 +15,9 @@ _NANOSECONDS_A_MS = 1_000_000
 
 
 def write_spans(result: SearchResult) -> None:
-    """Afterwards, from the timings, so that a search itself knows nothing of them.
+    """Record spans after the search, from its timings, which keeps tracing out of the search.
 
-    The words of the question are not written: they may be anybody's secret.
+    The query text is not recorded, because it may be confidential.
     """
     if isinstance(
         trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider

@@ -1,7 +1,7 @@
-"""Calls to a service that may be busy: paced, tried again where that can help, and bounded.
+"""Calls to a remote service, with pacing, bounded retries and adaptive concurrency.
 
-A 429 halves the number of calls under way and holds all of them back; each success lets it grow
-again, slowly. What no second try can mend is raised at once.
+A 429 response halves the number of concurrent calls and delays all of them; each success raises the
+number slowly. Permanent failures are raised at once.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from surefind.ports import Notify
 
 T = TypeVar("T")
 
-_GROWTH = 0.1  # of a call for every success: ten successes for one more call at a time
+_GROWTH = 0.1  # per success: ten successes allow one more concurrent call
 _WORTH_TELLING_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How much is done for one answer. `longest_wait_s` is the longest Retry-After obeyed."""
+    """Limits of retrying. `longest_wait_s` is the longest Retry-After that is honoured."""
 
     tries: int
     first_pause_s: float
@@ -34,15 +34,15 @@ class RetryPolicy:
 
 
 PATIENT = RetryPolicy(8, 1.0, 60.0, 300.0, concurrency=4)
-"""For an ingest: it outlasts a limit by the minute, and a service that starts again."""
+"""For an ingest: outlasts per-minute rate limits and a restart of the service."""
 
 BRIEF = RetryPolicy(3, 0.2, 1.0, 2.0, concurrency=16)
-"""For a search: somebody is waiting for the answer."""
+"""For a search: a user is waiting for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
-    """How a service is dealt with, and who is told when it takes long."""
+    """The limits for a service, and where to report delays."""
 
     notify: Notify
     timeout_s: float = 60.0
@@ -50,8 +50,8 @@ class CallPolicy:
     searching: RetryPolicy = BRIEF
 
 
-class AttemptFailed(Exception):  # noqa: N818 - reads as what happened
-    """One try failed. `status` is the service's, None where no answer came at all."""
+class AttemptFailed(Exception):  # noqa: N818 - the name states what happened
+    """One attempt failed. `status` is the HTTP status, None without an answer."""
 
     def __init__(
         self, reason: str, status: int | None = None, retry_after_s: float | None = None
@@ -72,7 +72,7 @@ class AttemptFailed(Exception):  # noqa: N818 - reads as what happened
 
 
 class AdaptiveLimiter:
-    """All calls to one service by one program; any number may be asked for at once."""
+    """Runs all calls of a process to one service; callers need not limit themselves."""
 
     def __init__(self, service: str, retry_policy: RetryPolicy, notify: Notify) -> None:
         self._service = service
@@ -86,11 +86,11 @@ class AdaptiveLimiter:
 
     @property
     def at_once(self) -> int:
-        """How many calls may be under way now."""
+        """The number of calls that may run now."""
         return int(self._limit)
 
     async def call(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """The first answer there is; the last AttemptFailed where there is none."""
+        """The first successful answer; raises the last AttemptFailed if there is none."""
         for number in itertools.count(1):
             try:
                 async with self._turn():
@@ -102,7 +102,7 @@ class AdaptiveLimiter:
                     raise
                 self._tell(failure, pause_s)
             await asyncio.sleep(pause_s)
-        raise AssertionError  # pragma: no cover - counting has no end
+        raise AssertionError  # pragma: no cover - the loop never ends
 
     async def _tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
         began = _now()
@@ -121,7 +121,7 @@ class AdaptiveLimiter:
             await self._room.wait_for(lambda: self._running < self.at_once)
             self._running += 1
         try:
-            # In a loop, since another call may put the moment off meanwhile.
+            # In a loop, because another call may extend the delay in the meantime.
             while (wait_s := self._not_before - _now()) > 0:  # noqa: ASYNC110
                 await asyncio.sleep(wait_s)
             yield
@@ -131,7 +131,7 @@ class AdaptiveLimiter:
                 self._room.notify_all()
 
     def _slow_down(self, began: float, retry_after_s: float | None) -> None:
-        """Calls of one burst are refused together: only the first of them counts."""
+        """Slow down once per burst of refused calls."""
         if began >= self._slowed_at:
             self._limit = max(1.0, self._limit / 2)
             self._slowed_at = _now()
@@ -139,24 +139,24 @@ class AdaptiveLimiter:
             self._not_before = max(self._not_before, _now() + retry_after_s)
 
     def _pause_s(self, failure: AttemptFailed, number: int) -> float | None:
-        """None where another try is in vain, or too far away."""
+        """The pause before the next attempt; None if retrying is useless or the wait too long."""
         retry_policy, asked_s = self._retry_policy, failure.retry_after_s
         if not failure.may_pass or number >= retry_policy.tries:
             return None
         if asked_s is not None:
             if asked_s > retry_policy.longest_wait_s:
                 return None
-            return asked_s * random.uniform(1.0, 1.1)  # noqa: S311 - no secret, just apart
+            return asked_s * random.uniform(1.0, 1.1)  # noqa: S311 - jitter, not a secret
         doubled = retry_policy.first_pause_s * 2.0 ** (number - 1)
         return min(retry_policy.longest_pause_s, doubled) * random.uniform(0.5, 1.0)  # noqa: S311
 
     def _tell(self, failure: AttemptFailed, pause_s: float) -> None:
         if pause_s >= _WORTH_TELLING_S:
-            self._notify(f"{self._service}: {failure.reason}; trying again in {pause_s:.0f} s")
+            self._notify(f"{self._service}: {failure.reason}; retrying in {pause_s:.0f} s")
 
 
 def retry_after_s(value: str | None) -> float | None:
-    """A Retry-After header in seconds: it gives them, or a date."""
+    """A Retry-After header, given in seconds or as a date, in seconds."""
     if not value:
         return None
     try:

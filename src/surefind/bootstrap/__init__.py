@@ -1,7 +1,7 @@
-"""The only place where objects are built and wired.
+"""The only place where objects are created and connected.
 
-Every import of a vendor is local to the function that needs it: help texts and commands on the
-catalog load no embedding model.
+Vendor imports are local to the functions that need them, so help texts and catalog commands load no
+embedding model.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from surefind.bootstrap.validation import Validation
 from surefind.ports import Notify
 
 if TYPE_CHECKING:
+    from surefind.ports import Embedder, Reranker
     from surefind.services.generations.generations import Generations
     from surefind.settings import Settings
 
@@ -29,17 +30,23 @@ __all__ = ["Application", "IngestRequest", "Notify", "fetch_model"]
 
 
 class Application:
-    """One installation: its parts, and one small object for each kind of work."""
+    """An installation: its parts, and an object for each kind of task."""
 
     def __init__(
         self,
         settings: Settings,
         notify: Notify = silent,
         free_bytes: Callable[[Path], int] | None = None,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
-        """`free_bytes` returns the free space of a path's disk; the default asks the system."""
+        """`free_bytes` returns the free space of a path's disk; the default asks the system.
+
+        `embedder` and `reranker` are the caller's own. They are closed with the application.
+        """
         self.settings = settings
-        self.parts = Parts(settings, notify, free_bytes)
+        self.parts = Parts(settings, notify, free_bytes, embedder=embedder, reranker=reranker)
 
     @cached_property
     def searching(self) -> Searching:

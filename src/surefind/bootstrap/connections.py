@@ -1,4 +1,4 @@
-"""Collections that something else filled: how they are reached, beside our own."""
+"""Opens connected collections alongside surefind's own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from surefind.settings import Settings
 
 DOCUMENTS = "documents"
-"""What the retrieval API's contract calls its table."""
+"""The name of the table in the retrieval API's contract."""
 
 
 class Connecting:
@@ -35,7 +35,7 @@ class Connecting:
         self._parts = parts
 
     async def propose(self, options: ConnectOptions, progress: CountProgress) -> Proposal:
-        """How surefind would read a foreign collection. Nothing is stored."""
+        """Propose how to read a collection, without saving anything."""
         from surefind.services.connected.connect import propose
 
         parts = self._parts
@@ -51,7 +51,7 @@ class Connecting:
                 await candidate.table.close()
 
     async def is_own(self, collection: str) -> bool:
-        """Whether surefind itself has made a collection of that name."""
+        """Whether surefind has its own collection of that name."""
         return collection in await self._parts.own_catalogs.collections()
 
 
@@ -61,7 +61,7 @@ def connected_collections(
     embedder: Callable[[], Awaitable[Embedder]],
     analyzer: Callable[[], str],
 ) -> Sequence[ConnectedCollection]:
-    """Those of the settings. Nothing is asked of their store before they are read."""
+    """The connected collections from the settings. Their stores are contacted on first use."""
     if not settings.connected:
         return ()
     from surefind.services.connected.collection import ConnectedCollection
@@ -100,7 +100,7 @@ def routed_catalogs(own: CatalogStore, connected: Sequence[ConnectedCollection])
 def routed_published(
     own: PublishedCatalogs, connected: Sequence[ConnectedCollection], settings: Settings
 ) -> PublishedCatalogs:
-    """With the rows of a `documents` table, for collections that have one."""
+    """The published catalogs, joined with a `documents` table where there is one."""
     if not connected:
         return own
     from surefind.services.connected.routing import RoutedPublishedCatalogs
@@ -115,14 +115,14 @@ def routed_published(
 
 
 def table_of(connection: Connection, settings: Settings) -> str | None:
-    """The setting of that name is about the collection that is worked on."""
+    """The table to join; the setting applies to the selected collection."""
     if connection.documents_table:
         return connection.documents_table
     return settings.documents_table if connection.name == settings.collection else None
 
 
 def candidate_table(options: ConnectOptions, settings: Settings) -> CandidateTable | None:
-    """The one that is asked for, else that of the settings, else one called `documents`."""
+    """The requested table, or the one from the settings, or one named `documents`."""
     from surefind.services.connected.table_join import CandidateTable
 
     asked = options.documents_table
@@ -137,13 +137,13 @@ def candidate_table(options: ConnectOptions, settings: Settings) -> CandidateTab
 def foreign_collection(
     name: str, url: str, settings: Settings, notify: Notify
 ) -> ForeignCollection:
-    """At the address given, else at QDRANT_URL. A key goes only where its own address leads."""
+    """The collection at `url`, or else at QDRANT_URL. API keys are sent only to their own host."""
     from surefind.errors import InputError
 
     address = url or settings.qdrant_url
     if not address:
         raise InputError(
-            f"collection {name!r}: nobody says where it is; give --url, or set QDRANT_URL in the "
+            f"collection {name!r}: no server is set; use --url, or set QDRANT_URL in the "
             "environment or in .env"
         )
     if find_spec("qdrant_client") is None:
@@ -157,10 +157,10 @@ def foreign_collection(
     from surefind.model import is_address
 
     if not is_address(address):
-        raise InputError("--url: it must be an address such as https://host:6333")
+        raise InputError("--url must be a URL such as https://host:6333")
     key = settings.qdrant_api_key
     if key and settings.qdrant_url and not _same_host(address, settings.qdrant_url):
-        notify(f"QDRANT_API_KEY is that of QDRANT_URL, and is not sent to {_host(address)}")
+        notify(f"QDRANT_API_KEY belongs to QDRANT_URL and is not sent to {_host(address)}")
         key = None
     secret = key.get_secret_value() if key else None
     place = ServerAddress(address, secret, timeout_s=settings.qdrant_timeout_s)

@@ -1,21 +1,19 @@
-"""Ingest documentation, and show what a page would become."""
+"""Ingests documentation, and previews pages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surefind.bootstrap.models import price_of_tokens
-
 if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.bootstrap.parts import Parts
     from surefind.bootstrap.validation import Validation
-    from surefind.model import IngestReport
+    from surefind.model import IngestReport, Page
     from surefind.ports import Source
     from surefind.services.generations.index_building import ReportProgress
     from surefind.services.ingest.inspect import Inspection
@@ -31,6 +29,7 @@ class IngestRequest:
     """
 
     paths: Sequence[str | PathLike[str]] = ()
+    pages: Iterable[Page] = ()
     sites: Sequence[str] = ()
     crawl: CrawlOptions | None = None
     rebuild: bool = False
@@ -72,7 +71,7 @@ class Ingesting:
                 catalogs=parts.catalogs,
                 chunker=settings.chunker,
                 version=version("surefind"),
-                price_per_million_tokens=price_of_tokens(settings),
+                price_per_million_tokens=parts.price_per_million_tokens,
                 kind_weights=parts.kind_weights,
             )
         )
@@ -90,7 +89,7 @@ class Ingesting:
         return await ingestor.run(sources, options, report)
 
     async def inspect(self, path: Path, *, check_links: bool = False) -> Inspection:
-        """Read, cut and check one page. Nothing is stored.
+        """Preview the chunks of a page. Nothing is stored.
 
         With `check_links`, the page is read as one of the collection's own source, so that its
         links to other pages can be resolved.
@@ -121,6 +120,7 @@ class Ingesting:
 
     def _sources(self, request: IngestRequest) -> list[Source]:
         from surefind.adapters.sources.filesystem import sources_of
+        from surefind.adapters.sources.memory import sources_of_pages
         from surefind.adapters.sources.website.http import CrawlOptions
         from surefind.adapters.sources.website.source import WebsiteSource
 
@@ -129,8 +129,9 @@ class Ingesting:
         for folder in folders:
             for note in folder.notes:
                 notify(f"{folder.name}: {note}")
+        in_memory = sources_of_pages(request.pages, settings.collection, settings.base_url)
         crawl = request.crawl or CrawlOptions()
-        return [*folders, *(WebsiteSource(url, crawl, notify) for url in request.sites)]
+        return [*folders, *in_memory, *(WebsiteSource(url, crawl, notify) for url in request.sites)]
 
     def _refuse_connected(self) -> None:
         from surefind.errors import InputError
@@ -138,6 +139,6 @@ class Ingesting:
         name = self._parts.settings.collection
         if any(connection.name == name for connection in self._parts.settings.connected):
             raise InputError(
-                f"collection {name!r} is connected, something else fills it; surefind only reads "
-                "it. Ingest into another one with --collection"
+                f"collection {name!r} is connected, so surefind only reads it; choose another one "
+                "with --collection"
             )

@@ -124,7 +124,7 @@ def repair_format(settings: Settings) -> list[str]:
     """Repair the data folder's format file. An `Application` can't: it refuses such a folder."""
     from surefind.adapters.files.data_folder import DataFolder
 
-    return DataFolder(settings.data_dir).mend_format()
+    return DataFolder(settings.data_dir).repair_format()
 
 
 def _version(package: str) -> str:

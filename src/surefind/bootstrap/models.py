@@ -1,4 +1,4 @@
-"""Who embeds, who reranks, and what it costs, as the settings say."""
+"""Creates the embedder and the reranker from the settings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from surefind.bootstrap.plugins import installed_embedder, installed_reranker
 from surefind.ports import Notify
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ async def open_embedder(settings: Settings, notify: Notify) -> Embedder:
         return _cohere_embedder(settings, notify)
     if settings.embedder == "openai":
         return await _openai_embedder(settings, notify)
+    if settings.embedder != "local":
+        return await installed_embedder(settings)
     return await asyncio.to_thread(_local_embedder, settings, notify)
 
 
@@ -35,7 +38,7 @@ def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
     from surefind.adapters.cohere import cohere_embedder
     from surefind.adapters.remote_calls import CallPolicy
 
-    return cohere_embedder(key, _wish(settings), CallPolicy(notify), settings.embed_url)
+    return cohere_embedder(key, _model_options(settings), CallPolicy(notify), settings.embed_url)
 
 
 async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
@@ -45,13 +48,13 @@ async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
 
     if settings.embed_url is None:
         raise InputError(
-            "embedder is openai, but embed_url is not set: give the service's address, such as "
+            "embedder is openai, but embed_url is not set; set it to the service's URL, such as "
             "http://localhost:11434/v1"
         )
     key = settings.openai_api_key
     return await openai_compatible_embedder(
         settings.embed_url,
-        _wish(settings),
+        _model_options(settings),
         CallPolicy(notify),
         key.get_secret_value() if key else None,
         Prefixes(settings.embed_passage_prefix, settings.embed_query_prefix),
@@ -61,6 +64,8 @@ async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
 def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
     if settings.reranker == "none":
         return None
+    if settings.reranker != "cohere":
+        return installed_reranker(settings)
     key = _cohere_key(settings, "reranker")
     from surefind.adapters.cohere import CohereReranker
     from surefind.adapters.remote_calls import CallPolicy
@@ -69,30 +74,29 @@ def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
 
 
 def _cohere_key(settings: Settings, part: str) -> str:
-    """InputError where the key, or the package that comes with the extra, is missing."""
+    """Raises InputError if the key or the optional package is missing."""
     from surefind.errors import InputError
 
     if settings.cohere_api_key is None:
         raise InputError(
-            f"{part} is cohere, but COHERE_API_KEY is not set: put it into the environment or "
-            "into .env"
+            f"{part} is cohere, but COHERE_API_KEY is not set; set it in the environment or in .env"
         )
     if find_spec("cohere") is None:
         raise InputError(
-            f"{part} is cohere, but Cohere's package is not installed: "
+            f"{part} is cohere, but its package is not installed; run "
             "pip install 'surefind[cohere]'"
         )
     return settings.cohere_api_key.get_secret_value()
 
 
-def _wish(settings: Settings) -> ModelOptions:
+def _model_options(settings: Settings) -> ModelOptions:
     from surefind.adapters.embedders.remote import ModelOptions
 
     return ModelOptions(settings.embed_model, settings.embed_dimensions, settings.embed_max_tokens)
 
 
 def price_of_tokens(settings: Settings) -> float | None:
-    """For a million tokens; None where nobody knows."""
+    """The price per million tokens; None if unknown."""
     if settings.embed_price_per_million_tokens is not None:
         return settings.embed_price_per_million_tokens
     if settings.embedder == "cohere":
@@ -103,4 +107,4 @@ def price_of_tokens(settings: Settings) -> float | None:
         from surefind.adapters.embedders.openai_compatible import price_of
 
         return price_of(settings.embed_model)
-    return 0.0
+    return 0.0 if settings.embedder == "local" else None

@@ -1,4 +1,4 @@
-"""The parts of an installation: built on first use, closed together."""
+"""The parts of an installation, created on first use and closed together."""
 
 from __future__ import annotations
 
@@ -48,14 +48,18 @@ def silent(_message: str) -> None:
 
 
 class Parts:
-    """Wired as the settings say. A part that nothing uses is never built."""
+    """The parts as configured. Unused parts are never created."""
 
     def __init__(
         self,
         settings: Settings,
         notify: Notify = silent,
         free_bytes: Callable[[Path], int] | None = None,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
+        """`embedder` and `reranker` are the caller's own, used instead of those of the settings."""
         from surefind.adapters.files.data_folder import DataFolder
 
         self._free_bytes = free_bytes
@@ -64,7 +68,9 @@ class Parts:
         self.folder = DataFolder(settings.data_dir)
         self.folder.check_format()
         for name in settings.idle_keys:
-            notify(f"{name} is set, but not used: see the settings embedder and reranker")
+            notify(f"{name} is set but not used; check the embedder and reranker settings")
+        self._own_embedder = _supplied_embedder(embedder)
+        self._own_reranker = _supplied_reranker(reranker)
         self._embedder: CachedEmbedder | None = None
         self._searcher: Searcher | None = None
         self.observers: list[Callable[[SearchResult], None]] = []
@@ -76,7 +82,7 @@ class Parts:
 
     @cached_property
     def own_index(self) -> IndexStore:
-        """The index of what surefind itself has ingested, without connected collections."""
+        """The index of surefind's own collections."""
         return index_store(
             self.settings, self.folder, self.own_catalogs, self.notify, self._free_bytes
         )
@@ -129,7 +135,7 @@ class Parts:
         return Bm25Encoder(Bm25Analyzer())
 
     def generations(self, collection: str | None = None) -> Generations:
-        """The generations of a collection; by default the one that the settings name."""
+        """The generations of a collection, by default the configured one."""
         from surefind.services.generations.generations import Generations
 
         return Generations(collection or self.settings.collection, self.index, self.catalogs)
@@ -143,7 +149,7 @@ class Parts:
                 from surefind.adapters.opentelemetry import write_spans
 
                 self.observers.append(write_spans)
-            # Another program may change the documents table at any time: cache no answers.
+            # Other programs may change the documents table at any time, so don't cache answers.
             answers = None if self.settings.documents_table else AnswerCache()
             embedder = await self.query_embedder()
             self._searcher = Searcher(
@@ -170,9 +176,14 @@ class Parts:
     @cached_property
     def reranker(self) -> Reranker | None:
         from surefind.services.encoding.circuit_breaker import BreakingReranker, CircuitBreaker
+        from surefind.settings.providers import RERANKERS
 
+        if self._own_reranker is not None:
+            return self._own_reranker
         chosen = reranker_of(self.settings, self.notify)
-        return chosen and BreakingReranker(chosen, CircuitBreaker("the reranking service"))
+        if chosen is None or self.settings.reranker not in RERANKERS.own:
+            return chosen
+        return BreakingReranker(chosen, CircuitBreaker("the reranking service"))
 
     @cached_property
     def embedding_breaker(self) -> CircuitBreaker:
@@ -181,7 +192,7 @@ class Parts:
         return CircuitBreaker("the embedding service")
 
     async def embedder(self, *, writing: bool = False) -> CachedEmbedder:
-        """With its model loaded. `writing` also opens the embedding cache on disk."""
+        """The embedder with its model loaded. `writing` also opens the embedding cache on disk."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 
         embedder = await self.query_embedder()
@@ -191,13 +202,15 @@ class Parts:
         return embedder
 
     async def query_embedder(self) -> CachedEmbedder:
-        """The same one; the local model is loaded when the first query has to be embedded."""
+        """The same embedder, but a local model is only loaded for the first uncached query."""
         from surefind.adapters.embedders.model_files import BATCH_SIZE, FINGERPRINT
         from surefind.services.encoding.cached_embedder import CachedEmbedder, LazyModel
 
         async with self._loading:
             if self._embedder is None:
-                if self.settings.embedder == "local":
+                if self._own_embedder is not None:
+                    self._embedder = CachedEmbedder(self._own_embedder)
+                elif self.settings.embedder == "local":
                     load = partial(open_embedder, self.settings, self.notify)
                     self._embedder = CachedEmbedder(LazyModel(FINGERPRINT, BATCH_SIZE, load))
                 else:
@@ -205,24 +218,35 @@ class Parts:
         return self._embedder
 
     async def _remote_embedder(self) -> Embedder:
+        """A plugin's has no circuit breaker: whether it calls a service, only it knows."""
         from surefind.errors import EmbeddingError
         from surefind.services.encoding.circuit_breaker import BreakingEmbedder
+        from surefind.settings.providers import EMBEDDERS
 
+        if self.settings.embedder not in EMBEDDERS.own:
+            return await open_embedder(self.settings, self.notify)
         with self.embedding_breaker.watching(EmbeddingError):
             opened = await open_embedder(self.settings, self.notify)
         return BreakingEmbedder(opened, self.embedding_breaker)
 
     async def dry_run_embedder(self) -> CachedEmbedder:
-        """Reads the embedding cache if embedding costs money, so that estimates leave it out."""
+        """An embedder for dry runs; reads the cache of paid embeddings for the cost estimate."""
         from surefind.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
         from surefind.errors import StoreError
 
         embedder = await self.embedder()
-        if price_of_tokens(self.settings) and not embedder.has_cache:
+        if self.price_per_million_tokens and not embedder.has_cache:
             with suppress(StoreError):  # no cache yet
                 cache = SqliteEmbeddingCache(self._cache_path, self.notify, read_only=True)
                 embedder.keep_in(cache)
         return embedder
+
+    @property
+    def price_per_million_tokens(self) -> float | None:
+        """None if it is unknown, as for a caller's own embedder."""
+        if self._own_embedder is not None:
+            return self.settings.embed_price_per_million_tokens
+        return price_of_tokens(self.settings)
 
     def embedding_cache(self, *, read_only: bool) -> EmbeddingCache | None:
         """The cache on disk, or None if there is none yet."""
@@ -243,8 +267,25 @@ class Parts:
             await self.index.close()
         if "catalogs" in self.__dict__ or "own_catalogs" in self.__dict__:
             await self.catalogs.close()
-        if self._embedder is not None:
-            await self._embedder.close()
-        reranker = self.__dict__.get("reranker")
+        embedder = self._embedder or self._own_embedder
+        if embedder is not None:
+            await embedder.close()
+        reranker = self.__dict__.get("reranker") or self._own_reranker
         if reranker is not None:
             await reranker.close()
+
+
+def _supplied_embedder(embedder: Embedder | None) -> Embedder | None:
+    if embedder is None:
+        return None
+    from surefind.adapters.supplied import SuppliedEmbedder
+
+    return SuppliedEmbedder(embedder)
+
+
+def _supplied_reranker(reranker: Reranker | None) -> Reranker | None:
+    if reranker is None:
+        return None
+    from surefind.adapters.supplied import SuppliedReranker
+
+    return SuppliedReranker(reranker)

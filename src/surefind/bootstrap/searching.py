@@ -1,4 +1,4 @@
-"""Search, explain misses, and read passages."""
+"""Searches, explains misses, and reads passages."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ class Searching:
         return await (await self._parts.searcher()).search(query)
 
     async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
-        from surefind.services.search.batch import search_all
-
-        return await search_all(queries, await self._parts.searcher())
+        return await (await self._parts.searcher()).search_many(queries)
 
     async def why_not(self, query: Query, expected: str) -> WhyNot:
         from surefind.services.search.why_not import Explainer
@@ -38,6 +36,15 @@ class Searching:
         from surefind.services.search.passages import PassageReader
 
         return PassageReader(self._parts.reader)
+
+    def passages_in(self, collection: str | None = None) -> PassageReader:
+        """Of any collection; by default the one that the settings name."""
+        from surefind.model.strings import check_string
+        from surefind.services.search.passages import PassageReader
+
+        if collection is None:
+            return self.passages
+        return PassageReader(self._parts.readers.of(check_string("collection", collection)))
 
     @cached_property
     def facets(self) -> Facets:

@@ -1,4 +1,4 @@
-"""What a server needs beside the search itself: keys, health, and its place in the data folder."""
+"""API keys, health checks and the server's lock on the data folder."""
 
 from __future__ import annotations
 

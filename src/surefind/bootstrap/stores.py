@@ -1,4 +1,4 @@
-"""Chooses where the index and the catalog are kept."""
+"""Opens the index and the catalog in the configured stores."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def index_store(
 def _qdrant_store(
     settings: Settings, url: str, catalogs: CatalogStore, notify: Callable[[str], None]
 ) -> IndexStore:
-    """InputError where the package that comes with the extra is missing."""
+    """Raises InputError if the optional package is missing."""
     from surefind.errors import InputError
 
     if find_spec("qdrant_client") is None:
         raise InputError(
-            "QDRANT_URL is set, but Qdrant's client is not installed: "
-            "pip install 'surefind[qdrant]', or unset it to keep the index in the data folder"
+            "QDRANT_URL is set, but Qdrant's client is not installed; run "
+            "pip install 'surefind[qdrant]', or unset it to use the data folder"
         )
     from surefind.adapters.qdrant.server.calls import ServerAddress
     from surefind.adapters.qdrant.server.schema import CollectionShape
@@ -83,7 +83,7 @@ def catalog_store(settings: Settings, folder: DataFolder) -> CatalogStore:
 def published_catalogs(
     catalogs: CatalogStore, settings: Settings, folder: DataFolder
 ) -> PublishedCatalogs:
-    """What is elsewhere may be away; what lies beside the index is there when the index is."""
+    """Whether the catalog can be unavailable while the index is not."""
     seen: PublishedCatalogs = catalogs
     if settings.database_url is not None:
         from surefind.adapters.files.last_seen import LastSeenCatalogs
@@ -95,7 +95,7 @@ def published_catalogs(
 def with_table(
     catalogs: PublishedCatalogs, collection: str, table: str | None, settings: Settings
 ) -> PublishedCatalogs:
-    """The collection's readers see the table's rows, where one is named."""
+    """The catalog, joined with the documents table if one is configured."""
     if not table:
         return catalogs
     open_table = documents_table(table, settings)
@@ -105,13 +105,13 @@ def with_table(
 
 
 def documents_table(name: str, settings: Settings) -> Callable[[], DocumentsTable]:
-    """InputError where it can't be one; nothing is asked of the database yet."""
+    """Raises InputError for an invalid name. Does not connect to the database."""
     from surefind.errors import InputError
 
     if settings.database_url is None:
         raise InputError(
-            f"documents_table is {name!r}, but DATABASE_URL is not set: name the database that "
-            "holds the table, or remove documents_table"
+            f"documents_table is {name!r}, but DATABASE_URL is not set; set it to the table's "
+            "database, or remove documents_table"
         )
     _require_driver()
     from surefind.adapters.postgres.documents_table import DocumentsTable, quoted
@@ -121,7 +121,7 @@ def documents_table(name: str, settings: Settings) -> Callable[[], DocumentsTabl
 
 
 def local_folder(settings: Settings, folder: DataFolder) -> DataFolder:
-    """Generations are numbered by their catalog: each catalog's have a folder of their own."""
+    """Each catalog numbers its own generations, so each has its own folder."""
     if settings.database_url is None:
         return folder
     from surefind.adapters.files.data_folder import DataFolder
@@ -130,13 +130,11 @@ def local_folder(settings: Settings, folder: DataFolder) -> DataFolder:
 
 
 def postgres_store(settings: Settings) -> PostgresCatalogStore:
-    """InputError where no database is named, or the package of the extra is missing."""
+    """Raises InputError if DATABASE_URL is not set or the driver is missing."""
     from surefind.errors import InputError
 
     if settings.database_url is None:
-        raise InputError(
-            "DATABASE_URL is not set: the catalog is SQLite, which has nothing to migrate"
-        )
+        raise InputError("DATABASE_URL is not set, and a SQLite catalog needs no migration")
     database = _database(settings)
     from surefind.adapters.postgres.generations import PostgresCatalogStore
 
@@ -148,8 +146,8 @@ def _require_driver() -> None:
 
     if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
         raise InputError(
-            "DATABASE_URL is set, but the driver for PostgreSQL is not installed: "
-            "pip install 'surefind[postgres]', or unset it to keep the catalog in the data folder"
+            "DATABASE_URL is set, but the PostgreSQL driver is not installed; run "
+            "pip install 'surefind[postgres]', or unset it to use the data folder"
         )
 
 

@@ -1,4 +1,4 @@
-"""Move a generation: into an archive, out of one, or between the data folder and servers."""
+"""Exports, imports and promotes generations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Transfer:
     async def export_archive(
         self, path: Path, number: int | None, report: ReportProgress
     ) -> Manifest:
-        """Write a generation to one file; the current one unless `number` names another."""
+        """Export a generation to a file, by default the current one."""
         from surefind.adapters.files.archive import write_archive
         from surefind.services.generations.index_building import Progress, both_stores
         from surefind.services.generations.integrity import ReadingReport, verify
@@ -69,11 +69,13 @@ class Transfer:
         settings = self._parts.settings
         if settings.qdrant_url is None and settings.database_url is None:
             raise InputError(
-                "neither QDRANT_URL nor DATABASE_URL is set: set the address of what the "
-                "collection is to move into, or out of"
+                "neither QDRANT_URL nor DATABASE_URL is set; set the address of the server to move "
+                "the collection to or from"
             )
         if to == "qdrant" and settings.qdrant_url is None:
-            raise InputError("QDRANT_URL is not set: it is the address of the server to move into")
+            raise InputError(
+                "QDRANT_URL is not set; set it to the address of the server to move to"
+            )
         local = Parts(settings.model_copy(update={"qdrant_url": None, "database_url": None}))
         source, target = (self._parts, local) if to == "embedded" else (local, self._parts)
         try:

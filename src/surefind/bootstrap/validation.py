@@ -1,4 +1,4 @@
-"""Golden tests: read them, run them, lint them, and learn a threshold from them."""
+"""Reads, runs and lints golden tests, and learns thresholds from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from surefind.evaluation.report.report import Report as ValidationReport
     from surefind.model import ChunkRecord, Threshold
     from surefind.services.generations.readers import Readers
-    from surefind.services.validation.request import RunRequest
+    from surefind.services.validation.run_request import RunRequest
     from surefind.services.validation.validate import CountProgress
 
 
@@ -44,11 +44,33 @@ class Validation:
         async with self._parts.reader.lease() as generation:
             return await starter_set(generation.require_catalog(), most or MAX_STARTERS)
 
+    def checked(self, golden: GoldenSet) -> GoldenSet:
+        """A set that was made in Python; InputError if its tests can't be run."""
+        from surefind.evaluation.golden.golden_set import check_tests
+        from surefind.services.validation.golden_authoring import check_filters
+
+        check_tests(golden)
+        check_filters(golden.name, golden)
+        return golden
+
     async def validate(
         self,
         golden: GoldenSet,
         request: RunRequest,
         progress: CountProgress,
+        baseline: ValidationReport | None = None,
+    ) -> ValidationReport:
+        """NotComparable, before any question is asked, if the baseline is of other questions."""
+        from surefind.evaluation.report.comparison import check_baseline, compared_with
+
+        if baseline is None:
+            return await self._validated(golden, request, progress)
+        measures = request.measures_for(golden)
+        check_baseline(baseline, golden, request.top_k_for(golden), measures)
+        return compared_with(baseline, await self._validated(golden, request, progress))
+
+    async def _validated(
+        self, golden: GoldenSet, request: RunRequest, progress: CountProgress
     ) -> ValidationReport:
         from surefind.services.search.search import Searcher
         from surefind.services.validation.validate import Validator
@@ -66,7 +88,7 @@ class Validation:
                 )
             under_load = None
             if request.load is not None:
-                # Users ask new questions: a load test of cached ones would be too fast.
+                # Without a cache, because real users' questions are rarely repeated.
                 fresh = await (await parts.query_embedder()).load()
                 under_load = Searcher(readers, fresh, parts.terms, kind_weights=parts.kind_weights)
             validator = Validator(readers, searcher, version("surefind"), under_load)

@@ -1,1 +1,1 @@
-"""The published shapes. Each maps to and from the model; nothing else knows their names."""
+"""The published shapes, and their mapping to and from the model. Only this package knows them."""

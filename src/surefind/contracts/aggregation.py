@@ -1,4 +1,4 @@
-"""Many queries' results become one validation report."""
+"""Aggregates the results of many queries into one validation report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from surefind.contracts.validation import (
 from surefind.errors import InputError
 
 _SHORTEST_S = 1e-6
-"""The resolution of a datetime: a shorter run took some time too."""
+"""The resolution of a datetime; even a shorter run took some time."""
 
 
 def aggregate_results_to_report(
@@ -30,11 +30,12 @@ def aggregate_results_to_report(
     *,
     query_times: Sequence[float] = (),
 ) -> ValidationReport:
-    """The report over many queries.
+    """Aggregate the results of many queries into one report.
 
-    `results` are RetrievalResults, or any objects with their attributes. `errors` maps the ids of
-    failed queries to the reasons, or lists one line for each. `query_times` are the seconds that
-    each query took; without them, the time of the run is divided by the number of queries.
+    `results` are RetrievalResults, or any objects with the same attributes. `errors` maps the ids
+    of failed queries to the reasons, or is a list with one line per failed query. `query_times`
+    holds the seconds that each query took; the default is the run's duration divided by the number
+    of queries.
     """
     total = len(queries)
     lines = _lines(errors, queries)
@@ -63,9 +64,9 @@ def _lines(
 ) -> list[str]:
     if not isinstance(errors, Mapping):
         return list(errors)
-    strangers = set(errors) - {query.query_id for query in queries}
-    if strangers:
-        raise InputError(f"errors: no query has the id {min(strangers)!r}")
+    unknown = set(errors) - {query.query_id for query in queries}
+    if unknown:
+        raise InputError(f"errors: no query has the id {min(unknown)!r}; use ids of `queries`")
     return [
         f"Query '{query.query_text}' failed: {errors[query.query_id]}"
         for query in queries
@@ -88,7 +89,7 @@ def _score(result: object) -> float:
 
 
 def _connection(stats: Mapping[str, Any], *, answered: bool) -> str:
-    """Where the stats don't say it: an answer, or a collection, needs a connection."""
+    """Unless the stats state it, infer it: an answer or a collection requires a connection."""
     status = stats.get("status")
     if status in CONNECTION_STATUSES:
         return str(status)

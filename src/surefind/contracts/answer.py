@@ -1,4 +1,4 @@
-"""Field types that the answers of the published shapes share."""
+"""Field types shared by the responses of the published shapes."""
 
 from typing import Annotated
 
@@ -22,12 +22,12 @@ Assumed = Annotated[
     list[str],
     Field(
         exclude_if=_is_empty,
-        description="Fields that hold a stand-in, because the connected collection does not have "
-        "them; absent if there are none",
+        description="Fields that hold a default value because the connected collection does not "
+        "have them; absent if there are none",
     ),
 ]
 Flaws = Annotated[
     list[str],
     Field(min_length=1, description="What is missing or unreadable in the stored passage"),
 ]
-"""For shapes that lift a rule of the contract: what breaks it must be named."""
+"""For shapes that relax a rule of the contract: the violation must be named."""

@@ -1,4 +1,4 @@
-"""The retrieval API's shapes: `POST /search`, `GET /health`, and the form of every error."""
+"""The retrieval API: `POST /search`, `GET /health` and the error responses."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ _RESULT: JsonDict = {
 
 
 class SearchRequest(StrictRequest):
-    """A question. `mode` is surefind's own: the contract promises the order of the cosine."""
+    """A question. `mode` is a surefind extension: the contract promises the order of the cosine."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"query": "How do I install it?", "top_k": 5}]}
@@ -50,7 +50,7 @@ class SearchRequest(StrictRequest):
 
 
 class SearchResult(BaseModel):
-    """Exactly the published keys: what is wrong with a stored passage, `/retrieve` says."""
+    """Exactly the published keys; `/retrieve` also reports flaws of stored passages."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_RESULT]})
 
@@ -89,7 +89,7 @@ class SearchResponse(BaseModel):
 
 
 class HealthResponse(BaseModel):
-    """`qdrant` stands for the index, `postgres` for the catalog, whatever keeps them."""
+    """`qdrant` reports on the index and `postgres` on the catalog, whatever the backends are."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"status": "ok", "qdrant": True, "postgres": True}]}

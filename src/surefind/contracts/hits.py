@@ -1,4 +1,4 @@
-"""What the published shapes say of a hit: its similarity, its flaws, what is assumed of it."""
+"""What the published shapes report about a hit: similarity, flaws and assumed fields."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from surefind.model import ChunkRecord, Hit
 
 
 def similarity(hit: Hit) -> float:
-    """The cosine in 0..1; where nothing was embedded, the score of the order stands in for it."""
+    """The cosine in 0..1; in lexical mode, the ranking score."""
     return hit.score if hit.similarity is None else hit.similarity
 
 
 def flaws_of(record: ChunkRecord) -> list[str]:
-    """The record's own flaws, and those by the contracts' rules: a text, and an absolute URL."""
+    """The record's flaws, plus violations of the contracts: no text or no absolute URL."""
     flaws = list(record.flaws)
     if not record.chunk.text.strip() and "text is missing" not in flaws:
         flaws.append("text is missing")
@@ -22,5 +22,5 @@ def flaws_of(record: ChunkRecord) -> list[str]:
 
 
 def assumed_of(record: ChunkRecord, **names: str) -> list[str]:
-    """The published names, given by the record's own, of the fields that hold a stand-in."""
+    """The published names of the fields that hold a default value; `names` maps them."""
     return [published for own, published in names.items() if own in record.assumed]

@@ -1,4 +1,4 @@
-"""The shapes of the retrieval implementation's search: `POST /api/v1/search`."""
+"""The search of the retrieval implementation: `POST /api/v1/search`."""
 
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -63,13 +63,13 @@ _QUERY: JsonDict = {
 
 
 def _describe_query(schema: JsonDict) -> None:
-    """What a field alone can't say: its other name, and what lexical mode has none of."""
+    """Rules across fields: the alternative name, and no threshold in lexical mode."""
     add_other_name(schema, "query_text", "query")
     schema |= {"examples": [_QUERY], **without_cosine("similarity_threshold", required=True)}
 
 
 class SearchQuery(StrictRequest):
-    """A question, as `query_text` or as `query`. `mode` is surefind's own."""
+    """A question, as `query_text` or as `query`. `mode` is a surefind extension."""
 
     model_config = ConfigDict(json_schema_extra=_describe_query)
 
@@ -77,7 +77,7 @@ class SearchQuery(StrictRequest):
         min_length=QUERY_LENGTHS[0],
         max_length=QUERY_LENGTHS[1],
         validation_alias=AliasChoices("query_text", "query"),
-        description="The text to search for; `query` is taken too",
+        description="The text to search for; `query` is also accepted",
     )
     top_k: int = Field(default=5, ge=1, le=TOP_K, description="Number of results to retrieve")
     similarity_threshold: Fraction = Field(
@@ -85,17 +85,17 @@ class SearchQuery(StrictRequest):
     )
     query_id: Identifier = Field(
         default_factory=lambda: str(uuid4()),
-        description="Identifier of the query, echoed in the answer; made if left out",
+        description="Identifier of the query, echoed in the response; generated if omitted",
     )
     created_at: Moment | None = Field(
-        default=None, description="When the query was created; echoed in the answer"
+        default=None, description="When the query was created; echoed in the response"
     )
     mode: SearchMode = Mode.DENSE
 
     def to_query(self, collection: str) -> Query:
         if self.mode is Mode.LEXICAL and self.similarity_threshold > 0:
             raise InputError(
-                "similarity_threshold: it is a cosine, which lexical mode has none of; send 0, or "
+                "similarity_threshold: lexical mode has no cosine similarity; send 0, or "
                 "use mode dense or hybrid"
             )
         return Query(
@@ -114,7 +114,7 @@ class ChunkMetadata(BaseModel):
 
 
 class FlawedChunkMetadata(ChunkMetadata):
-    """Without a valid URL; the chunk's `flaws` say so."""
+    """Metadata without a valid URL; the chunk's `flaws` name the problem."""
 
     url: str = Field(description="Source URL of the original document; empty if unknown")
 
@@ -126,7 +126,7 @@ class SourcedChunk(BaseModel):
     similarity_score: float = Field(ge=0, le=1, description="Semantic relevance to the query")
     chunk_id: NotBlank = Field(description="Identifier of the chunk")
     metadata: ChunkMetadata
-    position: int = Field(ge=0, description="Place of the chunk in its document, from 0")
+    position: int = Field(ge=0, description="Position of the chunk in its document, from 0")
     assumed: Assumed = []
 
     @classmethod
@@ -151,20 +151,22 @@ class SourcedChunk(BaseModel):
 
 
 class FlawedSourcedChunk(SourcedChunk):
-    """A chunk of a connected collection that breaks a rule of the contract, and says which."""
+    """A chunk of a connected collection that violates the contract; `flaws` says how."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{**_CHUNK, "content": "", "flaws": ["text is missing"]}]}
     )
 
-    content: str = Field(description="The text of the chunk; empty if it has none")
+    content: str = Field(description="The text of the chunk; empty if missing")
     metadata: FlawedChunkMetadata
     flaws: Flaws
 
 
 class SearchParams(BaseModel):
     top_k: int = Field(ge=1, le=TOP_K, description="Number of results requested")
-    similarity_threshold: float = Field(ge=0, le=1, description="Minimum similarity that was used")
+    similarity_threshold: float = Field(
+        ge=0, le=1, description="The minimum similarity that applied"
+    )
 
 
 class SearchQueryResponse(BaseModel):
@@ -183,10 +185,10 @@ class SearchQueryResponse(BaseModel):
         }
     )
 
-    query_id: NotBlank = Field(description="Identifier of the query, as sent or made for it")
+    query_id: NotBlank = Field(description="Identifier of the query, as sent or generated")
     results: list[SourcedChunk | FlawedSourcedChunk] = Field(description="Results, best first")
     total_results: int = Field(ge=0, description="Number of results returned")
-    query_time_ms: float = Field(ge=0, description="Milliseconds that the query took")
+    query_time_ms: float = Field(ge=0, description="Duration of the query in milliseconds")
     search_params: SearchParams
     status: Literal["success", "partial", "no_results"] = Field(
         description="partial: some results have flaws, or the catalog is unavailable"
@@ -194,7 +196,7 @@ class SearchQueryResponse(BaseModel):
     created_at: datetime | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="When the query was created; absent if the request did not say",
+        description="When the query was created; absent if the request omitted it",
     )
 
     @model_validator(mode="after")
@@ -225,7 +227,7 @@ def _status(result: model.SearchResult) -> Literal["success", "partial", "no_res
     return "success" if whole and result.status is Status.SUCCESS else "partial"
 
 
-# --- what is known of one found chunk ---------------------------------------------------------
+# --- metadata and similarity of one chunk -----------------------------------------------------
 
 
 class MetadataPackage(BaseModel):
@@ -234,7 +236,7 @@ class MetadataPackage(BaseModel):
     chunk_id: NotBlank = Field(description="Identifier of the chunk")
     document_id: NotBlank = Field(description="Identifier of the source document")
     document_title: str = Field(description="Title of the source document")
-    source_type: NotBlank = Field(description="What the document is, for example markdown-page")
+    source_type: NotBlank = Field(description="The type of the document, for example markdown-page")
 
     @classmethod
     def of(cls, record: model.ChunkRecord) -> "MetadataPackage | FlawedMetadataPackage":
@@ -253,7 +255,7 @@ class MetadataPackage(BaseModel):
 
 
 class FlawedMetadataPackage(MetadataPackage):
-    """Of a chunk of a connected collection that breaks a rule of the contract."""
+    """Metadata of a connected collection's chunk that violates the contract."""
 
     url: str = Field(description="Source URL of the original document; empty if unknown")
     flaws: Flaws
@@ -269,7 +271,7 @@ class SimilarityScore(BaseModel):
 
     @classmethod
     def of(cls, hit: model.Hit, query: Query, embedding_model: str) -> "SimilarityScore | None":
-        """None in lexical mode, where nothing is embedded."""
+        """None in lexical mode, which embeds nothing."""
         if hit.similarity is None:
             return None
         return cls(

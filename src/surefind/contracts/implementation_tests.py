@@ -1,4 +1,4 @@
-"""The shapes of the retrieval implementation's validation: `POST /api/v1/validate`."""
+"""The validation of the retrieval implementation: `POST /api/v1/validate`."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -48,16 +48,16 @@ class ExpectedCriteria(StrictRequest):
 
     min_accuracy: Fraction | None = Field(
         default=None,
-        description="The share of expected chunks that must be found; if left out, "
+        description="The fraction of expected chunks that must be found; by default "
         "validation_params.accuracy_threshold",
     )
     min_similarity_score: Fraction = Field(
-        default=0.0, description="Less similar chunks do not count as found"
+        default=0.0, description="Chunks with a lower similarity do not count as found"
     )
 
 
 def _describe_test(schema: JsonDict) -> None:
-    """What a field alone can't say: its other name, and that two fields are one."""
+    """Rules across fields: alternative names, and two fields with one meaning."""
     add_other_name(schema, "expected_results", "expected_chunks")
     schema["not"] = {
         "properties": {"success_criteria": {"required": ["min_similarity_score"]}},
@@ -66,7 +66,7 @@ def _describe_test(schema: JsonDict) -> None:
 
 
 class ExpectedQuery(StrictRequest):
-    """A validation test: a question, and the ids of the chunks that it must find.
+    """A validation test: a question and the ids of the chunks that it must find.
 
     `expected_chunks` is accepted for `expected_results`, and `min_similarity` for
     `success_criteria.min_similarity_score`.
@@ -79,23 +79,24 @@ class ExpectedQuery(StrictRequest):
         min_length=1,
         max_length=MAX_EXPECTED,
         validation_alias=AliasChoices("expected_results", "expected_chunks"),
-        description="The chunks that should be returned; `expected_chunks` is taken too",
+        description="The chunks that should be returned; `expected_chunks` is also accepted",
     )
     success_criteria: ExpectedCriteria = Field(default_factory=ExpectedCriteria)
     min_similarity: Fraction = Field(
-        default=0.0, description="The same as success_criteria.min_similarity_score"
+        default=0.0, description="An alias of success_criteria.min_similarity_score"
     )
     test_id: Identifier = Field(
-        default_factory=lambda: str(uuid4()), description="Unique in the call; made if left out"
+        default_factory=lambda: str(uuid4()),
+        description="Unique within the request; generated if omitted",
     )
     test_category: Identifier | None = Field(
         default=None, description="For example factual, conceptual or contextual; echoed"
     )
     executed_at: Moment | None = Field(
-        default=None, description="Of an earlier run; the answer has that of this one"
+        default=None, description="From an earlier run; the response has this run's value"
     )
     result_accuracy: Fraction | None = Field(
-        default=None, description="Of an earlier run; the answer has that of this one"
+        default=None, description="From an earlier run; the response has this run's value"
     )
 
     @model_validator(mode="after")
@@ -108,7 +109,7 @@ class ExpectedQuery(StrictRequest):
         return self
 
     def to_golden(self, accuracy_threshold: float) -> golden.GoldenTest:
-        """`accuracy_threshold` applies where the test names no accuracy of its own."""
+        """`accuracy_threshold` applies unless the test sets its own."""
         own = self.success_criteria
         return golden.GoldenTest(
             self.test_id,
@@ -125,8 +126,8 @@ class ExpectedQuery(StrictRequest):
 class ValidationParams(StrictRequest):
     accuracy_threshold: Fraction = Field(
         default=1.0,
-        description="The share of expected chunks that a test must find to pass, where its own "
-        "success_criteria do not say",
+        description="The fraction of expected chunks that a test must find to pass, unless its "
+        "success_criteria set one",
     )
     top_k: int = Field(default=5, ge=1, le=TOP_K, description="How many results are checked")
     mode: SearchMode = Mode.DENSE
@@ -146,7 +147,7 @@ _NO_SIMILARITY: JsonDict = {
 class ValidateRequest(StrictRequest):
     model_config = ConfigDict(
         json_schema_extra={
-            # In lexical mode there is no cosine that a test could ask for.
+            # Lexical mode has no cosines, so tests can't require a minimum similarity.
             "if": {
                 "properties": {"validation_params": _LEXICAL},
                 "required": ["validation_params"],
@@ -179,7 +180,7 @@ class ValidateRequest(StrictRequest):
     @classmethod
     def _unique(cls, tests: list[ExpectedQuery]) -> list[ExpectedQuery]:
         if len({test.test_id for test in tests}) < len(tests):
-            raise ValueError("each test_id must be unique")
+            raise ValueError("every test_id must be unique; rename or omit the duplicates")
         return tests
 
     def to_golden(self) -> golden.GoldenSet:
@@ -193,7 +194,7 @@ class ValidateRequest(StrictRequest):
         )
 
 
-class SuccessCriteria(BaseModel):
+class AppliedCriteria(BaseModel):
     min_accuracy: float = Field(ge=0, le=1)
     min_similarity_score: float = Field(ge=0, le=1)
 
@@ -204,24 +205,26 @@ class ValidationTest(BaseModel):
     expected_results: list[NotBlank] = Field(
         min_length=1, description="The chunks that should be returned"
     )
-    success_criteria: SuccessCriteria
+    success_criteria: AppliedCriteria
     test_category: NotBlank | None
     executed_at: datetime
-    result_accuracy: float = Field(ge=0, le=1, description="Found of expected")
+    result_accuracy: float = Field(
+        ge=0, le=1, description="The fraction of expected chunks that were found"
+    )
 
 
 def validation_tests_of(report: Report) -> list[ValidationTest]:
-    """The tests of a run in the published shape; those that expect no chunk have no place in it.
+    """The tests of a run in the published shape, except those that expect no chunk.
 
-    An expectation that means several chunks, as a page does, stands for the one that was found, or
-    else for the first of them. So the accuracy is found of expected, as it was in the run.
+    An expectation that matches several chunks, such as a page, is listed as the chunk that was
+    found, or else the first one. So the accuracy equals that of the run.
     """
     return [
         ValidationTest(
             test_id=test.test_id,
             query_text=test.query_text,
             expected_results=list(dict.fromkeys(map(partial(_chunk_of, test), live))),
-            success_criteria=SuccessCriteria(
+            success_criteria=AppliedCriteria(
                 min_accuracy=test.min_accuracy,
                 min_similarity_score=test.min_similarity_score or 0.0,
             ),
@@ -247,12 +250,10 @@ class FoundChunk(BaseModel):
 
 
 class DetailedResult(ValidationTest):
-    """A test with its result."""
-
     passed: bool
     found: list[FoundChunk] = Field(description="The expected chunks that were returned")
     missing: list[str] = Field(description="The expected chunks that were not")
-    error: str | None = Field(description="Why the test could not be judged, where it could not")
+    error: str | None = Field(description="Why the test could not be evaluated; null if it was")
 
 
 _DETAIL: JsonDict = {
@@ -291,7 +292,7 @@ class ValidateResponse(BaseModel):
     total_tests: int = Field(ge=1)
     passed_tests: int = Field(ge=0)
     failed_tests: int = Field(ge=0)
-    overall_accuracy: float = Field(ge=0, le=1, description="The mean of the tests' accuracies")
+    overall_accuracy: float = Field(ge=0, le=1, description="The mean accuracy of all tests")
     detailed_results: list[DetailedResult]
     validation_status: Literal["passed", "failed", "partial"] = Field(
         description="passed: all tests; failed: none; partial: some"
@@ -321,7 +322,7 @@ def _detail(result: ChunkTestResult, embedding_model: str) -> DetailedResult:
         test_id=test.test_id,
         query_text=test.query_text,
         expected_results=[one.chunk_id for one in test.expected if isinstance(one, ByChunk)],
-        success_criteria=SuccessCriteria(
+        success_criteria=AppliedCriteria(
             min_accuracy=test.criteria.min_accuracy,
             min_similarity_score=test.criteria.min_similarity_score or 0.0,
         ),

@@ -1,4 +1,4 @@
-"""How every request of a published shape is read: strictly, and no field but the known ones."""
+"""The base of all request shapes: strict types, no unknown fields."""
 
 from datetime import datetime
 from typing import Annotated, Any, Self
@@ -25,7 +25,7 @@ def _readable(value: str) -> str:
 
 
 Words = Annotated[str, AfterValidator(_readable), Field(json_schema_extra={"pattern": NOT_BLANK})]
-"""Each contract says how many characters at least and at most."""
+"""Each contract adds its own length limits."""
 
 
 def _iso(value: object) -> object:
@@ -34,12 +34,12 @@ def _iso(value: object) -> object:
     try:
         return datetime.fromisoformat(value)
     except ValueError:
-        raise ValueError(f"it must be a date and time in ISO 8601, got {value[:40]!r}") from None
+        raise ValueError(f"must be an ISO 8601 date and time, got {value[:40]!r}") from None
 
 
 Identifier = Annotated[Words, Field(min_length=1, max_length=200)]
 Moment = Annotated[datetime, BeforeValidator(_iso)]
-"""In ISO 8601; without a time zone it stays so."""
+"""A date and time in ISO 8601; naive values stay naive."""
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 SearchMode = Annotated[
     Mode, Field(strict=False, description="How to search: dense, hybrid or lexical")
@@ -47,13 +47,13 @@ SearchMode = Annotated[
 
 
 PUBLISHED = "published"
-"""The type of an error whose message a contract publishes: it goes out word for word."""
+"""The type of errors whose message a contract publishes, to be sent word for word."""
 
 
 def without_cosine(threshold: str, *, required: bool = False) -> JsonDict:
-    """For JSON Schema: lexical mode takes no threshold above 0, as it has no cosine.
+    """For JSON Schema: lexical mode accepts no threshold above 0, since it has no cosine.
 
-    `required` where the default is above it.
+    Set `required` if the default is above 0.
     """
     zero: JsonDict = {"properties": {threshold: {"const": 0}}}
     if required:
@@ -63,7 +63,7 @@ def without_cosine(threshold: str, *, required: bool = False) -> JsonDict:
 
 
 def add_other_name(schema: JsonDict, field: str, other: str) -> None:
-    """For JSON Schema: a required field may be given under another name instead."""
+    """For JSON Schema: accept a required field under an alternative name."""
     properties, required = schema["properties"], schema["required"]
     assert isinstance(properties, dict)
     assert isinstance(required, list)
@@ -73,13 +73,13 @@ def add_other_name(schema: JsonDict, field: str, other: str) -> None:
 
 
 class StrictRequest(BaseModel):
-    """`"5"` is not 5, and what the contract does not know is an error, never silence."""
+    """Rejects `"5"` for 5, and unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     @classmethod
     def read(cls, **values: Any) -> Self:
-        """For callers other than HTTP: InputError, which begins with the field at fault."""
+        """For callers other than HTTP: raises InputError, which starts with the field's name."""
         try:
             return cls(**values)
         except ValidationError as error:

@@ -1,6 +1,6 @@
-"""What the published shapes demand of single values: each check returns the value or refuses it.
+"""Checks of single values in the published shapes. Each returns the value or raises InputError.
 
-Plain Python, since `import surefind` brings them along and stays cheap.
+This is plain Python because `import surefind` loads it and must stay fast.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from surefind.errors import InputError
 
 _SCRIPTS = frozenset({"javascript", "data", "vbscript"})
 _ROUNDING = 1e-4
-"""By how much a computed cosine may miss its bounds: half-precision vectors are the roughest."""
+"""How far rounding may push a computed cosine out of bounds, half-precision vectors included."""
 
 
 def text(name: str, value: object, longest: int | None = None) -> str:
-    """Text that can be read and embedded: not blank, not too long, no lone surrogate."""
+    """Check for text that can be embedded: not blank, not too long, no lone surrogate."""
     if not isinstance(value, str):
         raise InputError(f"{name} must be text, got {_kind(value)}")
     if not value.strip():
@@ -35,7 +35,6 @@ def text(name: str, value: object, longest: int | None = None) -> str:
 
 
 def optional_text(name: str, value: object) -> str:
-    """Text that may be empty."""
     if not isinstance(value, str):
         raise InputError(f"{name} must be text, got {_kind(value)}")
     return value
@@ -52,7 +51,6 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
 
 
 def number(name: str, value: object) -> float:
-    """A finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} must be a number, got {_kind(value)}")
     if not math.isfinite(value):
@@ -85,11 +83,11 @@ def url(name: str, value: object) -> str:
 
 
 def is_url(value: object) -> bool:
-    """By its form alone: nothing is fetched."""
+    """Checks the syntax only."""
     return isinstance(value, str) and _is_url(value)
 
 
-@lru_cache(maxsize=4096)  # a page has many passages, and each hit is checked twice
+@lru_cache(maxsize=4096)  # many passages share a page, and each hit is checked twice
 def _is_url(text: str) -> bool:
     if any(letter.isspace() for letter in text):
         return False
@@ -104,21 +102,21 @@ def _is_url(text: str) -> bool:
 
 
 def moment(name: str, value: object) -> datetime:
-    """Kept as given: a naive datetime stays naive."""
+    """Check for a datetime; naive ones stay naive."""
     if not isinstance(value, datetime):
         raise InputError(f"{name} must be a datetime, got {_kind(value)}")
     return value
 
 
 def seconds_between(started_at: datetime, completed_at: datetime) -> float:
-    """Both naive or both aware: between the two kinds, no duration is known."""
+    """The duration; InputError if only one of the two has a time zone."""
     begin, end = moment("started_at", started_at), moment("completed_at", completed_at)
     if (begin.utcoffset() is None) != (end.utcoffset() is None):
         aware, naive = "started_at", "completed_at"
         if begin.utcoffset() is None:
             aware, naive = naive, aware
         raise InputError(
-            f"{aware} has a time zone and {naive} has none; use datetime.now(UTC) for both, or "
+            f"{aware} has a time zone, but {naive} does not; use datetime.now(UTC) for both, or "
             "utcnow() for both"
         )
     return (end - begin).total_seconds()

@@ -1,4 +1,4 @@
-"""The shapes of retrieval testing: `POST /query` and `surefind query --json`."""
+"""Retrieval testing: `POST /query` and `surefind query --json`."""
 
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -33,7 +33,7 @@ _METADATA: JsonDict = {"query_time_ms": 7, "total_results": 1, "timestamp": "202
 
 
 class QueryRequest(StrictRequest):
-    """A question. `mode` is surefind's own: the contract promises the order of the cosine."""
+    """A question. `mode` is a surefind extension: the contract promises the order of the cosine."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -49,7 +49,7 @@ class QueryRequest(StrictRequest):
     threshold: Fraction = Field(default=0.0, description="Minimum similarity score of a result")
     include_metadata: bool = Field(
         default=True,
-        description="Whether results also have a metadata object: title, section, breadcrumb and "
+        description="Add a metadata object to each result: title, section, breadcrumb and "
         "source_path",
     )
     mode: SearchMode = Mode.DENSE
@@ -65,12 +65,12 @@ class QueryRequest(StrictRequest):
 
 
 class ChunkDetails(BaseModel):
-    """More about a result. The contract names no such fields, so these are surefind's own."""
+    """Details of a result. The contract does not define the fields, so surefind does."""
 
     title: str = Field(description="Title of the document")
-    section: str = Field(description="Heading that the chunk is under")
-    breadcrumb: str = Field(description="Headings above the chunk, from the title down")
-    source_path: str = Field(description="Path or address of the document at its source")
+    section: str = Field(description="Heading above the chunk")
+    breadcrumb: str = Field(description="All headings above the chunk, starting with the title")
+    source_path: str = Field(description="Path or URL of the document at its source")
 
     @classmethod
     def of(cls, record: model.ChunkRecord) -> Self:
@@ -86,34 +86,34 @@ class RetrievedChunk(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_CHUNK]})
 
     content: NotBlank = Field(description="The text of the chunk")
-    url: Url = Field(description="Where the content was taken from")
-    position: int = Field(ge=0, description="Place of the chunk in its document, from 0")
+    url: Url = Field(description="URL of the source document")
+    position: int = Field(ge=0, description="Position of the chunk in its document, from 0")
     similarity_score: float = Field(ge=0, le=1, description="Cosine of query and chunk")
     chunk_id: NotBlank = Field(description="Unique identifier of the chunk")
     created_at: datetime = Field(description="When the chunk was stored")
     metadata: ChunkDetails | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="More about the chunk; absent with include_metadata: false",
+        description="Details of the chunk; absent with include_metadata: false",
     )
     assumed: Assumed = []
 
 
 class FlawedRetrievedChunk(RetrievedChunk):
-    """A chunk of a connected collection that breaks a rule of the contract, and says which."""
+    """A chunk of a connected collection that violates the contract; `flaws` says how."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{**_CHUNK, "content": "", "flaws": ["text is missing"]}]}
     )
 
-    content: str = Field(description="The text of the chunk; empty if it has none")
-    url: str = Field(description="Where the content was taken from; empty if unknown")
+    content: str = Field(description="The text of the chunk; empty if missing")
+    url: str = Field(description="URL of the source document; empty if unknown")
     flaws: Flaws
 
 
 class RetrievalMetadata(BaseModel):
-    query_time_ms: int = Field(ge=0, description="Milliseconds that the query took")
-    total_results: int = Field(ge=0, description="How many results are returned")
+    query_time_ms: int = Field(ge=0, description="Duration of the query in milliseconds")
+    total_results: int = Field(ge=0, description="Number of results returned")
     timestamp: datetime = Field(description="When the query was executed")
 
 
@@ -130,9 +130,9 @@ class QueryResponse(BaseModel):
         }
     )
 
-    query: NotBlank = Field(description="The query, as it was asked")
+    query: NotBlank = Field(description="The query, as sent")
     results: list[RetrievedChunk | FlawedRetrievedChunk] = Field(
-        description="Results, best first: at most top_k, none below the threshold"
+        description="Up to top_k results at or above the threshold, best first"
     )
     metadata: RetrievalMetadata
 

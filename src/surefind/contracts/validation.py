@@ -1,7 +1,7 @@
-"""The shapes of retrieval validation: a query, its results, and the report over many queries.
+"""Retrieval validation: a query, its results, and the report over many queries.
 
-They are plain dataclasses, as published: checked when they are made, and a query once more when it
-is asked, since anything may have been assigned to it in between.
+These are plain dataclasses, as published. They are validated on creation; a query is validated
+again when it runs, because its attributes are writable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class RetrievalQuery:
-    """A question with its parameters. InputError, which is a ValueError, where one is wrong."""
+    """A question with its parameters. Invalid ones raise InputError, a ValueError."""
 
     query_text: str
     top_k: int = 5
@@ -50,9 +50,9 @@ class RetrievalQuery:
 
 
 def validate_retrieval_query(query: RetrievalQuery) -> None:
-    """InputError, which is a ValueError, for the first field that breaks its rule.
+    """Raise InputError, a ValueError, for the first invalid field.
 
-    NumPy's numbers are replaced by Python's.
+    NumPy numbers are replaced by Python numbers.
     """
     rules.text("query_text", query.query_text)
     query.top_k = rules.whole("top_k", query.top_k, low=1)
@@ -63,7 +63,7 @@ def validate_retrieval_query(query: RetrievalQuery) -> None:
 
 @dataclass
 class RetrievalResult:
-    """One ranked passage. `metadata` is the full payload as stored, for debugging."""
+    """One ranked passage. `metadata` is the full stored payload, for debugging."""
 
     query_id: str
     chunk_text: str
@@ -88,10 +88,9 @@ class RetrievalResult:
 
     @classmethod
     def unchecked(cls, **values: Any) -> RetrievalResult:
-        """A stored passage as it is, also where that is less than the contract requires.
+        """Build a result without validation, so that incomplete passages are not hidden.
 
-        A flaw of the store is no reason to hide the passage: the report's `metadata_completeness`
-        counts it.
+        The report's `metadata_completeness` counts them.
         """
         found = cls.__new__(cls)
         vars(found).update(values)
@@ -129,7 +128,7 @@ def results_of(
 
 
 def _metadata(record: model.ChunkRecord, embedding_model: str) -> dict[str, Any]:
-    """In a connected collection the payload exactly as it is stored."""
+    """The payload; for a connected collection, exactly as stored."""
     if record.payload is not None:
         return dict(record.payload)
     chunk = record.chunk
@@ -149,11 +148,11 @@ def _metadata(record: model.ChunkRecord, embedding_model: str) -> dict[str, Any]
     }
 
 
-# --- from a Qdrant client's own answers -------------------------------------------------------
+# --- conversion from qdrant-client ------------------------------------------------------------
 
 
 class ScoredPoint(Protocol):
-    """What qdrant-client returns for a hit, or anything else with these two attributes."""
+    """A hit of qdrant-client, or any object with these two attributes."""
 
     @property
     def score(self) -> float: ...
@@ -164,10 +163,10 @@ class ScoredPoint(Protocol):
 def qdrant_result_to_retrieval_result(
     scored_point: ScoredPoint, query_id: str, rank: int
 ) -> RetrievalResult:
-    """A hit of a Qdrant client, with the payload keys that the contract names.
+    """Convert a hit of qdrant-client whose payload uses the contract's keys.
 
-    What the payload lacks is logged: a required text is left empty, which the report's
-    `metadata_completeness` counts, and `chunk_index` is 0.
+    Missing fields are logged. Required texts are left empty, which the report's
+    `metadata_completeness` counts, and `chunk_index` defaults to 0.
     """
     payload = dict(scored_point.payload or {})
     required = {name: extract_metadata_safely(payload, name) for name in REQUIRED_FIELDS}
@@ -184,19 +183,19 @@ def qdrant_result_to_retrieval_result(
 
 
 def _chunk_index(payload: Mapping[str, Any]) -> int:
-    """Also a whole number that is stored as a float, as pandas does in a column with gaps."""
+    """Accepts whole floats too, because pandas stores integer columns with gaps as floats."""
     stored = payload.get("chunk_index")
     if isinstance(stored, float) and stored.is_integer():
         stored = int(stored)
     try:
         return rules.whole("chunk_index", stored, low=0)
     except InputError as error:
-        _log.warning("%s in a payload; 0 is assumed", error)
+        _log.warning("Payload: %s; using 0", error)
         return 0
 
 
 def extract_metadata_safely(payload: Mapping[str, Any], field: str, default: Any = None) -> Any:
-    """A payload's field, or `default`. A required field that is missing is logged."""
+    """A payload field, or `default`. Missing required fields are logged."""
     value = payload.get(field, default)
     if value is None and field in REQUIRED_FIELDS:
         _log.warning("Required field '%s' missing from payload", field)
@@ -208,7 +207,7 @@ def extract_metadata_safely(payload: Mapping[str, Any], field: str, default: Any
 
 @dataclass
 class ValidationReport:
-    """What many queries showed. Times are in seconds, rates and completeness from 0 to 1."""
+    """The results of many queries. Times are in seconds; rates and completeness are in 0..1."""
 
     run_id: str
     total_queries: int
@@ -242,7 +241,7 @@ class ValidationReport:
             raise InputError("completed_at must not be before started_at")
 
     def _positive_query_time(self) -> float:
-        """Without queries there is no time either."""
+        """A positive time, or 0 if there are no queries."""
         seconds = rules.number("avg_query_time", self.avg_query_time)
         if seconds < 0 or (seconds == 0 and self.total_queries):
             raise InputError(f"avg_query_time must be positive, got {seconds}")
@@ -257,7 +256,7 @@ class ValidationReport:
         return self.successful_queries / self.total_queries if self.total_queries else 0.0
 
     def to_summary(self) -> str:
-        """The report for people, in the published layout, to the letter."""
+        """The report as text, in exactly the published layout."""
         stats = self.collection_stats
         return "\n".join(
             (

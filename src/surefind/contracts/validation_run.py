@@ -1,4 +1,4 @@
-"""A validation's report in the published shape."""
+"""Converts a validation report to the published shape."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _WHY = 400
 
 
 def validation_report_of(report: Report) -> ValidationReport:
-    """Queries succeed when they are answered. What the answers are worth is told among the errors:
+    """Convert a report: answered queries count as successful, and failed tests become errors.
 
-    where a test failed or the verdict is no pass, the summary must not say that all is well.
+    If a test failed or the verdict is not a pass, the summary must not report success.
     """
     failed = [test for test in report.tests if test.latency_ms is None]
     times = [test.latency_ms / 1000 for test in report.tests if test.latency_ms is not None]
@@ -49,9 +49,9 @@ def validation_report_of(report: Report) -> ValidationReport:
 
 
 def _errors(report: Report) -> list[str]:
-    """Failed tests also where rules let the run pass: the summary is green only without a line."""
+    """Includes failed tests even if the gate passed: the summary must not report success."""
     lines = [
-        f"Query '{in_short(test.query_text)}' failed: {_why(test) or 'it was not asked'}"
+        f"Query '{in_short(test.query_text)}' failed: {_why(test) or 'it did not run'}"
         for test in report.tests
         if test.latency_ms is None
     ]

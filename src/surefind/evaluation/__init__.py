@@ -1,1 +1,1 @@
-"""Pure: what a retrieval should find, how well it did, and what that proves."""
+"""Evaluation of retrieval: golden sets, measures, statistics and reports. Pure, without I/O."""

@@ -1,4 +1,4 @@
-"""One mapping from surefind's errors to exit codes, HTTP statuses and the contract's names."""
+"""Maps surefind's errors to exit codes, HTTP statuses and the contract's error names."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from surefind.errors import (
     UnknownGeneration,
 )
 
-FAILED, CALLERS_MISTAKE, INCONCLUSIVE, AWAY = 1, 2, 3, 4
+FAILED, INVALID_INPUT, INCONCLUSIVE, UNAVAILABLE = 1, 2, 3, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +28,17 @@ class Failure:
 
 
 _FAILURES: tuple[tuple[type[SurefindError], Failure], ...] = (
-    (UnknownCollection, Failure(CALLERS_MISTAKE, 404, "not_found")),
-    (UnknownGeneration, Failure(CALLERS_MISTAKE, 404, "not_found")),
-    (UnknownChunk, Failure(CALLERS_MISTAKE, 404, "not_found")),
-    (UnknownDocument, Failure(CALLERS_MISTAKE, 404, "not_found")),
-    (InputError, Failure(CALLERS_MISTAKE, 400, "validation_error")),
+    (UnknownCollection, Failure(INVALID_INPUT, 404, "not_found")),
+    (UnknownGeneration, Failure(INVALID_INPUT, 404, "not_found")),
+    (UnknownChunk, Failure(INVALID_INPUT, 404, "not_found")),
+    (UnknownDocument, Failure(INVALID_INPUT, 404, "not_found")),
+    (InputError, Failure(INVALID_INPUT, 400, "validation_error")),
     (GuardStopped, Failure(FAILED, 409, "guard_stopped")),
     (NotComparable, Failure(INCONCLUSIVE, 409, "not_comparable")),
-    (Overloaded, Failure(AWAY, 503, "service_unavailable")),
-    (EmbeddingError, Failure(AWAY, 502, "upstream_error")),
-    (RerankingError, Failure(AWAY, 502, "upstream_error")),
-    (StoreError, Failure(AWAY, 503, "service_unavailable")),
+    (Overloaded, Failure(UNAVAILABLE, 503, "service_unavailable")),
+    (EmbeddingError, Failure(UNAVAILABLE, 502, "upstream_error")),
+    (RerankingError, Failure(UNAVAILABLE, 502, "upstream_error")),
+    (StoreError, Failure(UNAVAILABLE, 503, "service_unavailable")),
 )
 
 
@@ -46,4 +46,4 @@ def failure_of(error: SurefindError) -> Failure:
     for kind, failure in _FAILURES:
         if isinstance(error, kind):
             return failure
-    return Failure(AWAY, 500, "internal_error")
+    return Failure(UNAVAILABLE, 500, "internal_error")

@@ -1,7 +1,4 @@
-"""How a question is put on surefind's own interfaces: names, defaults, and what they may be.
-
-The library, the command line and `POST /retrieve` take the same parameters, and read them here.
-"""
+"""The search options of the library, the command line and `POST /retrieve`, parsed into a Query."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class SearchOptions(TypedDict, total=False):
-    """What a search may be told beside its question. See docs/searching.md."""
+    """The options of a search. See docs/searching.md."""
 
     top_k: int
     threshold: float
@@ -34,7 +31,7 @@ class SearchOptions(TypedDict, total=False):
 
 
 def query_of(text: str, collection: str, options: SearchOptions) -> Query:
-    """InputError, naming the parameter, where one can't be read."""
+    """Parse the options; an InputError names the invalid one."""
     values: dict[str, Any] = dict(options)
     collections = list(values.pop("collections", None) or [collection])
     group_by = values.pop("group_by", None)
@@ -58,7 +55,7 @@ def one_of(name: str, choices: type[E], value: object) -> E:
         return choices(value)  # type: ignore[arg-type]
     except ValueError:
         known = ", ".join(choice.value for choice in choices)
-        raise InputError(f"{name}: it is {value!r}, it must be one of {known}") from None
+        raise InputError(f"{name} must be one of {known}, not {value!r}") from None
 
 
 def _conditions(where: Mapping[str, object] | Sequence[str]) -> tuple[Condition, ...]:
@@ -68,5 +65,5 @@ def _conditions(where: Mapping[str, object] | Sequence[str]) -> tuple[Condition,
     if isinstance(where, Mapping):
         return read_where(where)
     if isinstance(where, str):
-        raise InputError('where: give a list of expressions, ["version=2.0"], or a mapping')
+        raise InputError('where must be a mapping or a list of expressions such as ["version=2.0"]')
     return read_expressions(where)

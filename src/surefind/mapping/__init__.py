@@ -1,1 +1,1 @@
-"""Pure: payloads that something else wrote -> which key says what -> our own words."""
+"""Maps the payloads of connected collections to surefind's fields. Pure."""

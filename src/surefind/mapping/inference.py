@@ -1,4 +1,4 @@
-"""From a sample of payloads to a mapping: which key has which role, by what evidence."""
+"""Infers from a sample of payloads which key has which role, with the evidence."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,8 +8,10 @@ from surefind.mapping.names import level_of, name_score, speaks_against, words_o
 from surefind.mapping.profiles import Profile, profiles, text_of
 from surefind.mapping.scoring import RoleFit, fit, is_slug
 from surefind.mapping.structure import (
+    DocumentGroups,
     documents_by,
     hash_by_values,
+    labels_documents,
     moment_by_values,
     position_by_values,
     section_by_values,
@@ -18,18 +20,18 @@ from surefind.mapping.structure import (
 from surefind.model import PayloadMapping, PositionKind, Role
 
 LEAST = 0.3
-"""Below it, a key is not taken for a role."""
+"""The minimum score for a key to get a role."""
 
 _CLOSE = 0.06
 _RUNNERS_UP = 3
 _CONTAINED = 0.8
 _HOMES = (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT)
-"""What tells one document from another, the best first."""
+"""Roles that identify a document, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleChoice:
-    """What was found for a role. `keys` is empty where nothing was; `runners_up` came close."""
+    """The keys chosen for a role, empty if none fits; `runners_up` came close."""
 
     role: Role
     keys: tuple[str, ...]
@@ -41,7 +43,7 @@ class RoleChoice:
 
     @property
     def ambiguous(self) -> bool:
-        """Another key fits as well: a person should look."""
+        """Whether another key fits equally well, so that a person should check."""
         close = [
             other
             for other in self.runners_up
@@ -52,7 +54,7 @@ class RoleChoice:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What a sample says: a choice for every role, and the mapping that they make."""
+    """A choice for every role, and the resulting mapping."""
 
     points: int
     empty: int
@@ -67,7 +69,7 @@ def infer(
     payloads: Sequence[Mapping[str, object] | None],
     given: Mapping[Role, tuple[str, ...]] | None = None,
 ) -> Inference:
-    """`given` are keys that somebody has named: they win."""
+    """Infer a mapping. `given` are keys named by the user, which take precedence."""
     known = profiles(payloads)
     fits = _fits(known, given or {})
     chosen = _assigned(fits, known, given or {})
@@ -91,7 +93,7 @@ def _fits(known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]) -
     for role in Role:
         found = (fit(role, one) for path, one in known.items() if path not in taken)
         fits[role] = sorted((one for one in found if one), key=lambda one: (-one.score, one.path))
-    if fits[Role.URL]:  # a slug names a page only where nothing better does
+    if fits[Role.URL]:  # a slug identifies a page only if nothing better does
         fits[Role.SOURCE_PATH] = [one for one in fits[Role.SOURCE_PATH] if not is_slug(one.path)]
     fits[Role.TEXT] = _without_wrappings(fits[Role.TEXT], known)
     fits[Role.POSITION] = _within_documents(fits, known)
@@ -99,7 +101,7 @@ def _fits(known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]) -
 
 
 def _without_wrappings(fits: list[RoleFit], known: Mapping[str, Profile]) -> list[RoleFit]:
-    """Of two texts, one of which holds the other with something around it, the inner one."""
+    """If one text contains another one, keep the inner text."""
     kept = list(fits)
     for outer in fits[:4]:
         for inner in fits[:4]:
@@ -122,7 +124,7 @@ def _wraps(outer: Profile, inner: Profile) -> bool:
 
 
 def _within_documents(fits: Fits, known: Mapping[str, Profile]) -> list[RoleFit]:
-    """Positions differ inside a document and repeat across documents; other numbers do not."""
+    """Positions differ within a document and repeat across documents; other numbers do not."""
     home = next((fits[role][0] for role in _HOMES if fits[role]), None)
     if home is None:
         return fits[Role.POSITION]
@@ -140,19 +142,19 @@ def _by_document(one: RoleFit, profile: Profile, documents: Mapping[int, object]
     if len(several) < 2:
         return one
     if _counts_on(one.path, [number for numbers in seen.values() for number in numbers]):
-        said = "it counts through the whole collection"
-        return replace(one, score=one.score * 0.4, evidence=(*one.evidence, said))
+        reason = "it counts through the whole collection"
+        return replace(one, score=one.score * 0.4, evidence=(*one.evidence, reason))
     differing = sum(len(set(numbers)) / len(numbers) for numbers in several) / len(several)
-    said = f"{differing:.0%} different within a document"
+    reason = f"{differing:.0%} different within a document"
     return replace(
         one,
         score=one.score * (0.4 + 0.6 * differing),
-        evidence=(*one.evidence[:2], said, *one.evidence[2:]),
+        evidence=(*one.evidence[:2], reason, *one.evidence[2:]),
     )
 
 
 def _counts_on(path: str, numbers: Sequence[int]) -> bool:
-    """A mere number that no other point has is an id; offsets and lines rarely meet either."""
+    """Unique numbers are ids, except offsets and line numbers, which are rarely equal either."""
     places = {"start", "offset", "char", "from", "line", "zeile", "begin"}
     if {*words_of(path)[0], *words_of(path)[1]} & places or name_score(Role.POSITION, path) >= 0.8:
         return False
@@ -162,10 +164,10 @@ def _counts_on(path: str, numbers: Sequence[int]) -> bool:
 def _assigned(
     fits: Fits, known: Mapping[str, Profile], given: Mapping[Role, tuple[str, ...]]
 ) -> dict[Role, RoleFit]:
-    """The best pair of role and key first; a key has one role."""
+    """Assign the best pairs of role and key first; a key has one role."""
     chosen: dict[Role, RoleFit] = {}
     taken: set[str] = set()
-    # The text goes first: whatever else a long text could be, it is that.
+    # Assign the text first, because a long text can't be anything else.
     for role in (Role.TEXT,):
         if role not in given and fits[role] and fits[role][0].score >= LEAST:
             chosen[role] = fits[role][0]
@@ -180,7 +182,7 @@ def _assigned(
         chosen[one.role] = one
         taken.add(one.path)
     _prefer_deepest_heading(chosen, fits, known)
-    # A slug may be all that a payload says of its page: then it is the source path as well.
+    # If a payload has only a slug, it is also the source path.
     if Role.SLUG not in given and fits[Role.SLUG]:
         chosen[Role.SLUG] = fits[Role.SLUG][0]
     return chosen
@@ -192,7 +194,7 @@ def _add_by_values(
     known: Mapping[str, Profile],
     given: Mapping[Role, tuple[str, ...]],
 ) -> None:
-    """Roles for which no name spoke, from keys that are not taken, by what they hold."""
+    """Fill roles without a matching name from unused keys, by their values."""
     held = {role: known.get(keys[0]) for role, keys in given.items()}
     held |= {role: known[fit.path] for role, fit in chosen.items()}
     home = next((held[role] for role in _HOMES if held.get(role) is not None), None)
@@ -203,6 +205,8 @@ def _add_by_values(
     }
     if home is not None:
         documents = documents_by(home)
+        _title_instead_of_section(chosen, fits, known, documents, given)
+        held |= {role: known[fit.path] for role, fit in chosen.items()}
         judges[Role.POSITION] = lambda one: position_by_values(one, documents)
         judges[Role.TITLE] = lambda one: title_by_values(one, documents, home, text)
         judges[Role.SECTION] = lambda one: section_by_values(
@@ -225,8 +229,34 @@ def _add_by_values(
             held[role] = known[found[0].path]
 
 
+def _title_instead_of_section(
+    chosen: dict[Role, RoleFit],
+    fits: Fits,
+    known: Mapping[str, Profile],
+    documents: DocumentGroups,
+    given: Mapping[Role, tuple[str, ...]],
+) -> None:
+    """A heading that each document has only one of is its title, whatever it is called."""
+    section = chosen.get(Role.SECTION)
+    if section is None or Role.TITLE in chosen or {Role.TITLE, Role.SECTION} & given.keys():
+        return
+    if labels_documents(known[section.path], documents) < 0.9:
+        return
+    said = (*section.evidence, "one per document")
+    chosen[Role.TITLE] = replace(section, role=Role.TITLE, evidence=said)
+    fits[Role.TITLE] = [chosen[Role.TITLE], *fits[Role.TITLE]]
+    fits[Role.SECTION].remove(section)
+    taken = {fit.path for fit in chosen.values()}
+    others = (one for one in fits[Role.SECTION] if one.path not in taken and one.score >= LEAST)
+    following = next(others, None)
+    if following is None:
+        del chosen[Role.SECTION]
+    else:
+        chosen[Role.SECTION] = following
+
+
 def _undecided(found: Sequence[RoleFit], known: Mapping[str, Profile]) -> bool:
-    """Two keys that behave alike and hold something else: without a name, neither is taken."""
+    """Whether two keys fit equally with different values; without a name, neither is chosen."""
     return any(
         found[0].score - other.score < _CLOSE
         and not _says_the_same(known[found[0].path], known[other.path])
@@ -237,7 +267,7 @@ def _undecided(found: Sequence[RoleFit], known: Mapping[str, Profile]) -> bool:
 def _prefer_deepest_heading(
     chosen: dict[Role, RoleFit], fits: Fits, known: Mapping[str, Profile]
 ) -> None:
-    """`Header 1` is the page's title, the others are its sections."""
+    """`Header 1` is the page title, the deeper ones are sections."""
     levels = {level: path for path in known if (level := level_of(path)) is not None}
     section = chosen.get(Role.SECTION)
     if section is None or level_of(section.path) is None or len(levels) < 2:
@@ -291,7 +321,7 @@ def _given(role: Role, keys: tuple[str, ...], known: Mapping[str, Profile]) -> R
 def _complements(
     role: Role, best: RoleFit, others: Iterable[RoleFit], known: Mapping[str, Profile]
 ) -> list[str]:
-    """Keys that say the same where the best is missing: a collection may have two writers."""
+    """Keys that replace the best one where it is missing: a collection may have two writers."""
     covered = set(known[best.path].values)
     points = known[best.path].points
     found: list[str] = []
@@ -341,10 +371,11 @@ def _kind_of(
 
 
 def _jumps(profile: Profile, mapping: PayloadMapping, known: Mapping[str, Profile]) -> bool:
-    """Ordinals of a document stay below what would be left if it were cut that often."""
+    """Whether positions are too large for ordinals of a document of this size."""
     homes = [key for role in _HOMES for key in mapping.of(role)]
     documents = known[homes[0]].values if homes and homes[0] in known else {}
     counts = Counter(documents.get(point) for point in profile.numbers)
     most = max(counts.values(), default=1)
-    highest = max(profile.numbers.values(), default=0)
-    return len(profile.numbers) >= 8 and highest > 400 * most
+    numbers = sorted(profile.numbers.values())
+    # Not the very highest, which may be nonsense.
+    return len(numbers) >= 8 and numbers[int(0.95 * (len(numbers) - 1))] > 400 * most

@@ -1,4 +1,4 @@
-"""Moments as programs write them: ISO 8601, epochs of seconds or milliseconds, dates of a place."""
+"""Parses timestamps in common formats: ISO 8601, Unix epochs and regional dates."""
 
 import re
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ _SCALES = (1.0, 1e3, 1e6, 1e9)
 
 
 def moment(value: object) -> datetime | None:
-    """Aware, in UTC; a moment that names no zone is taken for UTC. None for what is none."""
+    """An aware datetime in UTC, also assumed for naive values; None if it is not a timestamp."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -40,7 +40,7 @@ def moment(value: object) -> datetime | None:
 
 
 def _epoch(number: float) -> datetime | None:
-    """Seconds, milliseconds, micro- or nanoseconds: whichever gives a year of our time."""
+    """Seconds, milli-, micro- or nanoseconds: whichever gives a plausible year."""
     for scale in _SCALES:
         if _EARLIEST <= number / scale <= _LATEST:
             return datetime.fromtimestamp(number / scale, UTC)

@@ -1,4 +1,4 @@
-"""What the name of a key says. A hint, never the proof: what a key holds has the last word."""
+"""Scores key names for each role. Names are hints; the values decide."""
 
 import re
 import unicodedata
@@ -13,12 +13,12 @@ def _set(words: str) -> frozenset[str]:
 
 
 def _plain(text: str) -> str:
-    """Without accents, also those of Japanese and Russian letters."""
+    """Strip accents, including those of Japanese and Russian letters."""
     decomposed = unicodedata.normalize("NFKD", text)
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
-# Weights of words and phrases, as they stand in names that programs and people use.
+# Weights of words and phrases that occur in key names.
 _WORDS: dict[Role, dict[str, float]] = {
     Role.TEXT: {
         "text": 1.0, "content": 1.0, "page content": 1.0, "chunk text": 1.0, "passage": 1.0,
@@ -116,7 +116,7 @@ _words(Role.POSITION, "numero de fragmento,indice de fragmento,numero de bloque"
 _words(Role.CREATED_AT, "erstellt am,angelegt,creado en,cree le,creato il,criado em,erfasst", 0.9)
 _words(Role.CREATED_AT, "erstellungsdatum,fecha de creacion,data di creazione,zeitstempel", 0.95)
 
-# By their characters, since they have no spaces.
+# Matched as substrings, because these scripts have no spaces.
 _OTHER_SCRIPTS: dict[Role, dict[str, float]] = {
     Role.TEXT: {"正文": 1.0, "内容": 0.9, "文本": 1.0, "段落": 0.8, "本文": 1.0, "텍스트": 1.0,
                 "본문": 1.0, "내용": 0.9, "текст": 1.0, "содержание": 0.9},
@@ -137,7 +137,7 @@ _OTHER_SCRIPTS: dict[Role, dict[str, float]] = {
                       "생성일": 1.0, "날짜": 0.75, "создано": 1.0, "дата": 0.75},
 }  # fmt: skip
 
-# Words beside which a name means something else: `total_chunks` is no position.
+# Words that change the meaning of a name: `total_chunks` is not a position.
 _AGAINST: dict[Role, frozenset[str]] = {
     Role.TEXT: _set(
         "type hash id length count size url lemmatized tokens title format lang language mime "
@@ -151,7 +151,10 @@ _AGAINST: dict[Role, frozenset[str]] = {
         "type size directory dir folder segments image mime id title hash url count"
     ),
     Role.SLUG: _set("section heading category tag author parent"),
-    Role.TITLE: _set("section parent id hash author user type count subtitle first class file"),
+    Role.TITLE: _set(
+        "section parent id hash author user type count subtitle first class file authors verfasser "
+        "autor autorin auteur autore writer editor owner creator redakteur \u4f5c\u8005"
+    ),
     Role.SECTION: _set("id level count anchor type total index number chunks pages"),
     Role.POSITION: _set(
         "total count size end to level length tokens token words word year score version module "
@@ -171,7 +174,7 @@ _LEVEL = re.compile(r"(?:header|heading|h)([1-6])")
 
 @lru_cache(maxsize=4096)
 def words_of(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(words of the last step, words of the steps before it), without case and accents."""
+    """(words of the last step, words of the earlier steps), without case and accents."""
     steps = [_split(step) for step in parts_of(path)]
     before = tuple(word for step in steps[:-1] for word in step)
     return steps[-1], before
@@ -184,13 +187,13 @@ def _split(step: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65536)
 def name_score(role: Role, path: str) -> float:
-    """0..1: how much a name speaks for a role."""
+    """How strongly a name suggests a role, in 0..1."""
     words, before = words_of(path)
     best = _other_script(role, "".join(words))
     for phrase, weight in _WORDS[role].items():
-        wanted = tuple(phrase.split())
-        if _within(wanted, words):
-            share = (len(wanted) / len(words)) ** 0.3
+        phrase_words = tuple(phrase.split())
+        if _within(phrase_words, words):
+            share = (len(phrase_words) / len(words)) ** 0.3
             best = max(best, weight * share)
     if _AGAINST[role] & set(words):
         exact = " ".join(words) in _WORDS[role]
@@ -201,13 +204,13 @@ def name_score(role: Role, path: str) -> float:
 
 
 def speaks_against(role: Role, path: str) -> bool:
-    """Whatever it holds, `author` is no title, and a parent's hash is not the chunk's."""
+    """Whether the name rules out a role, as `author` for a title, or a parent hash for a hash."""
     words, before = words_of(path)
     return bool(_AGAINST[role] & set(words) or _ELSEWHERE & set(before))
 
 
 def _other_script(role: Role, name: str) -> float:
-    """Chinese and Japanese write no spaces between the words of a name."""
+    """Match names in Chinese and Japanese, which have no spaces between words."""
     if name.isascii():
         return 0.0
     weights = (
@@ -218,11 +221,14 @@ def _other_script(role: Role, name: str) -> float:
     return max(weights, default=0.0)
 
 
-def _within(wanted: tuple[str, ...], words: tuple[str, ...]) -> bool:
-    return any(words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1))
+def _within(phrase_words: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    return any(
+        words[at : at + len(phrase_words)] == phrase_words
+        for at in range(len(words) - len(phrase_words) + 1)
+    )
 
 
 def level_of(path: str) -> int | None:
-    """Which level of heading a key is named after: `Header 2`, `h2`."""
+    """The heading level in a key's name, such as `Header 2` or `h2`."""
     match = _LEVEL.fullmatch("".join(words_of(path)[0]))
     return int(match[1]) if match else None

@@ -1,7 +1,7 @@
 """Paths into a payload: `metadata.source`, `content[].text`, `"a.b".c`.
 
-The notation is Qdrant's own, so that a path can be filtered by. Where a string holds a JSON object,
-a path leads on into it; the engine itself can't follow there.
+The notation is Qdrant's, so that filters can use it. Paths also lead into JSON objects stored as
+strings, which the engine can't filter by.
 """
 
 import json
@@ -11,7 +11,7 @@ from itertools import islice
 
 Scalar = str | int | float | bool
 Leaf = Scalar | tuple[Scalar, ...]
-"""What a path leads to: one value, or those of a list in their order."""
+"""The value at a path, or the values of a list in order."""
 
 MAX_DEPTH = 8
 MAX_PATHS = 1000
@@ -25,7 +25,7 @@ _MISSING = frozenset(
 
 
 def is_missing(value: object) -> bool:
-    """Nothing, and the words that programs write for it."""
+    """Whether a value is empty, or a word for an empty value such as "null"."""
     if value is None:
         return True
     if isinstance(value, str):
@@ -36,13 +36,13 @@ def is_missing(value: object) -> bool:
 
 
 def parts_of(path: str) -> list[str]:
-    """The steps of a path; a step into the items of a list ends with `[]`. ValueError if odd."""
+    """Split a path; steps into list items end with `[]`. ValueError if it is invalid."""
     steps: list[str] = []
     at = 0
     while at < len(path) or not steps:
         match = _PART.match(path, at)
         if match is None or (match[4] == "." and match.end() == len(path)):
-            raise ValueError(f"{path!r} is no path of a payload: write it like metadata.source")
+            raise ValueError(f"invalid payload path {path!r}; write it like metadata.source")
         name = match[2] if match[1] is None else re.sub(r"\\(.)", r"\1", match[1])
         steps.append(name + match[3])
         at = match.end()
@@ -57,7 +57,7 @@ def joined(parent: str, key: str) -> str:
 
 
 def read(payload: Mapping[str, object] | None, path: str) -> Leaf | None:
-    """What a payload has there; None where it has nothing, or nothing that is a value."""
+    """The value at a path; None if there is none."""
     held: object = payload
     for step in parts_of(path):
         held = _step(held, step)
@@ -67,7 +67,7 @@ def read(payload: Mapping[str, object] | None, path: str) -> Leaf | None:
 
 
 def _step(held: object, step: str) -> object:
-    if isinstance(held, list):  # into every item, wherever the list stood
+    if isinstance(held, list):  # into every item of the list
         found = [_step(item, step) for item in held[:MAX_ITEMS]]
         return [item for item in found if item is not None] or None
     inside = opened(held)
@@ -79,7 +79,7 @@ def _step(held: object, step: str) -> object:
 
 
 def opened(value: object) -> Mapping[str, object] | None:
-    """An object, or one that is written in a string."""
+    """An object, or a JSON object stored as a string."""
     if isinstance(value, Mapping):
         return value
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
@@ -94,7 +94,7 @@ def opened(value: object) -> Mapping[str, object] | None:
 
 
 def is_plain(payload: Mapping[str, object] | None, path: str) -> bool:
-    """Whether the engine itself can follow the path: it does not look into JSON in a string."""
+    """Whether the engine can follow the path, that is, without JSON stored as a string."""
     held: object = payload
     for step in parts_of(path):
         while isinstance(held, list):
@@ -121,14 +121,14 @@ def _flat(values: Sequence[object]) -> Iterator[Scalar]:
 
 
 def leaves(payload: Mapping[str, object] | None) -> dict[str, Leaf]:
-    """Every path of a payload with what it leads to, within reason: a payload may be anything."""
+    """Every path of a payload with its value, up to limits on size and depth."""
     found: dict[str, Leaf] = {}
     _walk(payload or {}, "", 0, found)
     return found
 
 
 def _walk(inside: Mapping[str, object], parent: str, depth: int, found: dict[str, Leaf]) -> None:
-    # What has a value of its own comes before what is nested: noise must not crowd it out.
+    # Top-level values first, so that large nested objects do not crowd them out.
     nested: list[tuple[str, Mapping[str, object]]] = []
     for key, value in inside.items():
         if len(found) >= MAX_PATHS:
@@ -158,7 +158,7 @@ def _holds_objects(items: Sequence[object]) -> bool:
 
 
 def _merged(items: Sequence[object]) -> dict[str, object]:
-    """The objects of a list as one, each key with the values of all that `_step` would find."""
+    """Merge the objects of a list; each key has the values that `_step` would find."""
     merged: dict[str, list[object]] = {}
     for inside in _objects(items):
         for key, value in inside.items():

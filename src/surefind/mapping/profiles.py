@@ -1,4 +1,4 @@
-"""What a sample of payloads shows of each key: how often, how long, how alike, of what kind."""
+"""Statistics of each key over a sample of payloads: coverage, length, distinctness, type."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +27,12 @@ _COMMON = (
 _FREQUENT = frozenset(_COMMON.split())
 _LONGEST = 4000
 _SHOWN = 60
+_BEYOND_COUNTING = 10**15  # as many digits as _WHOLE reads; more are an id or nonsense
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One key over the sample. `values` are those that say anything, by the point's number."""
+    """One key over the sample. `values` are the non-empty ones, by point number."""
 
     path: str
     values: Mapping[int, Leaf]
@@ -43,7 +44,7 @@ class Profile:
 
     @cached_property
     def texts(self) -> list[str]:
-        """As one string each, where they are strings or lists of strings."""
+        """Values that are strings or lists of strings, as one string each."""
         found = (text_of(value) for value in self.values.values())
         return [text for text in found if text is not None]
 
@@ -70,7 +71,7 @@ class Profile:
 
     @cached_property
     def distinct(self) -> float:
-        """1 where all values differ; a lone value tells nothing, and counts as different."""
+        """1 if all values differ; a single value counts as different."""
         return len(set(self.values.values())) / len(self.values) if self.values else 0.0
 
     @cached_property
@@ -79,7 +80,7 @@ class Profile:
 
     @cached_property
     def prose(self) -> float:
-        """0..1: how much the values read as somebody's sentences."""
+        """How much the values resemble sentences, in 0..1."""
         return _mean([_prose(text[:_LONGEST]) for text in self.texts])
 
     @cached_property
@@ -120,7 +121,7 @@ class Profile:
 
     @cached_property
     def numbers(self) -> dict[int, int]:
-        """Whole numbers that are not below zero, also such as are written in a string."""
+        """Non-negative integers, including those stored as strings."""
         found = {point: whole(value) for point, value in self.values.items()}
         return {point: number for point, number in found.items() if number is not None}
 
@@ -142,7 +143,7 @@ class Profile:
 
 
 def profiles(payloads: Sequence[Mapping[str, object] | None]) -> dict[str, Profile]:
-    """Of every key that says something in at least one of the payloads."""
+    """Profiles of every key with a value in at least one payload."""
     values: dict[str, dict[int, Leaf]] = {}
     for number, payload in enumerate(payloads):
         for path, value in leaves(payload).items():
@@ -152,7 +153,7 @@ def profiles(payloads: Sequence[Mapping[str, object] | None]) -> dict[str, Profi
 
 
 def text_of(value: Leaf | None) -> str | None:
-    """A string as it is, a list of strings as its paragraphs; None for what is no text."""
+    """A string, or a list of strings joined as paragraphs; None for other values."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple) and any(isinstance(item, str) for item in value):
@@ -161,14 +162,14 @@ def text_of(value: Leaf | None) -> str | None:
 
 
 def whole(value: Leaf | None) -> int | None:
-    """A whole number from 0; also one that is written as a string or with a point and a zero."""
+    """A non-negative integer, also from a string or a float such as 3.0."""
     if isinstance(value, bool) or value is None or isinstance(value, tuple):
         return None
     if isinstance(value, str):
         return int(value) if _WHOLE.fullmatch(value.strip()) and int(value) >= 0 else None
     if isinstance(value, float) and not value.is_integer():
         return None
-    return int(value) if value >= 0 else None
+    return int(value) if 0 <= value < _BEYOND_COUNTING else None
 
 
 def is_url(text: str) -> bool:
@@ -188,7 +189,7 @@ def _is_relative_url(text: str) -> bool:
 
 
 def _is_file(text: str) -> bool:
-    """The last step has an ending, as files have; an address is none."""
+    """Whether the last segment has a file suffix, and it is not a URL."""
     return bool(_FILE.fullmatch(text)) and "://" not in text and not text.endswith("...")
 
 
@@ -200,7 +201,7 @@ def _is_path(text: str) -> bool:
 
 
 def _words(text: str) -> int:
-    """Scripts without spaces between words have about two letters to each."""
+    """The number of words; scripts without spaces have about two letters per word."""
     return len(text.split()) + len(_WITHOUT_SPACES.findall(text)) // 2
 
 

@@ -1,4 +1,4 @@
-"""A stranger's payload in our own words: what it has is shown, what it lacks is said."""
+"""Converts a connected collection's payload to a ChunkRecord, and reports what is missing."""
 
 import hashlib
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ Payload = Mapping[str, object] | None
 
 
 def value_of(payload: Payload, mapping: PayloadMapping, role: Role) -> Leaf | None:
-    """What the first of the role's keys that says anything says."""
+    """The value of the role's first key that has one."""
     for key in mapping.of(role):
         value = read(payload, key)
         if value is not None and not is_missing(value):
@@ -39,7 +39,7 @@ def value_of(payload: Payload, mapping: PayloadMapping, role: Role) -> Leaf | No
 
 
 def text_in(payload: Payload, mapping: PayloadMapping, role: Role = Role.TEXT) -> str:
-    """Empty where there is none. A number stands for itself."""
+    """The text of a role, empty if there is none; numbers are converted."""
     value = value_of(payload, mapping, role)
     if value is None or isinstance(value, bool):
         return ""
@@ -48,13 +48,13 @@ def text_in(payload: Payload, mapping: PayloadMapping, role: Role = Role.TEXT) -
 
 
 def position_in(payload: Payload, mapping: PayloadMapping) -> int | None:
-    """From 0 where the mapping says that it counts from 1."""
+    """The position, converted to count from 0."""
     number = whole(value_of(payload, mapping, Role.POSITION))
     return None if number is None else max(0, number - mapping.first_position)
 
 
 def document_of(payload: Payload, mapping: PayloadMapping) -> str:
-    """What tells one document from another; empty where nothing does."""
+    """The document's identity; empty if unknown."""
     for role in (Role.SOURCE_PATH, Role.URL, Role.DOCUMENT):
         name = text_in(payload, mapping, role)
         if name:
@@ -63,7 +63,7 @@ def document_of(payload: Payload, mapping: PayloadMapping) -> str:
 
 
 def record_of(point: UUID, payload: Payload, connection: Connection) -> ChunkRecord:
-    """It never fails: a hit with a strange payload is a hit all the same."""
+    """Convert a payload. Never fails, because a hit with an unusual payload is still a hit."""
     mapping = connection.mapping
     text = text_in(payload, mapping)
     address = value_of(payload, mapping, Role.URL)
@@ -107,7 +107,7 @@ def _assumed(**found: object) -> tuple[str, ...]:
 
 
 def _is_address(value: Leaf | None) -> TypeGuard[str]:
-    """A URL or a relative one; nothing that a browser would run."""
+    """Whether the value is a safe absolute or relative URL."""
     if not isinstance(value, str) or any(letter.isspace() for letter in value):
         return False
     try:
@@ -118,20 +118,20 @@ def _is_address(value: Leaf | None) -> TypeGuard[str]:
 
 
 def _headings(payload: Payload, mapping: PayloadMapping, title: str) -> tuple[str, ...]:
-    """The title, then the section as far as it is another one; a list is a path already."""
+    """The title, then the section if it differs; a list is already a path."""
     section = value_of(payload, mapping, Role.SECTION)
     if isinstance(section, tuple):
         steps = [str(step) for step in section if not is_missing(step)]
     else:
         steps = [] if section is None else [str(section)]
-    # The title of a section's own page comes first, but a title that is the section's comes last.
+    # A page's title comes first; a title that equals the section comes last.
     if isinstance(section, tuple) and title and title not in steps:
         return (*steps, title)
     return tuple(dict.fromkeys([*([title] if title else []), *steps]))
 
 
 def _hash_of(text: str, label: str) -> str:
-    """Of the text; points without one are not the same as each other."""
+    """The hash of the text; points without text get distinct hashes."""
     return hashlib.sha256((text or f"point {label}").encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -143,7 +143,7 @@ def _slug(url: str) -> str:
 
 
 def _attributes(payload: Payload, connection: Connection) -> dict[str, Attribute]:
-    """What can be filtered by, and is short enough to be shown."""
+    """Values that can be filtered by and are short enough to show."""
     texts = set(connection.mapping.of(Role.TEXT))
     known = {field.name for field in connection.fields}
     kept: dict[str, Attribute] = {}
@@ -163,7 +163,7 @@ def _is_long(value: Leaf) -> bool:
 
 
 def _flaws(payload: Payload, mapping: PayloadMapping, text: str) -> tuple[str, ...]:
-    """Of the roles that the collection has, those that this point lacks or has as nonsense."""
+    """Mapped roles whose value is missing or unreadable in this point."""
     flaws: list[str] = []
     if not payload:
         return ("it has no payload",)
@@ -176,7 +176,8 @@ def _flaws(payload: Payload, mapping: PayloadMapping, text: str) -> tuple[str, .
         if value is None:
             flaws.append(f"{role} is missing")
         elif not _readable(role, value, mapping):
-            flaws.append(f"{role} can't be read: {str(value)[:40]!r}")
+            shown = list(value) if isinstance(value, tuple) else str(value)
+            flaws.append(f"{role} can't be read: {repr(shown)[:42]}")
     return tuple(flaws)
 
 

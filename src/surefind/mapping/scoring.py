@@ -1,4 +1,4 @@
-"""How well a key fits a role: what it holds decides, its name helps. Each reason is kept."""
+"""Scores how well a key fits a role, mainly by its values, and records the evidence."""
 
 import math
 from collections import defaultdict
@@ -9,24 +9,25 @@ from surefind.mapping.names import name_score, words_of
 from surefind.mapping.profiles import Profile
 from surefind.model import Role
 
+_FEW_ODD = 0.05
 _FEW = 5
-"""So few points tell little about whether values repeat."""
+"""With fewer points, repetition of values is not meaningful."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleFit:
-    """A key that may have a role: how well, 0..1, and why."""
+    """A candidate key for a role, with a score in 0..1 and the evidence."""
 
     role: Role
     path: str
     score: float
     evidence: tuple[str, ...]
     same: bool = False
-    """It says what the chosen key says."""
+    """Whether it has the same values as the chosen key."""
 
 
 def fit(role: Role, profile: Profile) -> RoleFit | None:
-    """None where what the key holds can't be of that role."""
+    """The fit of a key for a role; None if its values rule the role out."""
     shape, evidence = _SHAPES[role](profile)
     if shape <= 0:
         return None
@@ -37,19 +38,19 @@ def fit(role: Role, profile: Profile) -> RoleFit | None:
     weight = _NAME_WEIGHT[role]
     score = shape * (1 - weight + weight * name) * _presence(profile) * _nearness(profile.path)
     present = "all" if profile.coverage == 1 else f"{profile.coverage:.0%} of the"
-    said = [f"in {present} points", *evidence]
+    reasons = [f"in {present} points", *evidence]
     if name >= 0.3:
-        said.append("its name says so" if name >= 0.7 else "its name may say so")
-    return RoleFit(role, profile.path, min(1.0, score), tuple(said))
+        reasons.append("its name matches" if name >= 0.7 else "its name may match")
+    return RoleFit(role, profile.path, min(1.0, score), tuple(reasons))
 
 
 def _presence(profile: Profile) -> float:
-    """What hardly any point has is hardly the role; half of them may be one of two writers."""
+    """Rare keys are unlikely; keys in half of the points may come from one of two writers."""
     return min(1.0, 0.25 + 1.25 * profile.coverage) if profile.coverage >= 0.05 else 0.1
 
 
 def _nearness(path: str) -> float:
-    """Of two that are alike, the one that is nested less."""
+    """Prefers the less nested of two similar keys."""
     return 0.985 ** len(words_of(path)[1])
 
 
@@ -79,7 +80,7 @@ def _text(profile: Profile) -> Shape:
 
 
 def _unrepeated(profile: Profile) -> float:
-    """A passage's text is hardly another's; a page's summary is in all of its passages."""
+    """Texts of passages rarely repeat; a page summary is in all its passages."""
     return 1.0 if len(profile.values) < _FEW else 0.3 + 0.7 * profile.distinct**0.5
 
 
@@ -94,7 +95,7 @@ def _url(profile: Profile) -> Shape:
 
 
 def _varied(profile: Profile, shape: float, evidence: list[str]) -> Shape:
-    """One value for all may be the only page's, or say nothing: it counts for less."""
+    """A constant value scores lower: it may come from the only page, or be meaningless."""
     if not profile.constant:
         return shape, evidence
     return 0.65 * shape, [*evidence, "the same in all points"]
@@ -159,7 +160,7 @@ def _section(profile: Profile) -> Shape:
 
 
 def _lower_case(profile: Profile) -> bool:
-    """Headings begin with a capital; names of folders and anchors do not."""
+    """Headings start with a capital; names of folders and anchors do not."""
     return all(text == text.lower() for text in profile.texts)
 
 
@@ -175,7 +176,7 @@ def _position(profile: Profile) -> Shape:
         return 0.6, ["places in a page"]
     if profile.whole_numbers < 0.8 or profile.moments > 0.9:
         return 0.0, []
-    if any(number > 10**9 for number in profile.numbers.values()):
+    if sum(number > 10**9 for number in profile.numbers.values()) > _FEW_ODD * len(profile.numbers):
         return 0.0, []
     return _varied(profile, 0.9, [f"whole numbers from {min(profile.numbers.values())}"])
 
@@ -238,7 +239,7 @@ _SHAPES: Mapping[Role, Callable[[Profile], Shape]] = {
     Role.CREATED_AT: _created_at,
 }
 
-# A text is one whatever it is called; a short label is a title only where it is called so.
+# A text is recognized by its values alone; a short label is a title only by its name.
 _NAME_NEEDED: Mapping[Role, float] = defaultdict(
     float,
     {

@@ -1,8 +1,8 @@
-"""What the values of a key say by themselves, whatever the key is called.
+"""Infers roles from values alone, regardless of key names.
 
-A position counts up in each document and starts again in the next. A title is one in a document and
-another in the next. A section changes as the position grows. A hash is the hash of the text. What
-does not clearly behave so is left alone: no role is better than a wrong one.
+A position counts up within each document. A title is constant within a document and differs between
+documents. A section changes as the position grows. A hash is the hash of the text. Unclear keys get
+no role, because no role is better than a wrong one.
 """
 
 import hashlib
@@ -10,14 +10,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from surefind.mapping.profiles import Profile, text_of
 from surefind.mapping.scoring import RoleFit
 from surefind.model import Role
 
 _FEWEST_DOCUMENTS = 3
+_ENOUGH_DOCUMENTS = 4  # where nothing but its being unique speaks for a title
 _SPARSE_DOCUMENTS = 20
+_ENOUGH_PAIRS = 10
 _MOSTLY = 0.8
 _NEARLY_ALL = 0.95
 _LONGEST_HEADING = 120
@@ -28,13 +30,13 @@ _CODE = re.compile(r"[A-Za-z]*[-_.:/#]?\d[\w.:/#-]*|v?\d.*|[A-Z]{1,4}|\S*_\S*")
 
 @dataclass(frozen=True, slots=True)
 class DocumentGroups:
-    """Points of the sample by the document that they belong to."""
+    """The points of the sample, grouped by document."""
 
     points: Mapping[object, Sequence[int]]
 
     @property
     def several(self) -> list[Sequence[int]]:
-        """The documents of which the sample has more than one point."""
+        """The documents with more than one point in the sample."""
         return [points for points in self.points.values() if len(points) > 1]
 
 
@@ -61,13 +63,13 @@ def position_by_values(profile: Profile, documents: DocumentGroups) -> RoleFit |
     if whole >= max(_FEWEST_DOCUMENTS, _MOSTLY * len(several)):
         return _fit(Role.POSITION, profile, 0.7, f"counts from {first} in each document")
     if len(several) >= _SPARSE_DOCUMENTS and _thins_out(Counter(numbers.values()), first):
-        said = f"from {first}, never twice in a document, small numbers most often"
-        return _fit(Role.POSITION, profile, 0.5, said)
+        reason = f"from {first}, unique within a document, mostly small numbers"
+        return _fit(Role.POSITION, profile, 0.5, reason)
     return None
 
 
 def _thins_out(counts: Counter[int], first: int) -> bool:
-    """Every document has a first chunk, only long ones have a tenth; and none is left out."""
+    """Whether counts decrease with the position, without gaps, as only long documents go far."""
     total = sum(counts.values())
     reach = 0
     for number in sorted(counts):
@@ -86,18 +88,10 @@ def _thins_out(counts: Counter[int], first: int) -> bool:
 def title_by_values(
     profile: Profile, documents: DocumentGroups, home: Profile, text: Profile | None
 ) -> RoleFit | None:
-    """A short label that all chunks of a document share, and no other document has."""
-    if len(documents.points) < _FEWEST_DOCUMENTS or not _reads_as_heading(profile):
+    """A short label shared by all chunks of a document and by no other document."""
+    if not _reads_as_heading(profile):
         return None
-    labels = [
-        {profile.values[at] for at in points if at in profile.values}
-        for points in documents.points.values()
-    ]
-    labels = [held for held in labels if held]
-    several = [points for points in documents.several if len(points) > 1]
-    if len(several) < _FEWEST_DOCUMENTS or any(len(held) > 1 for held in labels):
-        return None
-    different = len(set().union(*labels)) / len(labels)
+    different = labels_documents(profile, documents)
     if profile.coverage < _MOSTLY or different < 0.9:
         return None
     addressed = _share(
@@ -105,14 +99,28 @@ def title_by_values(
         lambda at: _slug(str(profile.values[at])) in _slug(str(home.values.get(at, ""))),
     )
     if addressed >= _MOSTLY:
-        return _fit(Role.TITLE, profile, 0.7, "one per document, and in its address or path")
+        return _fit(Role.TITLE, profile, 0.7, "one per document, and in its URL or path")
     if text is not None and _is_spoken_of(profile, documents, text):
-        return _fit(Role.TITLE, profile, 0.5, "one per document, whose texts have it")
+        return _fit(Role.TITLE, profile, 0.5, "one per document, and in its texts")
+    if different >= _NEARLY_ALL and len(documents.several) >= _ENOUGH_DOCUMENTS:
+        return _fit(Role.TITLE, profile, 0.4, "one per document, and different in each")
     return None
 
 
+def labels_documents(profile: Profile, documents: DocumentGroups) -> float:
+    """The share of documents with a value of their own; 0 if it changes within a document."""
+    labels = [
+        {profile.values[at] for at in points if at in profile.values}
+        for points in documents.points.values()
+    ]
+    labels = [held for held in labels if held]
+    if len(documents.several) < _FEWEST_DOCUMENTS or any(len(held) > 1 for held in labels):
+        return 0.0
+    return len(set().union(*labels)) / len(labels) if labels else 0.0
+
+
 def _is_spoken_of(profile: Profile, documents: DocumentGroups, text: Profile) -> bool:
-    """Its document's texts have the label, other documents' hardly: an author's name is in none."""
+    """Whether the label occurs mainly in its own document's texts, unlike an author's name."""
     own = other = 0
     bodies = [
         " ".join(text_of(text.values.get(at)) or "" for at in points).lower()
@@ -129,20 +137,22 @@ def _is_spoken_of(profile: Profile, documents: DocumentGroups, text: Profile) ->
 def section_by_values(
     profile: Profile, documents: DocumentGroups, position: Profile | None, text: Profile | None
 ) -> RoleFit | None:
-    """A short label that changes within a document: where the position grows, or as its text."""
+    """A short label that changes within a document with the position or the text."""
     if not _changes(profile, documents) or not _reads_as_heading(profile):
         return None
     if text is not None and _opens(profile, text) >= 0.6:
-        return _fit(Role.SECTION, profile, 0.6, "changes within a document, and begins the texts")
+        return _fit(Role.SECTION, profile, 0.6, "changes within a document, and starts the texts")
     if position is not None and _in_runs(profile, documents, position):
         return _fit(Role.SECTION, profile, 0.55, "changes within a document as the position grows")
     if position is not None and _by_position(profile, position):
         return _fit(Role.SECTION, profile, 0.5, "the same at the same position of each document")
+    if position is not None and _in_order(profile, documents, position):
+        return _fit(Role.SECTION, profile, 0.45, "in the same order in each document")
     return None
 
 
 def _changes(profile: Profile, documents: DocumentGroups) -> bool:
-    """Within most of the documents."""
+    """Whether the label changes within most documents."""
     labels = [
         {profile.values[at] for at in points if at in profile.values}
         for points in documents.several
@@ -162,7 +172,7 @@ def _opens(profile: Profile, text: Profile) -> float:
 
 
 def _in_runs(profile: Profile, documents: DocumentGroups, position: Profile) -> bool:
-    """Laid out by position, each label stands in one stretch."""
+    """Whether each label forms one consecutive run when sorted by position."""
     judged = good = 0
     for points in documents.several:
         placed = sorted(
@@ -180,7 +190,7 @@ def _in_runs(profile: Profile, documents: DocumentGroups, position: Profile) -> 
 
 
 def _by_position(profile: Profile, position: Profile) -> bool:
-    """Documents of one make have the same sections in the same places."""
+    """Whether documents have the same labels at the same positions, as generated ones do."""
     at_place: dict[int, list[str]] = defaultdict(list)
     for point, number in position.numbers.items():
         if point in profile.values:
@@ -191,8 +201,27 @@ def _by_position(profile: Profile, position: Profile) -> bool:
     return len(seen) >= 4 and len(alike) >= _NEARLY_ALL * len(seen) and len(distinct) >= 3
 
 
+def _in_order(profile: Profile, documents: DocumentGroups, position: Profile) -> bool:
+    """Documents share headings, and what comes first in one comes first in all."""
+    orders: Counter[tuple[str, str]] = Counter()
+    for points in documents.several:
+        spans: dict[str, list[int]] = defaultdict(list)
+        for at in points:
+            if at in profile.values and at in position.numbers:
+                spans[str(profile.values[at])].append(position.numbers[at])
+        labels = sorted(spans, key=lambda label: min(spans[label]))
+        orders.update(
+            (one, other)
+            for one, other in combinations(labels, 2)
+            if max(spans[one]) < min(spans[other])
+        )
+    agreed = sum(count - 1 for pair, count in orders.items() if pair[::-1] not in orders)
+    against = sum(count for pair, count in orders.items() if pair[::-1] in orders)
+    return agreed >= _ENOUGH_PAIRS and against <= 0.05 * agreed
+
+
 def hash_by_values(profile: Profile, text: Profile | None) -> RoleFit | None:
-    """It is the hash of the text; hexadecimal digits alone may be anything."""
+    """A verified hash of the text, since hexadecimal digits alone may be anything."""
     if text is None or profile.digests < _MOSTLY or profile.median_length < 8:
         return None
     both = [at for at in profile.values if at in text.values][:32]
@@ -217,7 +246,7 @@ def moment_by_values(profile: Profile) -> RoleFit | None:
 
 
 def _reads_as_heading(profile: Profile) -> bool:
-    """Letters, few words, a capital where the script has any; no code, path, number or sentence."""
+    """A few words starting with a capital, if the script has them; no code, path or sentence."""
     if profile.strings < _NEARLY_ALL or profile.lists or profile.constant:
         return False
     odd = (profile.urls, profile.paths, profile.files, profile.uuids, profile.moments)
@@ -245,6 +274,8 @@ def _share(points: Iterable[int], test: Callable[[int], bool]) -> float:
     return sum(held) / len(held) if held else 0.0
 
 
-def _fit(role: Role, profile: Profile, score: float, said: str) -> RoleFit:
+def _fit(role: Role, profile: Profile, score: float, reason: str) -> RoleFit:
     present = "all" if profile.coverage == 1 else f"{profile.coverage:.0%} of the"
-    return RoleFit(role, profile.path, score, (f"in {present} points", said, "by its values alone"))
+    return RoleFit(
+        role, profile.path, score, (f"in {present} points", reason, "by its values alone")
+    )

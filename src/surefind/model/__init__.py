@@ -1,4 +1,4 @@
-"""The words of the domain: frozen values, one type per stage of a datum's path."""
+"""The domain types: frozen values, one type per stage of the data."""
 
 from surefind.model.documents import (
     POINT_NAMESPACE,
@@ -8,6 +8,7 @@ from surefind.model.documents import (
     Document,
     DocumentRecord,
     KindWeights,
+    Page,
     PageFailure,
     PageKind,
     PageLocation,
@@ -115,6 +116,7 @@ __all__ = [
     "LexicalSettings",
     "Manifest",
     "Mode",
+    "Page",
     "PageFailure",
     "PageKind",
     "PageLocation",

@@ -1,16 +1,18 @@
-"""Pages, documents, chunks: the words of what goes in."""
+"""Pages, documents and chunks: the types of ingested data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 from urllib.parse import quote
 from uuid import UUID, uuid5
 
+from surefind.errors import InputError
 from surefind.model.filters import Attribute
+from surefind.model.strings import check_string
 
 POINT_NAMESPACE = UUID("5f0b1d3e-6f0c-5b52-9a55-4b0f7b0f2f5e")
 """Point ids are UUIDv5 of the chunk id in this namespace; changing it orphans every index."""
@@ -21,12 +23,44 @@ def point_id(chunk_id: str) -> UUID:
 
 
 @dataclass(frozen=True, slots=True)
-class SourcePage:
-    """One page as it lies at its source, before anything has looked into it.
+class Page:
+    """A page that a program has in memory: `Page("wiki/install.md", "# Install")`.
 
-    `source_path` is the page's identity; `site_path` is where it stands below its root; `suffix`
-    says how it is written, where its path does not; by `validator` its source may recognise it.
-    `content` holds also what the page takes in from other files, so a change there is one here.
+    `source_path` is its identity. The first part names its source, and a suffix such as `.html` or
+    `.txt` selects the format of `text`; without one it is Markdown. `url` and `title` replace those
+    that would be derived from the path and from the text.
+    """
+
+    source_path: str
+    text: str
+    url: str = ""
+    title: str = ""
+    version: str = ""
+    locale: str = ""
+
+    def __post_init__(self) -> None:
+        for field_ in fields(self):
+            value = getattr(self, field_.name)
+            if not isinstance(value, str):
+                raise InputError(f"Page: {field_.name} must be a string, not {value!r}")
+        for name in ("source_path", "url", "title", "version", "locale"):
+            check_string(f"Page: {name}", getattr(self, name))
+        path = self.source_path
+        parts = path.split("/")
+        if len(parts) < 2 or not path.isprintable() or {"", ".", ".."} & set(parts):
+            raise InputError(
+                f"Page: source_path must be the name of a source and a path below it, such as "
+                f"wiki/install.md, not {path!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """One unparsed page, as read from its source.
+
+    `source_path` identifies the page; `site_path` is its path below the source's root. `suffix`
+    gives the format of a page whose path does not show it. `validator` lets the source detect an
+    unchanged page. `content` includes files that the page includes, so their changes count too.
     """
 
     source_path: str
@@ -39,14 +73,14 @@ class SourcePage:
 
 @dataclass(frozen=True, slots=True)
 class PageUnchanged:
-    """A page of which its source knows that it is as it was."""
+    """A page that its source reports as unchanged."""
 
     source_path: str
 
 
 @dataclass(frozen=True, slots=True)
 class PageFailure:
-    """Something to say of a page: why it could not be used, was left out, or wants a look."""
+    """A problem with a page: why it failed, was skipped, or should be checked."""
 
     source_path: str
     reason: str
@@ -54,7 +88,7 @@ class PageFailure:
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """A link, as its page spells it, that leads to no page, or to no heading of one."""
+    """A link, as written on its page, to a page or heading that does not exist."""
 
     source_path: str
     link: str
@@ -63,7 +97,7 @@ class BrokenLink:
 
 @dataclass(frozen=True, slots=True)
 class PageLocation:
-    """Where a site shows a page, and under which title where that is not the page's own."""
+    """The URL of a page on its site, and the title that the site gives it, if any."""
 
     url: str
     version: str = ""
@@ -73,7 +107,7 @@ class PageLocation:
 
 @dataclass(frozen=True, slots=True)
 class SkippedPage:
-    """A page that its site leaves out, and why."""
+    """A page that its site does not publish, and why."""
 
     reason: str
 
@@ -127,7 +161,7 @@ class Chunk:
 
     @property
     def passage(self) -> str:
-        """What is embedded: the text under the headings that it does not itself contain."""
+        """The text to embed: the chunk's text below the headings that it does not contain."""
         return f"{self.context}\n\n{self.text}" if self.context else self.text
 
     @property
@@ -137,7 +171,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """What a catalog keeps of a document."""
+    """A document as stored in a catalog."""
 
     source_path: str
     url: str
@@ -151,11 +185,11 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """What a catalog keeps of a chunk, with what it needs of its document to be shown.
+    """A chunk as stored in a catalog, with the document fields needed to show it.
 
-    In a connected collection, `point` is the store's own id and `payload` what is stored there.
-    `flaws` say what is missing or unreadable in it, and `assumed` name the fields that hold a
-    stand-in: `source_path` the id, `position` 0, and `created_at` the year 1970.
+    In a connected collection, `point` is the store's own id and `payload` the stored payload.
+    `flaws` lists what is missing or unreadable in the payload. `assumed` names the fields that hold
+    a default value: the id for `source_path`, 0 for `position`, the year 1970 for `created_at`.
     """
 
     chunk: Chunk
@@ -186,13 +220,13 @@ class ChunkRecord:
 
     @property
     def link(self) -> str:
-        """The page's address at the chunk's own heading."""
+        """The page's URL with the anchor of the chunk's heading."""
         return f"{self.url}#{quote(self.chunk.anchor)}" if self.chunk.anchor else self.url
 
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """A bag of words: term ids with their weights, in the order of the ids."""
+    """Term ids and their weights, sorted by id."""
 
     ids: tuple[int, ...]
     weights: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""Conditions that a passage must meet, and the fields that they may speak of."""
+"""Filter conditions, and the fields that they can refer to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 Scalar = str | int | float | bool
 Attribute = Scalar | tuple[Scalar, ...]
-"""What a page says of itself in its front matter, as far as it can be filtered by."""
+"""A value of a page's front matter that can be filtered by."""
 
 
 class FieldKind(StrEnum):
@@ -21,7 +21,7 @@ class FieldKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Something to filter by. A key of the front matter may hold now a number, now a word."""
+    """A field to filter by. Pages can hold values of different types under one front-matter key."""
 
     name: str
     kinds: tuple[FieldKind, ...]
@@ -29,7 +29,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """The field holds one of the values; with `exclude`, none of them."""
+    """The field has one of the values; with `exclude`, none of them."""
 
     key: str
     values: tuple[Scalar, ...]
@@ -38,7 +38,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """The field, a number or a date, lies between the bounds; a bound that is None is open."""
+    """The field, a number or a date, is between the bounds; None means unbounded."""
 
     key: str
     gte: float | datetime | None = None
@@ -53,14 +53,14 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Under:
-    """The path lies under this one, or is it: `docs/guide` holds `docs/guide/a.md`, whole steps."""
+    """The path equals this one or is below it: `docs/guide` matches `docs/guide/a.md`."""
 
     key: str
     path: str
 
 
 def path_prefixes(path: str) -> list[str]:
-    """A path's every beginning, whole steps, itself included: `a/b/c` gives a, a/b, a/b/c."""
+    """Every ancestor of a path and the path itself: `a/b/c` gives a, a/b, a/b/c."""
     scheme, mark, rest = path.rpartition("://")
     parts = [part for part in rest.split("/") if part]
     return [scheme + mark + "/".join(parts[: count + 1]) for count in range(len(parts))]
@@ -90,4 +90,4 @@ FIELDS = tuple(
         "version": FieldKind.TEXT,
     }.items()
 )
-"""What every chunk has. Front matter adds to it, under names of its own."""
+"""The fields of every chunk. Front matter adds further ones under their own names."""

@@ -1,4 +1,4 @@
-"""What makes vectors: two embedders of one fingerprint give the same."""
+"""Identifies the model that produced a vector."""
 
 from __future__ import annotations
 

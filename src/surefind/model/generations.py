@@ -1,4 +1,4 @@
-"""Generations: what made one, what it holds, and what an ingest did."""
+"""Generations: their settings, contents and gate results, and the report of an ingest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from surefind.model.mappings import Connection
 
 @dataclass(frozen=True, slots=True)
 class ChunkerSettings:
-    """`overlap_tokens` of a chunk at most are repeated in the next one of its section."""
+    """A chunk repeats at most `overlap_tokens` of the preceding chunk in its section."""
 
     max_tokens: int = 400
     max_chars: int = 1999
@@ -30,9 +30,9 @@ class ChunkerSettings:
 
 @dataclass(frozen=True, slots=True)
 class LexicalSettings:
-    """How the lexical leg weighs words. `mean_terms` is the collection's own mean length.
+    """Settings of BM25. `mean_terms` is the mean chunk length of the collection.
 
-    A collection without a lexical leg has no analyzer: its name is empty.
+    `analyzer` is empty for a collection without a lexical leg.
     """
 
     analyzer: str
@@ -41,9 +41,9 @@ class LexicalSettings:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a best similarity says here: a logistic curve, and what it was drawn from.
+    """Maps the best similarity to a confidence: a logistic curve and the data it was fitted to.
 
-    The means are of questions that the collection answers, and of questions that it does not.
+    The means are those of questions that the collection answers, and of those it does not answer.
     """
 
     slope: float
@@ -57,7 +57,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A share of `total`, with the interval that holds the true one with 95 % confidence."""
+    """A proportion of `total`, with its 95 % confidence interval."""
 
     count: int
     total: int
@@ -71,11 +71,11 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """From which best similarity on a question counts as answered, learned from golden tests.
+    """The best similarity from which a question counts as answered, learned from golden tests.
 
-    `slope` is that of the logistic curve whose middle it is. The rates are those on tests that
-    had no part in choosing it: negatives that were accepted, positives that were rejected.
-    `false_accept_cost` says how many false rejections a false acceptance was worth.
+    The threshold is the midpoint of a logistic curve with this `slope`. The rates were measured on
+    held-out tests: negatives that were accepted, positives that were rejected.
+    `false_accept_cost` is the cost of a false accept relative to a false reject.
     """
 
     similarity: float
@@ -100,12 +100,12 @@ class FailedTest:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What golden tests said of a generation before readers saw it.
+    """The result of running golden tests on a generation before publishing it.
 
-    `held`: it was not published. `compared_with` is the generation that readers saw then, and
-    `not_compared` says why there was no comparison. `failed` are the first of those that did not
-    pass. `comparison` says what the comparison shows, line by line. The verdict of a rehearsal is
-    empty.
+    `held` is true if the generation was not published. `compared_with` is the generation that was
+    current then; `not_compared` says why there was no comparison. `failed` holds the first few
+    tests that did not pass, and `comparison` the lines that describe the comparison. The verdict
+    of a dry run is empty.
     """
 
     generation: int
@@ -133,15 +133,15 @@ class GenerationRef:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What made a generation, and what it holds.
+    """The settings and contents of a generation.
 
-    `based_on` is the generation its index was copied from, `follows` the one that readers saw
-    before. `replaced` counts the points that were deleted or overwritten since the index was built
-    afresh. `pending` are pages that should have been read anew and could not be. `fields` are those
-    that its pages' front matter adds. `gate` is what golden tests said before it was published,
-    `threshold` what they taught; it may be learned later, and is all that may be. `connected` says
-    how a collection is read that something else filled. `checksums` names the lists of checksums
-    beside its files; a generation of an earlier surefind names none.
+    `based_on` is the generation that the index was copied from, `follows` the one that was current
+    before. `replaced` counts the points deleted or overwritten since the index was last built from
+    scratch. `pending` lists pages that were due to be re-read and could not be. `fields` are those
+    that front matter adds. `gate` is the result of the golden tests before publishing. `threshold`
+    is learned from golden tests, and is the only part that may be set later. `connected` says how
+    to read a connected collection. `checksums` names the checksum lists stored with the files; it
+    is empty for generations of earlier surefind versions.
     """
 
     collection: str
@@ -174,7 +174,7 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What embedding costs, in the currency of the price. Tokens may be an estimate."""
+    """The cost of embedding, in the currency of the price. The token count may be an estimate."""
 
     tokens: int
     price_per_million_tokens: float
@@ -186,10 +186,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What an ingest did. `generation` is the one that readers see after it.
+    """The outcome of an ingest. `generation` is the current one afterwards.
 
-    `broken_links` is None where links were not asked to be checked, `cost` where the embedder is
-    free, or nobody has said its price, `gate` where no golden tests were run.
+    `broken_links` is None if links were not checked, `cost` if the embedder is free or its price
+    is not configured, and `gate` if no golden tests ran.
     """
 
     collection: str

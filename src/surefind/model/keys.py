@@ -1,4 +1,4 @@
-"""Keys: who may ask a server, and for what."""
+"""API keys and what they permit."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Scope(StrEnum):
-    """`admin` may do what `read` may, and change what readers see."""
+    """`admin` permits everything that `read` does, and changing what is published."""
 
     READ = "read"
     ADMIN = "admin"
@@ -14,7 +14,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is kept of a key: its digest, never the key itself."""
+    """A stored key: only its digest, never the key itself."""
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""Collections that something else filled: which key says what, and what their vectors are."""
+"""Connected collections: the meaning of their payload keys, and their vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERED = (2**64 - 1) << 64
 
 
 class Role(StrEnum):
-    """What a key of a payload may say of a passage."""
+    """The meaning of a payload key."""
 
     TEXT = "text"
     URL = "url"
@@ -30,7 +30,7 @@ class Role(StrEnum):
 
 
 class PositionKind(StrEnum):
-    """What a position counts. Only ordinals say whether one is missing."""
+    """The unit of a position. Only ordinals reveal missing chunks."""
 
     ORDINAL = "ordinal"
     OFFSET = "offset"
@@ -41,10 +41,10 @@ class PositionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PayloadMapping:
-    """Where each role is kept. Of several keys, the first that a point has anything in counts.
+    """The keys of each role. If a role has several keys, the first one with a value counts.
 
-    Keys are paths: `metadata.source`, `content[].text`, `"a.b".c`. A path leads through JSON that
-    is written in a string as if it were an object. `first_position` is what positions count from.
+    Keys are paths: `metadata.source`, `content[].text`, `"a.b".c`. Paths also lead into JSON
+    stored as a string. `first_position` is the number of the first position.
     """
 
     keys: Mapping[Role, tuple[str, ...]] = field(default_factory=dict, hash=False)
@@ -70,7 +70,7 @@ class Distance(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace:
-    """One of the vectors that every point has; the name is empty where there is only one."""
+    """One of the vectors of every point; the name is empty for an unnamed vector."""
 
     name: str
     dimensions: int
@@ -85,7 +85,7 @@ class VectorSpace:
 
 @dataclass(frozen=True, slots=True)
 class SparseSpace:
-    """`idf` says whether the engine weighs terms by how rare they are."""
+    """`idf` is true if the engine weights terms by inverse document frequency."""
 
     name: str
     idf: bool
@@ -93,9 +93,9 @@ class SparseSpace:
 
 @dataclass(frozen=True, slots=True)
 class CollectionFacts:
-    """What a store says of a collection. `indexed` are the keys of payloads that it indexes.
+    """Facts that a store reports about a collection. `indexed` lists the indexed payload keys.
 
-    `approximated` is how many vectors an approximate index finds.
+    `approximated` is the number of vectors in an approximate index.
     """
 
     name: str
@@ -108,12 +108,12 @@ class CollectionFacts:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A collection that something else filled, and how it is read.
+    """A collection that another program filled, and how to read it.
 
-    `name` is ours, `collection` the store's. `unit` says that all vectors had the length 1 when it
-    was looked. `lexical` is the sparse vector that our words match, where there is one. `embedder`
-    is the one whose vectors were found there; None where nobody has looked. `documents_table` is a
-    table in PostgreSQL whose rows are joined to its chunks; empty where there is none.
+    `name` is surefind's name for it, `collection` the store's. `unit` is true if all vectors had
+    length 1 when checked. `lexical` is the sparse vector whose terms match surefind's, if any.
+    `embedder` is the model that made the vectors; None if unchecked. `documents_table` is a
+    PostgreSQL table whose rows are joined to the chunks; empty if there is none.
     """
 
     name: str
@@ -129,35 +129,35 @@ class Connection:
 
     @property
     def gives_cosines(self) -> bool:
-        """Whether the engine's own score is a cosine, or tells it exactly."""
+        """Whether the engine's score is a cosine or can be converted to one exactly."""
         if self.space.distance is Distance.COSINE:
             return True
         return self.unit and self.space.distance in {Distance.DOT, Distance.EUCLID}
 
     @property
     def scoring(self) -> str:
-        """In words, where similarities come from."""
+        """A sentence that explains where similarities come from."""
         if self.space.distance is Distance.COSINE:
-            return "similarities are the engine's cosines"
+            return "similarities are the cosines that the engine returns"
         if not self.gives_cosines:
-            return "similarities are computed here, the order is the engine's"
-        return f"all vectors have the length 1, so its {self.space.distance} score tells the cosine"
+            return "the engine ranks the points; surefind computes the similarities"
+        return f"all vectors have length 1, so the {self.space.distance} score gives the cosine"
 
 
 # --- points -----------------------------------------------------------------------------------
 
 
 def numbered_point(number: int) -> UUID:
-    """Stores also know points by number. No UUID that anything makes begins with so many ones."""
+    """The UUID of a numeric point id; its run of ones occurs in no generated UUID."""
     return UUID(int=_NUMBERED | number)
 
 
 def point_number(point: UUID) -> int | None:
-    """The number of a point that is known by one."""
+    """The numeric id of a point; None if its id is a UUID."""
     return point.int & (2**64 - 1) if point.int & _NUMBERED == _NUMBERED else None
 
 
 def point_label(point: UUID) -> str:
-    """As the store's own people write it."""
+    """The id in the store's own notation: a number or a UUID."""
     number = point_number(point)
     return str(point) if number is None else str(number)

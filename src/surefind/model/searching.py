@@ -1,11 +1,12 @@
-"""A question, its candidates, and its answer."""
+"""Queries, candidates and search results."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from surefind.model.documents import ChunkRecord
 from surefind.model.filters import Condition
@@ -25,7 +26,7 @@ class GroupBy(StrEnum):
 
 
 class Collapse(StrEnum):
-    """Which passages count as one. SAME: equal texts, and one page in several versions."""
+    """Which passages to merge. SAME: equal texts, and versions of one page."""
 
     OFF = "off"
     SAME = "same"
@@ -33,7 +34,7 @@ class Collapse(StrEnum):
 
 
 class Expand(StrEnum):
-    """What is shown around a hit."""
+    """How much context to show with a hit."""
 
     NONE = "none"
     NEIGHBOURS = "neighbours"
@@ -43,7 +44,7 @@ class Expand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question with its parameters. `also_in` names further collections to look into."""
+    """A question with its parameters. `also_in` names further collections to search."""
 
     text: str
     top_k: int = 5
@@ -71,10 +72,10 @@ class Query:
 
 
 class Ranking(NamedTuple):
-    """What one leg found, best first: points by their numbers, and the raw score of each.
+    """The results of one leg, best first: point numbers and raw scores.
 
-    `cosines` are told where the raw scores of a dense leg are none. A tuple, as all that a search
-    makes by the dozen: it is made in a quarter of the time that a frozen dataclass takes.
+    `cosines` is set if the raw scores of a dense leg are not cosines. A tuple, because searches
+    create dozens of them, four times as fast as frozen dataclasses.
     """
 
     points: list[int]
@@ -83,10 +84,10 @@ class Ranking(NamedTuple):
 
 
 class LegScore(NamedTuple):
-    """What one leg says of a candidate.
+    """One leg's score of a candidate.
 
-    `rank` is None where the leg itself did not find it; `share` is its part of the fused score.
-    `cosine` is told where the raw score is none.
+    `rank` is None if the leg did not return the candidate. `share` is the leg's contribution to
+    the fused score. `cosine` is set if the raw score is not a cosine.
     """
 
     score: float
@@ -100,7 +101,7 @@ class LegScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """What a reranker said of a hit: its score, and the rank that the hit had before."""
+    """A reranker's score of a hit, and the rank before reranking."""
 
     score: float
     rank_before: int
@@ -108,7 +109,7 @@ class Reranking:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What stands around a hit: `text` is the document's, from the first chunk to the last."""
+    """The context of a hit: `text` is the document's text from the first chunk to the last."""
 
     text: str
     first: int
@@ -118,11 +119,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One ranked passage. `also` lists the duplicates that were folded into it.
+    """One ranked passage. `also` lists the duplicates merged into it.
 
-    `highlights` are the (start, end) offsets of the query's words in the text, and
-    `section_highlights` those in the name of the section. `weight` is what the fused score was
-    multiplied by because of the page's kind.
+    `highlights` holds the (start, end) offsets of the query's words in the text,
+    `section_highlights` those in the section name. `weight` is the factor by which the fused score
+    was multiplied because of the page's kind.
     """
 
     rank: int
@@ -145,7 +146,6 @@ class Hit:
 
     @property
     def title(self) -> str:
-        """The title of the page."""
         return self.record.title
 
     @property
@@ -155,12 +155,30 @@ class Hit:
 
     @property
     def tokens(self) -> int:
-        """Those of the context where there is one, else those of the passage."""
+        """The token count of the context if there is one, else of the passage."""
         return self.record.chunk.tokens if self.context is None else self.context.tokens
+
+    def _replace(self, **changes: Any) -> Hit:
+        """Deprecated: in version 0.1 a hit was a named tuple."""
+        warnings.warn(
+            "Hit._replace() will be removed in 0.3; use dataclasses.replace(hit, …)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return replace(self, **changes)
+
+    def _asdict(self) -> dict[str, Any]:
+        """Deprecated: in version 0.1 a hit was a named tuple."""
+        warnings.warn(
+            "Hit._asdict() will be removed in 0.3; read the attributes of the hit",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
 class Timings(NamedTuple):
-    """Milliseconds of each stage of a search's life; together they are the total."""
+    """Milliseconds of each search stage; they add up to the total."""
 
     embedded_ms: float
     searched_ms: float
@@ -172,7 +190,7 @@ class Timings(NamedTuple):
 
     @property
     def stages(self) -> tuple[tuple[str, float], ...]:
-        """By name, in the order in which they happen."""
+        """(name, milliseconds) of each stage, in order."""
         return (
             ("received", self.received_ms),
             ("embedded", self.embedded_ms),
@@ -190,7 +208,7 @@ class Status(StrEnum):
 
 
 class Evidence(StrEnum):
-    """How much the best passages speak for an answer being in the collection."""
+    """How strongly the best passages suggest that the collection has an answer."""
 
     STRONG = "strong"
     FAIR = "fair"
@@ -199,10 +217,10 @@ class Evidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How likely the collection answers the question, in 0..1, and in a word.
+    """How likely the collection answers the question: a number in 0..1 and a word.
 
-    `threshold` is the similarity from which on an answer is likelier than none; `learned` from
-    golden tests, or else from the collection's own sentences.
+    `threshold` is the similarity above which an answer is more likely than not. It is `learned`
+    from golden tests, or else calibrated on the collection's own sentences.
     """
 
     value: float
@@ -213,12 +231,12 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The answer to a query; iterating over it, `len()` and indexing go to its hits.
+    """The answer to a query; iteration, `len()` and indexing apply to its hits.
 
-    `best_similarity` is given even if the threshold removed every hit. `over_budget` holds the
+    `best_similarity` is set even if the threshold removed every hit. `over_budget` holds the
     passages that did not fit into `max_tokens`. `confidence` is None if nothing was embedded or the
-    generation is not calibrated. `notes` tell the caller what was done differently than requested.
-    `remembered` marks an answer that came from memory.
+    generation is not calibrated. `notes` explains deviations from the request. `remembered` is true
+    for a cached answer.
     """
 
     query: Query

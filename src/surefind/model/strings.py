@@ -1,4 +1,4 @@
-"""Which strings a caller may send. Every interface has them checked here."""
+"""Checks the strings that callers send; every interface uses them."""
 
 import re
 from collections.abc import Mapping
@@ -8,45 +8,45 @@ from surefind.errors import InputError
 MAX_STRING = 4000
 COLLECTION_NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 NO_NUL = r"^[^\u0000]*$"
-# White space of Python, of JavaScript and of Unicode, and the characters that nobody can see.
+# White space of Python, JavaScript and Unicode, and invisible characters.
 _UNSEEN = (
     r"\u0001-\u0020\u007f-\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064"
     r"\u3000\ufeff"
 )
 NOT_BLANK = rf"^[{_UNSEEN}]*[^\u0000{_UNSEEN}][^\u0000]*$"
-"""For JSON Schema: as strict as `check_string` with `blank=False`, in every dialect of patterns."""
+"""For JSON Schema: as strict as `check_string` with `blank=False`, in every regex dialect."""
 _SEEN = re.compile(f"[^{_UNSEEN}]")
 
 
 def check_string(
     name: str, value: str, max_length: int | None = MAX_STRING, *, blank: bool = True
 ) -> str:
-    """The value; InputError, beginning with its name, where no store or model can take it."""
+    """Return the value. InputError, starting with its name, if stores or models would reject it."""
     if problem := string_problem(value, max_length, blank=blank):
         raise InputError(f"{name}: {problem}")
     return value
 
 
 def string_problem(value: str, max_length: int | None = MAX_STRING, *, blank: bool = True) -> str:
-    """What is wrong with it, or nothing."""
+    """The reason why the string is invalid; empty if it is valid."""
     if max_length is not None and len(value) > max_length:
-        return f"it has {len(value)} characters, at most {max_length} are allowed"
+        return f"it has {len(value)} characters; at most {max_length} are allowed"
     if "\0" in value:
-        return "it holds a NUL character; remove it"
+        return "it contains a NUL character; remove it"
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            return "it holds half of a character (a lone surrogate); send text in UTF-8"
+            return "it contains a lone surrogate; send valid UTF-8"
     if not blank and _SEEN.search(value) is None:
         return "it cannot be empty"
     return ""
 
 
 def check_strings(value: object, name: str = "") -> None:
-    """Every string of a value made of lists and mappings, keys included; lengths are not checked.
+    """Check every string in nested lists and mappings, keys included; lengths are not checked.
 
-    The error names the place: `where.version.0`.
+    The error names the location: `where.version.0`.
     """
     waiting = [(name, value)]
     while waiting:

@@ -1,4 +1,4 @@
-"""Which urls may become links, and which are addresses of services."""
+"""Checks URLs: which are safe as links, and which can address a service."""
 
 import re
 from urllib.parse import urlsplit
@@ -10,22 +10,22 @@ _LINKED = {"http", "https"}
 
 
 def is_link(url: str) -> bool:
-    r"""True for http, https and relative urls that can be read: nothing that a browser would run.
+    r"""True for valid http, https and relative URLs; false for anything that a browser would run.
 
-    Read as browsers do: they skip leading blanks and control characters, and every tab and line
-    break, so `java\nscript:` is `javascript:`.
+    Parses like a browser, which ignores leading blanks and control characters, and every tab and
+    line break: `java\nscript:` is `javascript:`.
     """
     scheme = _SCHEME.match(_IGNORED.sub("", url.lstrip(_LEADING)))
     if scheme is not None and scheme[1].lower() not in _LINKED:
         return False
     try:
         return urlsplit(url).port != 0
-    except ValueError:  # a bracket that is left open, a port that is none
+    except ValueError:  # an unclosed bracket or an invalid port
         return False
 
 
 def is_address(url: str) -> bool:
-    """True for an http or https url with a host, and with a valid port if it names one."""
+    """True for an http or https URL with a host and, if it has a port, a valid one."""
     try:
         parts = urlsplit(url)
         port = parts.port

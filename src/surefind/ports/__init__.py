@@ -1,4 +1,4 @@
-"""What the services ask of the outside world. Each port has a contract suite in tests/contract."""
+"""The ports: interfaces that adapters implement. Each has a contract suite in tests/contract."""
 
 from surefind.ports.catalog import (
     CATALOG_PAUSE_S,
@@ -25,6 +25,7 @@ from surefind.ports.index import (
     VectorIndex,
     VerifiedFiles,
 )
+from surefind.ports.keys import KeyStore
 from surefind.ports.reading import (
     Analyzer,
     CacheCheck,
@@ -38,7 +39,6 @@ from surefind.ports.reading import (
     Source,
     Vector,
 )
-from surefind.ports.server import KeyStore
 
 __all__ = [
     "CATALOG_PAUSE_S",

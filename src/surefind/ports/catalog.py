@@ -1,4 +1,4 @@
-"""The catalog, its generations, and the pointer; and pages on their way between stores."""
+"""Catalogs, generations and the current pointer, and documents moving between stores."""
 
 from __future__ import annotations
 
@@ -19,36 +19,35 @@ from surefind.ports.index import ReadBytes, StoreFacts, VerifiedFiles
 from surefind.ports.reading import Matrix
 
 CATALOG_PAUSE_S = 5.0
-"""How long readers leave an unavailable catalog alone before they try it again.
+"""How long readers wait before they retry an unavailable catalog.
 
-Searches meanwhile use the index's own copies of the passages. Each attempt at a server that is down
-can take a connect timeout, so trying it on every search would slow all of them; after a longer
-pause a catalog that is back would go unused.
+In the meantime, searches use the index's copies of the passages. Each attempt can take a full
+connect timeout, so retrying on every search would slow all of them down; a longer pause would leave
+a recovered catalog unused.
 """
 
 
 class Catalog(Protocol):
     """One generation's documents and chunks, open for reading.
 
-    One that `is_fixed` is never away, and says of a point what it said before: it may be
-    remembered.
+    A catalog that `is_fixed` is always available and never changes, so answers can be cached.
     """
 
     @property
     def is_fixed(self) -> bool: ...
 
     async def check(self) -> None:
-        """StoreError if it can't be read now. Cheap: health checks call it."""
+        """Raise StoreError if the catalog can't be read now. Cheap enough for health checks."""
         ...
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        """In one round trip; a point that the catalog does not know is left out."""
+        """Look up points in one round trip; unknown points are omitted."""
         ...
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None: ...
 
     async def named(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkRecord]:
-        """Several chunks by their ids; an id that the catalog does not know is left out."""
+        """Look up chunks by id; unknown ids are omitted."""
         ...
 
     async def document(self, source_path: str) -> DocumentRecord | None: ...
@@ -56,22 +55,22 @@ class Catalog(Protocol):
     async def documents(
         self, after: str | None = None, limit: int | None = None
     ) -> list[DocumentRecord]:
-        """In the order of their source paths, by code points, whatever the machine's language.
+        """Documents sorted by source path (by code point, regardless of locale).
 
-        Only those whose path comes after that one, and at most so many; both without reading more.
+        `after` and `limit` restrict the query itself: other documents are not read.
         """
         ...
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
-        """In the order of their positions."""
+        """A document's chunks, sorted by position."""
         ...
 
     async def document_text(self, source_path: str) -> str:
-        """The cleaned text that the chunks' offsets count in; UnknownDocument for no document."""
+        """The cleaned text that chunk offsets refer to; UnknownDocument if it does not exist."""
         ...
 
     def chunks(self) -> AsyncIterator[ChunkRecord]:
-        """Every chunk, by source path and position, without holding them all in memory."""
+        """Stream every chunk, sorted by source path and position, in bounded memory."""
         ...
 
     async def count(self) -> int: ...
@@ -80,10 +79,10 @@ class Catalog(Protocol):
 
 
 class WholeCatalog(Catalog, Protocol):
-    """A catalog that gives back all that was put there."""
+    """A catalog that can return complete documents."""
 
     async def whole_document(self, source_path: str) -> Document:
-        """UnknownDocument for no document."""
+        """A complete document; UnknownDocument if it does not exist."""
         ...
 
 
@@ -91,17 +90,17 @@ class CatalogWriter(Catalog, Protocol):
     """One generation's catalog while it is being built."""
 
     async def put(self, document: Document, chunks: Sequence[ChunkRecord]) -> None:
-        """Replace a document and all of its chunks."""
+        """Replace a document and all its chunks."""
         ...
 
     async def remove(self, source_path: str) -> None: ...
 
     async def total_terms(self) -> int:
-        """The sum of every chunk's `term_count`."""
+        """The sum of `term_count` over all chunks."""
         ...
 
     async def finish(self) -> int:
-        """Make it durable; the number of chunks. The writer is closed."""
+        """Make the catalog durable, close the writer and return the number of chunks."""
         ...
 
     async def abandon(self) -> None: ...
@@ -109,20 +108,20 @@ class CatalogWriter(Catalog, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JoinedRows:
-    """How many rows a table has, and for which of some chunks."""
+    """The number of rows in a table, and the requested chunks that have one."""
 
     rows: int
     found: frozenset[str]
 
 
 class ChunkTable(Protocol):
-    """A table that something else fills, with one row per chunk. Nothing here can write."""
+    """A read-only table that another program fills, with one row per chunk."""
 
     @property
     def place(self) -> str: ...
 
     async def require_columns(self) -> None:
-        """StoreError, naming what is missing, unless it can be read."""
+        """Raise StoreError, naming the missing columns, if the table can't be read."""
         ...
 
     async def joined(self, chunk_ids: Sequence[str]) -> JoinedRows: ...
@@ -131,40 +130,40 @@ class ChunkTable(Protocol):
 
 
 class PublishedCatalogs(Protocol):
-    """What readers ask of a catalog store."""
+    """The part of a catalog store that readers use."""
 
     async def current(self, collection: str) -> int | None:
-        """The number of the generation that readers see; None where nothing was published."""
+        """The number of the current generation; None if nothing is published."""
         ...
 
     async def token(self, collection: str) -> object:
-        """Changes whenever the pointer is written, also when it names the same number again."""
+        """A value that changes on every pointer write, even if the number stays the same."""
         ...
 
     async def manifest(self, ref: GenerationRef) -> Manifest:
-        """Raises UnknownGeneration when there is none."""
+        """Raise UnknownGeneration if it does not exist."""
         ...
 
     async def open(self, ref: GenerationRef) -> Catalog: ...
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
-        """As `IndexStore.verify`, of the catalog and the manifest."""
+        """Like `IndexStore.verify`, for the catalog and the manifest."""
         ...
 
 
 class CatalogStore(PublishedCatalogs, Protocol):
-    """Catalogs, manifests, and the pointer that says which generation readers see."""
+    """Catalogs, manifests, and the pointer to the current generation."""
 
     async def open(self, ref: GenerationRef) -> WholeCatalog: ...
 
     async def facts(self) -> StoreFacts:
-        """Asked anew each time; StoreError where it does not answer, or won't."""
+        """Query the store's facts, uncached; StoreError if it is unavailable or refuses."""
         ...
 
     async def identity(self) -> str:
-        """Tells this body of catalogs from all others: hexadecimal digits, kept with it for good.
+        """A permanent id of this catalog store, in hexadecimal digits.
 
-        An index that several share by one server knows by it whose collections are whose.
+        An index server shared by several installations uses it to tell their collections apart.
         """
         ...
 
@@ -175,11 +174,11 @@ class CatalogStore(PublishedCatalogs, Protocol):
         ...
 
     async def complete(self, collection: str) -> list[GenerationRef]:
-        """The same without looking into them, so that a damaged one is no hindrance."""
+        """Every complete generation, without reading manifests: damaged ones are included."""
         ...
 
     async def unfinished(self, collection: str) -> list[GenerationRef]:
-        """What a run that died has left behind."""
+        """Leftovers of interrupted runs."""
         ...
 
     async def next_ref(self, collection: str) -> GenerationRef: ...
@@ -187,25 +186,25 @@ class CatalogStore(PublishedCatalogs, Protocol):
     async def create(self, ref: GenerationRef, copy_of: GenerationRef | None) -> CatalogWriter: ...
 
     async def seal(self, manifest: Manifest) -> None:
-        """Write the manifest: from now on the generation is complete, though not yet current.
+        """Write the manifest, which makes the generation complete, though not yet current.
 
-        Sealing again puts the new manifest in the place of the old one, at once and as a whole.
-        The first seal names in it the lists of checksums that the store keeps beside its files.
+        Sealing again replaces the manifest atomically. The first seal records the names of the
+        checksum lists that the store keeps with its files.
         """
         ...
 
     async def point_to(self, ref: GenerationRef) -> None:
-        """Move the pointer, atomically and durably. This is publishing, and rolling back."""
+        """Move the pointer atomically and durably. Publishing and rolling back both do this."""
         ...
 
     async def drop(self, ref: GenerationRef) -> None: ...
 
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
-        """Hold the one writer's place; StoreBusy, naming the holder, when it is taken."""
+        """Hold the exclusive writer lock; StoreBusy, naming the holder, if it is taken."""
         ...
 
     async def require_writing(self) -> None:
-        """StoreError where the place that `writing` holds was lost meanwhile."""
+        """Raise StoreError if the lock taken by `writing` was lost."""
         ...
 
     async def close(self) -> None: ...
@@ -213,7 +212,7 @@ class CatalogStore(PublishedCatalogs, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MovedPage:
-    """A document on its way from one store to another: its chunks, and one vector for each."""
+    """A document in transfer between stores: its chunks, and one vector for each."""
 
     document: Document
     records: tuple[ChunkRecord, ...]

@@ -1,4 +1,4 @@
-"""Collections that something else filled."""
+"""Collections that another program filled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from surefind.ports.reading import Vector
 
 @dataclass(frozen=True, slots=True)
 class ForeignPoint:
-    """A point as its store has it: any payload, or none, and the vectors that were asked for."""
+    """A stored point: its payload, if any, and the requested vectors."""
 
     id: UUID
     payload: Mapping[str, object] | None
@@ -28,7 +28,7 @@ class ForeignPoint:
 
 @dataclass(frozen=True, slots=True)
 class PointFields:
-    """Which parts of a point to bring: the payload, a dense vector by name, a sparse one."""
+    """The parts of a point to fetch: the payload, a named dense vector, a named sparse vector."""
 
     payload: bool = True
     vector: str | None = None
@@ -36,28 +36,27 @@ class PointFields:
 
 
 Alternatives: TypeAlias = Sequence[Sequence[Condition]]
-"""Of each, one condition has to hold; of one that excludes, all."""
+"""One condition of each group must hold; for excluding conditions, all of them."""
 
 
 class ForeignCollection(Protocol):
-    """A collection that something else filled. Nothing here can write.
+    """Read-only access to a collection that another program filled.
 
-    Keys of conditions are paths of the payload. Points that are known by a number have ids made by
-    `numbered_point`.
+    Conditions refer to payload paths. Numeric point ids are converted with `numbered_point`.
     """
 
     async def facts(self) -> CollectionFacts:
-        """UnknownCollection, with names that are near, where there is none."""
+        """Raise UnknownCollection, suggesting similar names, if the collection does not exist."""
         ...
 
     async def nearest(
         self, query: DenseQuery | SparseQuery, using: str, where: Alternatives
     ) -> list[tuple[UUID, float]]:
-        """By the engine's own score, best first. The probe's own conditions are not looked at."""
+        """Search by the engine's score, best first. The query's own conditions are ignored."""
         ...
 
     async def points(self, ids: Sequence[UUID], wanted: PointFields) -> list[ForeignPoint]:
-        """Those that are there, in any order."""
+        """The points that exist, in any order."""
         ...
 
     async def page(
@@ -67,7 +66,7 @@ class ForeignCollection(Protocol):
         wanted: PointFields,
         where: Alternatives = (),
     ) -> tuple[list[ForeignPoint], UUID | None]:
-        """In the order of ids from `after` on, and where the next page begins."""
+        """Points sorted by id, starting at `after`, and the start of the next page."""
         ...
 
     async def close(self) -> None: ...

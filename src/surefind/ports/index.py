@@ -1,4 +1,4 @@
-"""The index of vectors and terms."""
+"""The vector and keyword index, its store, and rerankers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from surefind.ports.reading import Matrix, Vector
 
 
 class DenseQuery(NamedTuple):
-    """The nearest by cosine. `among` restricts it to those points; that, and `exact`, scan.
+    """Find the nearest points by cosine. `restrict_to` and `exact` both force a full scan.
 
-    A scan looks at the vectors as they were given, whatever smaller form is searched otherwise.
+    A scan uses the original vectors, never a quantized form.
     """
 
     vector: Vector
@@ -31,10 +31,10 @@ class DenseQuery(NamedTuple):
 
 
 class SparseQuery(NamedTuple):
-    """The best by BM25, with the whole index's statistics, whatever restricts it.
+    """Find the best points by BM25; statistics come from the whole index, even when restricted.
 
-    Equal passages get equal scores from every build of the index: adapters round off the digits
-    that depend on the order of an addition.
+    Equal passages get equal scores in every build of the index: adapters round away the digits
+    that depend on the order of addition.
     """
 
     terms: SparseVector
@@ -46,36 +46,36 @@ class SparseQuery(NamedTuple):
 class VectorIndex(Protocol):
     """One generation's index, open for reading.
 
-    A search sees a hundred points and returns a few. So probes and rankings name points by
-    numbers, which an index picks as it likes: below 2**128, and in the order of the point ids.
+    Queries and rankings refer to points by number, because a search handles hundreds of points and
+    returns a few. The index chooses the numbers: below 2**128, in the order of the point ids.
     """
 
     def number(self, point_id: UUID) -> int:
-        """That of a point with this id, whether it is there or not."""
+        """The number of a point with this id, whether or not the point exists."""
         ...
 
     async def point_ids(self, numbers: Sequence[int]) -> list[UUID]:
-        """Whom a ranking of this index names, in order."""
+        """The ids of numbered points, in order."""
         ...
 
     async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
-        """One ranking per probe, best first, ties in the order of the numbers."""
+        """One ranking per query, best first, ties sorted by number."""
         ...
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        """The records as the index keeps them: they stand in when the catalog is unavailable."""
+        """The index's copies of the records, used when the catalog is unavailable."""
         ...
 
     async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
-        """One row per point, in order; StoreError where one is not there."""
+        """One row per point, in order; StoreError if a point is missing."""
         ...
 
     async def count(self) -> int: ...
 
     async def indexed(self) -> int:
-        """How many of the vectors are found by an approximate index; zero where each is looked at.
+        """The number of vectors in an approximate index; zero if every search is a full scan.
 
-        An estimate that is rather too low: what the vendor counts is not always the vectors alone.
+        This is a low estimate, because some vendors count more than vectors.
         """
         ...
 
@@ -83,7 +83,7 @@ class VectorIndex(Protocol):
 
 
 class Reranker(Protocol):
-    """Reads a question and passages together, and says how well each answers it."""
+    """Scores how well each passage answers a question, reading both together."""
 
     @property
     def name(self) -> str: ...
@@ -103,26 +103,26 @@ class IndexEntry:
 
 
 class IndexWriter(Protocol):
-    """One generation's index while it is being built; nobody reads it yet."""
+    """One generation's index while it is being built, before anything reads it."""
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
-        """All or nothing: a wrong size or a NaN is refused before anything is written."""
+        """Write all entries or none: wrong sizes and NaN are rejected before any write."""
         ...
 
     async def delete(self, point_ids: Sequence[UUID]) -> None: ...
 
     async def finish(self) -> int:
-        """Make it fast and durable, and close it; the number of points."""
+        """Optimize the index, make it durable, close it and return the number of points."""
         ...
 
     async def abandon(self) -> None:
-        """Stop writing. `IndexStore.drop` removes what was written."""
+        """Stop writing; `IndexStore.drop` removes the leftovers."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoreFacts:
-    """What a store says of itself. `clock_ahead_s` is None where it has no clock of its own."""
+    """Facts that a store reports about itself. `clock_ahead_s` is None if it has no clock."""
 
     name: str
     version: str
@@ -132,7 +132,7 @@ class StoreFacts:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedFiles:
-    """What was read to find that it is as it was written."""
+    """How much data was read and found intact."""
 
     files: int
     bytes: int
@@ -142,52 +142,53 @@ class VerifiedFiles:
 
 
 ReadBytes: TypeAlias = Callable[[int], None]
-"""Hears, in any thread, how many bytes were read since the last time."""
+"""Receives the number of bytes read since the last call; called from any thread."""
 
 
 class OpensIndex(Protocol):
-    """All that readers need of an index store."""
+    """The part of an index store that readers use."""
 
     async def open(self, ref: GenerationRef) -> VectorIndex: ...
 
 
 class IndexStore(OpensIndex, Protocol):
     async def facts(self) -> StoreFacts:
-        """Asked anew each time; StoreError where it does not answer, or won't."""
+        """Query the store's facts, uncached; StoreError if it is unavailable or refuses."""
         ...
 
     async def held(self) -> list[GenerationRef]:
-        """The generations that it has anything of, and that are this installation's."""
+        """The generations of this installation that the store has data of."""
         ...
 
     async def require_room(self, points: int, dimensions: int) -> None:
-        """StoreError when an index of that many points will not fit where it would be written."""
+        """Raise StoreError if an index of that size would not fit on the disk."""
         ...
 
     async def create(
         self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> IndexWriter:
-        """Empty, or a copy. Leftovers of an earlier run with the same number are removed."""
+        """Create an empty index, or a copy. Leftovers of an earlier run are removed first."""
         ...
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
-        """Read every byte of it. StoreChanged where one is not as it was written.
+        """Read every byte; raise StoreChanged if one differs from what was written.
 
-        None where the store can't tell: it keeps no checksums, or an earlier surefind wrote none.
+        Returns None if there are no checksums: the store keeps none, or an earlier surefind version
+        wrote the generation.
         """
         ...
 
     async def drop(self, ref: GenerationRef) -> None:
-        """Remove it where it exists, if it is this installation's.
+        """Remove the generation if it exists and belongs to this installation.
 
-        Readers that have it open keep reading, or are told with a StoreError that it is gone.
+        Open readers keep working or get a StoreError that says it is gone.
         """
         ...
 
     async def published(self, ref: GenerationRef) -> None:
-        """Readers see that generation from now on: a hint for whoever else reads the index.
+        """Announce the current generation to other programs that read the index.
 
-        It raises nothing: what goes wrong concerns others, and is told.
+        Never raises: failures affect only those programs, and are logged.
         """
         ...
 

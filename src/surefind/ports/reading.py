@@ -1,4 +1,4 @@
-"""Reading: who embeds, who finds terms, and where pages come from."""
+"""Embedders, analyzers, sites and sources."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Spelled as strings so that the command line's help does not wait for numpy.
+# Strings, so that the command line's help does not import numpy.
 Vector: TypeAlias = "NDArray[np.float32]"
 Matrix: TypeAlias = "NDArray[np.float32]"
 
 Notify: TypeAlias = Callable[[str], None]
-"""Takes a line of progress for people: a wait, a download, a page that was skipped."""
+"""Receives one line of progress for people: a wait, a download, a skipped page."""
 
 
 class EmbeddedQuery(NamedTuple):
-    """A question's vector, and the milliseconds of its embedding, without any wait for its turn."""
+    """A question's vector, and the milliseconds its embedding took, without queueing time."""
 
     vector: Vector
     took_ms: float
 
 
 class QueryEmbedder(Protocol):
-    """What a search asks of an embedder. Its fingerprint is known before any model is loaded."""
+    """The part of an embedder that searches use. The fingerprint does not need the loaded model."""
 
     @property
     def fingerprint(self) -> EmbedderFingerprint: ...
 
     @property
     def batch_size(self) -> int:
-        """How many texts it takes at a time; whoever has more may ask for several such parts."""
+        """How many texts to embed per call; callers split larger inputs."""
         ...
 
     async def embed_query(self, query: str) -> Vector: ...
 
     async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
-        """What `embed_query` gives for each, in order. EmbeddingError if any of them fails."""
+        """Like `embed_query` for each, in order. EmbeddingError if any of them fails."""
         ...
 
 
@@ -57,13 +57,13 @@ class Embedder(QueryEmbedder, Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """The longest passage it reads whole; what is longer is cut."""
+        """The longest passage that the model reads; longer ones are truncated."""
         ...
 
     def count_tokens(self, passage: str) -> int:
-        """By the embedder's own tokenizer, without the marks it adds around a passage.
+        """Tokens by the embedder's own tokenizer, without special tokens.
 
-        Where that tokenizer is not at hand, an estimate that is rather too high.
+        If that tokenizer is not available, this is a high estimate.
         """
         ...
 
@@ -75,14 +75,14 @@ class Embedder(QueryEmbedder, Protocol):
 
 
 class CacheCheck(NamedTuple):
-    """How many vectors a cache holds, and how many of them are not as they were written."""
+    """The number of vectors in a cache, and how many of them are damaged."""
 
     entries: int
     damaged: int
 
 
 class EmbeddingCache(Protocol):
-    """Vectors already paid for, kept across runs. Losing it costs time, never truth."""
+    """Vectors of earlier runs. Losing the cache costs time, never correctness."""
 
     async def read(
         self, fingerprint: EmbedderFingerprint, input_type: str, passages: Sequence[str]
@@ -91,11 +91,11 @@ class EmbeddingCache(Protocol):
     async def write(
         self, fingerprint: EmbedderFingerprint, input_type: str, vectors: Mapping[str, Vector]
     ) -> None:
-        """Durable against a killed process when it returns."""
+        """Store the vectors so that they survive a killed process."""
         ...
 
     async def check(self, *, repair: bool) -> CacheCheck:
-        """Read all of it once. With `repair`, what is damaged is removed."""
+        """Read every entry once. With `repair`, remove damaged ones."""
         ...
 
     async def close(self) -> None: ...
@@ -106,35 +106,35 @@ class Analyzer(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the rules; two analyzers of one name give the same terms."""
+        """Identifies the rules: analyzers with equal names give equal terms."""
         ...
 
     def terms(self, word: str) -> tuple[int, ...]:
-        """Of one word in lower case: mostly one term, none where the word says nothing."""
+        """The terms of one lower-case word: usually one, none for a stop word."""
         ...
 
 
 class Site(Protocol):
-    """Knows where a page is read, and whether it is shown at all."""
+    """Knows the URL of each page, and whether the site publishes it."""
 
     def place(
         self, site_path: str, front_matter: Mapping[str, object]
     ) -> PageLocation | SkippedPage: ...
 
     def addresses(self, link: str, page_url: str) -> Sequence[str]:
-        """Where a link on a page may lead; nowhere where only the site itself could tell.
+        """The URLs that a link may lead to; empty if only the site itself could resolve it.
 
-        The link leads to a page if one of them is a page's.
+        The link is valid if one of the URLs belongs to a page.
         """
         ...
 
 
 class Source(Protocol):
-    """A body of pages."""
+    """A set of pages to ingest."""
 
     @property
     def name(self) -> str:
-        """The first part of each of its pages' `source_path`."""
+        """The first segment of every page's `source_path`."""
         ...
 
     @property
@@ -142,19 +142,19 @@ class Source(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the addresses of its pages may, though the pages have not changed."""
+        """Changes when page URLs may have changed without the pages changing."""
         ...
 
     @property
     def left(self) -> Sequence[PageFailure]:
-        """Pages that the last reading met and did not take, and why."""
+        """Pages that the last read skipped, and why."""
         ...
 
     def pages(
         self, known: Mapping[str, str] | None = None
     ) -> AsyncIterator[SourcePage | PageFailure | PageUnchanged]:
-        """Every page, in an order of its own; one that can't be read is a failure, not an end.
+        """Every page, in no particular order; an unreadable page is reported, and the rest follows.
 
-        `known` are the pages of the last time with their validators.
+        `known` maps the pages of the previous run to their validators.
         """
         ...

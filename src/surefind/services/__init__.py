@@ -1,1 +1,1 @@
-"""The verbs. Services know the ports, never who stands behind them."""
+"""The operations of surefind. Services depend on ports, never on adapters."""

@@ -1,4 +1,4 @@
-"""Settings: surefind.toml, then SUREFIND_* (also from .env), then what the caller gives."""
+"""Settings, in rising precedence: surefind.toml, SUREFIND_* (also in .env), arguments."""
 
 import os
 import re
@@ -30,6 +30,7 @@ from pydantic_settings import (
 from surefind.adapters.files.connection_table import TABLE, read_connection
 from surefind.errors import InputError, without_passwords
 from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection, is_address
+from surefind.settings.providers import EMBEDDERS, RERANKERS
 from surefind.settings.surroundings import (
     ADDRESS_OF_KUBERNETES,
     DOTENV,
@@ -46,7 +47,7 @@ __all__ = ["TOML", "Settings", "check_platform_port", "load"]
 
 
 class _Environment(EnvSettingsSource):
-    """The environment, without the address that Kubernetes leaves under the name of our port."""
+    """The environment, ignoring the address that Kubernetes sets as SUREFIND_PORT."""
 
     def __call__(self) -> dict[str, Any]:
         values = super().__call__()
@@ -56,18 +57,18 @@ class _Environment(EnvSettingsSource):
 
 
 def _listed(value: Any) -> Any:
-    """In the environment a list is written with commas."""
+    """Environment variables separate list items with commas."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
 
 def _connections(value: Any) -> Any:
-    """From the tables [connected.NAME]."""
+    """Parse the tables [connected.NAME]."""
     if isinstance(value, Mapping):
         return tuple(read_connection(str(name), table) for name, table in value.items())
     if isinstance(value, str):
-        raise ValueError(f"it is written as tables, [{TABLE}.NAME]")  # noqa: TRY004
+        raise ValueError(f"it must consist of tables [{TABLE}.NAME]")  # noqa: TRY004
     return tuple(value)
 
 
@@ -78,161 +79,178 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 
 
 class Settings(BaseSettings):
-    """Everything that can be set. Secrets never appear in a repr, a log or an error."""
+    """All settings. Secrets never appear in a repr, a log or an error."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_file=DOTENV,
         toml_file=TOML,
         frozen=True,
-        extra="ignore",  # a .env holds other programs' names too; `load` refuses misspelt ones
+        extra="ignore",  # a .env file has other programs' names too; `load` rejects misspelt ones
         hide_input_in_errors=True,
         env_file_encoding="utf-8-sig",
         env_ignore_empty=True,
-        validate_by_name=True,  # in code, a key is given as cohere_api_key
+        validate_by_name=True,  # Python code passes cohere_api_key
         validate_by_alias=True,
     )
 
-    data_dir: Path = Field(Path(".surefind"), description="Where everything embedded is stored")
+    data_dir: Path = Field(
+        Path(".surefind"), description="The folder for catalogs, indexes and caches"
+    )
     cache_dir: Path = Field(
         default_factory=lambda: user_cache_path("surefind"),
-        description="Where the embedding model is kept, shared by all projects of a user",
+        description="The folder for downloaded models, shared by all projects of a user",
     )
     model_dir: Path | None = Field(
-        None, description="A folder with the model's files, instead of fetching them"
+        None, description="A folder with the model files, to use instead of downloading them"
     )
-    collection: str = Field(DEFAULT_COLLECTION, description="The collection to work on")
-    base_url: str | None = Field(
-        None, description="The address of the site that the documentation is published on"
-    )
-    max_tokens: int = Field(400, ge=32, le=8192, description="The longest passage, in tokens")
+    collection: str = Field(DEFAULT_COLLECTION, description="The default collection")
+    base_url: str | None = Field(None, description="The URL of the published documentation site")
+    max_tokens: int = Field(400, ge=32, le=8192, description="Maximum passage length in tokens")
     overlap_tokens: int = Field(
-        0, ge=0, description="How many tokens of a passage the next one may repeat"
+        0, ge=0, description="Maximum overlap of consecutive passages, in tokens"
     )
     kind_weights: dict[str, Annotated[float, Field(ge=0, le=2)]] = Field(
         default_factory=dict,
         description="Factors for the hybrid scores of kinds of pages, such as blog; 0 excludes one",
     )
-    keep_generations: int = Field(5, ge=1, description="How many generations to keep")
+    keep_generations: int = Field(5, ge=1, description="Number of generations to keep")
     gate: Path | None = Field(
-        None, description="Golden tests that every new generation must pass to be published"
+        None, description="Golden tests that a new generation must pass before it is published"
     )
     gate_strict: bool = Field(
-        default=False, description="Whether the gate also holds back what it can't decide"
+        default=False, description="Also hold back a generation when the gate is inconclusive"
     )
     threads: int | None = Field(
-        None, ge=1, description="How many threads embed; by default one more than cores"
+        None,
+        ge=1,
+        description="Number of embedding threads; by default the number of cores plus one",
     )
-    embedder: Literal["local", "cohere", "openai"] = Field(
-        "local", description="Who embeds: this machine, Cohere, or a service that speaks as OpenAI"
+    embedder: str = Field(
+        "local",
+        description="The embedder: local, cohere, openai (any compatible service), or the name "
+        "that an installed package provides",
     )
-    embed_model: str | None = Field(None, description="The embedding service's model")
-    embed_url: str | None = Field(None, description="The address of the embedding service")
+    embed_model: str | None = Field(None, description="The model of the embedding service")
+    embed_url: str | None = Field(None, description="The URL of the embedding service")
     embed_dimensions: int | None = Field(
-        None, ge=1, le=16384, description="The size of the model's vectors, where it is not known"
+        None,
+        ge=1,
+        le=16384,
+        description="The dimensions of the model's vectors, if surefind does not know them",
     )
     embed_max_tokens: int | None = Field(
-        None, ge=32, description="How many tokens the model reads, where it is not known"
+        None, ge=32, description="The model's token limit, if surefind does not know it"
     )
     embed_passage_prefix: str = Field(
-        "", description="What the model is to read before every passage"
+        "", description="Text to put before every passage that is embedded"
     )
-    embed_query_prefix: str = Field("", description="What the model is to read before every query")
+    embed_query_prefix: str = Field(
+        "", description="Text to put before every query that is embedded"
+    )
     embed_price_per_million_tokens: float | None = Field(
-        None, ge=0, description="What embedding costs, for estimates and --max-cost"
+        None, ge=0, description="The price of embedding, for estimates and --max-cost"
     )
-    reranker: Literal["none", "cohere"] = Field(
-        "none", description="Who has the last word on the order of passages, where asked to"
+    reranker: str = Field(
+        "none",
+        description="The reranker that searches can ask for: none, cohere, or the name that an "
+        "installed package provides",
     )
-    rerank_model: str | None = Field(None, description="The reranker's model")
-    rerank_url: str | None = Field(None, description="The address of the reranker")
-    host: str = Field("127.0.0.1", description="The address to serve on")
-    port: int = Field(8000, ge=0, le=65535, description="The port to serve on; 0 takes a free one")
+    rerank_model: str | None = Field(None, description="The model of the reranker")
+    rerank_url: str | None = Field(None, description="The URL of the reranker")
+    host: str = Field("127.0.0.1", description="The address to listen on")
+    port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one")
     allow_open: bool = Field(
-        default=False, description="Whether other machines may be served without any keys"
+        default=False, description="Serve other machines even if no API keys exist"
     )
     rate_limit_per_minute: int | None = Field(
-        None, ge=1, description="How often a key, or an address without one, may ask"
+        None, ge=1, description="Requests per minute for each key, or each address without a key"
     )
-    max_concurrency: int = Field(32, ge=1, description="How many searches may run at once")
-    max_queue: int = Field(256, ge=0, description="How many searches may wait for their turn")
-    header_timeout_s: float = Field(10, gt=0, description="How long a request's head may take")
-    body_timeout_s: float = Field(10, gt=0, description="How long a request's body may take")
-    request_timeout_s: float = Field(30, gt=0, description="How long an answer may take")
+    max_concurrency: int = Field(32, ge=1, description="Maximum number of concurrent searches")
+    max_queue: int = Field(256, ge=0, description="Maximum number of queued searches")
+    header_timeout_s: float = Field(
+        10, gt=0, description="Seconds to wait for the headers of a request"
+    )
+    body_timeout_s: float = Field(10, gt=0, description="Seconds to wait for the body of a request")
+    request_timeout_s: float = Field(30, gt=0, description="Seconds that a request may take")
     shutdown_timeout_s: int = Field(
-        10, ge=1, description="How long requests under way may take when the server is stopped"
+        10, ge=1, description="Seconds to let running requests finish when the server stops"
     )
     trusted_proxies: Names = Field(
-        (), description="Addresses or networks whose X-Forwarded-For is believed"
+        (), description="Addresses or networks whose X-Forwarded-For header is trusted"
     )
     allowed_hosts: Names = Field(
-        (), description="Names that the server answers to, beside localhost and bare addresses"
+        (), description="Accepted host names, besides localhost and IP addresses"
     )
-    cors_origins: Names = Field((), description="Sites whose pages may call the API")
+    cors_origins: Names = Field((), description="Origins that may call the API from a browser")
     cors_origin_regex: str | None = Field(
-        None, description="A regular expression of sites whose pages may call the API"
+        None, description="A regular expression for origins that may call the API from a browser"
     )
-    docs: bool | None = Field(
-        None, description="Whether /docs is served; by default to this machine only"
-    )
+    docs: bool | None = Field(None, description="Serve /docs; by default to this machine only")
     strict_health: bool = Field(
-        default=False, description="Whether /health answers 503 when degraded, not only when down"
+        default=False, description="Let /health return 503 when degraded, not only when down"
     )
-    log_queries: bool = Field(default=False, description="Whether the log tells what was asked")
+    log_queries: bool = Field(default=False, description="Include query texts in the log")
     connected: Connections = Field(
-        (), description="Collections that something else filled; `surefind connect` writes them"
+        (), description="Connected collections; `surefind connect` writes them"
     )
 
     qdrant_prefix: str = Field(
         "",
         pattern=r"^[A-Za-z0-9_-]{0,100}$",
-        description="What the names of collections in a Qdrant server begin with",
+        description="A prefix for the collection names in a Qdrant server",
     )
     qdrant_grpc_port: int | None = Field(
-        None, ge=1, le=65535, description="The Qdrant server's port for gRPC, to speak it"
+        None,
+        ge=1,
+        le=65535,
+        description="The gRPC port of the Qdrant server; setting it enables gRPC",
     )
     qdrant_timeout_s: float = Field(
-        10, gt=0, description="How long the Qdrant server may take to answer a search"
+        10, gt=0, description="Seconds to wait for a search of the Qdrant server"
     )
     qdrant_shards: int = Field(
-        1, ge=1, le=1024, description="How many shards a collection of the Qdrant server has"
+        1, ge=1, le=1024, description="Shards per collection of the Qdrant server"
     )
     qdrant_replicas: int = Field(
-        1, ge=1, le=64, description="How many nodes of the Qdrant server hold each shard"
+        1, ge=1, le=64, description="Replicas of each shard of the Qdrant server"
     )
     qdrant_write_consistency: int = Field(
-        1, ge=1, le=64, description="How many replicas must have taken a write"
+        1, ge=1, le=64, description="Replicas that must confirm a write"
     )
     qdrant_on_disk: bool = Field(
-        default=False, description="Whether the Qdrant server leaves vectors on disk"
+        default=False, description="Keep vectors of the Qdrant server on disk"
     )
     qdrant_quantization: Literal["none", "scalar", "binary"] = Field(
-        "none", description="How the Qdrant server makes vectors smaller for searching"
+        "none", description="How the Qdrant server quantizes vectors"
     )
     qdrant_oversampling: float | None = Field(
-        None, ge=1, le=100, description="How many times as many candidates small vectors give"
+        None,
+        ge=1,
+        le=100,
+        description="Factor by which a search of quantized vectors fetches more candidates",
     )
     qdrant_indexing_timeout_s: float = Field(
-        3600, gt=0, description="How long the Qdrant server may take to index a generation"
+        3600, gt=0, description="Seconds to wait for the Qdrant server to index a generation"
     )
     database_schema: str = Field(
         "surefind",
         pattern=r"^[a-z_][a-z0-9_]{0,62}$",
-        description="The schema of the catalog's tables, where DATABASE_URL is set",
+        description="The schema of the catalog's tables, if DATABASE_URL is set",
     )
     documents_table: str | None = Field(
         None,
-        description="A table made as the retrieval API's contract says, to take the collection's "
-        "metadata from",
+        description="A table in the format of the retrieval API's contract, to read the "
+        "collection's metadata from",
     )
     database_pool_size: int = Field(
-        10, ge=1, le=1000, description="How many connections to the database may be open at once"
+        10, ge=1, le=1000, description="Maximum number of open database connections"
     )
     database_connect_timeout_s: float = Field(
-        5, gt=0, description="How long connecting to the database may take"
+        5, gt=0, description="Seconds to wait for a new database connection"
     )
     database_timeout_s: float = Field(
-        5, gt=0, description="How long the database may take to answer, or to be free"
+        5, gt=0, description="Seconds to wait for the database, or for a free connection to it"
     )
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
@@ -244,15 +262,25 @@ class Settings(BaseSettings):
     @field_validator("data_dir", "cache_dir", "model_dir", "gate", mode="before")
     @classmethod
     def _is_a_path(cls, value: object) -> object:
-        """The empty path would be the folder one happens to be in."""
+        """Reject the empty path, which would mean the current folder."""
         if value == "":
-            raise ValueError("it is empty; name a path, or leave it out")
+            raise ValueError("it is empty; give a path, or remove the setting")
         if not isinstance(value, str | PathLike):
             return value
         try:
             return Path(value).expanduser()
         except RuntimeError as error:
             raise ValueError(f"{value}: {error}") from error
+
+    @field_validator("embedder")
+    @classmethod
+    def _is_an_embedder(cls, value: str) -> str:
+        return EMBEDDERS.check(value)
+
+    @field_validator("reranker")
+    @classmethod
+    def _is_a_reranker(cls, value: str) -> str:
+        return RERANKERS.check(value)
 
     @field_validator("base_url", "embed_url", "rerank_url", "qdrant_url")
     @classmethod
@@ -268,7 +296,9 @@ class Settings(BaseSettings):
     @classmethod
     def _is_public(cls, value: str | None) -> str | None:
         if value is not None and without_passwords(value) != value:
-            raise ValueError("it must hold no user name or password: every link begins with it")
+            raise ValueError(
+                "it must not contain a user name or password, because every link starts with it"
+            )
         return value
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
@@ -287,7 +317,7 @@ class Settings(BaseSettings):
     def _are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if not re.fullmatch(r"[^/:\s*]+", name):
-                raise ValueError("each must be a name like docs.example.com, no port and no path")
+                raise ValueError("each must be a name like docs.example.com, without port and path")
         return value
 
     @field_validator("cors_origins")
@@ -295,7 +325,9 @@ class Settings(BaseSettings):
     def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if not re.fullmatch(r"https?://[^/\s*]+", name):
-                raise ValueError("each must be an origin like https://docs.example.com, no path")
+                raise ValueError(
+                    "each must be an origin like https://docs.example.com, without path"
+                )
         return value
 
     @field_validator("cors_origin_regex")
@@ -304,7 +336,7 @@ class Settings(BaseSettings):
         try:
             re.compile(value or "")
         except re.error as error:
-            raise ValueError(f"it is no regular expression: {error}") from error
+            raise ValueError(f"it is not a valid regular expression: {error}") from error
         return value
 
     @field_validator("overlap_tokens")
@@ -321,7 +353,7 @@ class Settings(BaseSettings):
 
     @property
     def idle_keys(self) -> list[str]:
-        """Keys that are there, though nothing that needs them was chosen."""
+        """API keys that are set but not needed by the chosen embedder or reranker."""
         idle = []
         if self.cohere_api_key and "cohere" not in {self.embedder, self.reranker}:
             idle.append("COHERE_API_KEY")
@@ -345,7 +377,7 @@ class Settings(BaseSettings):
 
 
 def load(**given: Any) -> Settings:
-    """`given` wins over the environment, which wins over the file; None means not given."""
+    """Load the settings: `given`, then the environment, then the file; None means not given."""
     try:
         _check_names(given)
         return Settings(**with_port(given))
@@ -356,7 +388,7 @@ def load(**given: Any) -> Settings:
 
 
 def _check_names(given: Iterable[str]) -> None:
-    """A misspelt name is an error, not silence, and so is one that would have no effect."""
+    """Reject unknown names, and names that would have no effect."""
     services = {
         name: str(field.validation_alias)
         for name, field in Settings.model_fields.items()
@@ -375,9 +407,9 @@ def _check_names(given: Iterable[str]) -> None:
         if ours and name not in known:
             wrong.append((name, variable))
     for name, spelled in wrong:
-        meant = f"the name is {services[name]}, " if name in services else ""
+        hint = f"use {services[name]}; " if name in services else ""
         raise InputError(
-            f"{spelled} is no setting of surefind; {meant}`surefind settings` lists them all"
+            f"Unknown setting: {spelled}; {hint}`surefind settings` lists all settings"
         )
 
 

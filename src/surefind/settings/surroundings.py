@@ -1,4 +1,4 @@
-"""What a process finds around it: its environment, `.env`, `surefind.toml`, a platform's port."""
+"""Reads the surroundings of a process: the environment, `.env`, `surefind.toml` and PORT."""
 
 import os
 import re
@@ -16,8 +16,8 @@ DOTENV = Path(".env")
 PREFIX = "SUREFIND_"
 
 
-# Kubernetes tells every container of a Service named `surefind` where it is, in names like ours.
-# And who works on surefind says in such names where the corpora and the services for tests are.
+# Kubernetes sets variables with our prefix for a Service named `surefind`, in every container.
+# Developers use the prefix too, to locate the corpora and services for tests.
 OTHERS = re.compile(
     r"SUREFIND_SERVICE_(?:HOST|PORT(?:_\w+)?)"
     r"|SUREFIND_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?"
@@ -27,21 +27,21 @@ ADDRESS_OF_KUBERNETES = re.compile(r"(?:tcp|udp|sctp)://", re.IGNORECASE)
 
 
 def check_platform_port(given: int | None) -> None:
-    """InputError where PORT would decide and is no port. It matters to nobody but a server."""
+    """Raise InputError if PORT applies and is invalid. Only servers need this check."""
     port = None if given is not None or _names_port() else os.environ.get("PORT")
     if port and not _is_port(port):
         raise InputError(
-            "the environment variable PORT is no port from 0 to 65535; mend it, or give --port"
+            "the environment variable PORT must be 0 to 65535; correct it, or pass --port"
         )
 
 
 def with_port(given: Mapping[str, Any]) -> dict[str, Any]:
-    """PORT is what container platforms set; ours is more explicit, the file is less."""
-    wanted = {name: value for name, value in given.items() if value is not None}
+    """Add PORT, set by container platforms. It ranks below SUREFIND_PORT and above the file."""
+    settings = {name: value for name, value in given.items() if value is not None}
     port = os.environ.get("PORT", "")
-    if "port" not in wanted and not _names_port() and _is_port(port):
-        wanted["port"] = port
-    return wanted
+    if "port" not in settings and not _names_port() and _is_port(port):
+        settings["port"] = port
+    return settings
 
 
 def _names_port() -> bool:
@@ -60,7 +60,7 @@ def read_dotenv() -> Mapping[str, str | None]:
     try:
         return dotenv_values(DOTENV, encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(_no_utf_8(DOTENV, error)) from error
+        raise InputError(_not_utf_8(DOTENV, error)) from error
 
 
 def read_toml() -> Mapping[str, Any]:
@@ -69,10 +69,10 @@ def read_toml() -> Mapping[str, Any]:
     try:
         return tomllib.loads(TOML.read_bytes().decode())
     except UnicodeDecodeError as error:
-        raise InputError(_no_utf_8(TOML, error)) from error
+        raise InputError(_not_utf_8(TOML, error)) from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{TOML} is not valid TOML: {error}") from error
 
 
-def _no_utf_8(path: Path, error: UnicodeDecodeError) -> str:
+def _not_utf_8(path: Path, error: UnicodeDecodeError) -> str:
     return f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8"

@@ -1,5 +1,5 @@
-"""Pure text work: the bytes of a page become a Document, and a Document becomes Chunks.
+"""Pure text processing: parses the bytes of a page into a Document, and a Document into Chunks.
 
-`formats/` parses pages, by their suffix, with the help of `markdown/` and `html/`. `sites/` knows
-the documentation tools. `documents.py` puts both together, and `chunking.py` cuts the result.
+`formats/` parses pages by suffix, using `markdown/` and `html/`. `sites/` knows the documentation
+tools. `documents.py` combines both, and `chunking.py` splits the result.
 """

@@ -1,4 +1,4 @@
-"""A Document becomes Chunks: whole sections where they fit, cut at the best border where not."""
+"""Splits a Document into Chunks: whole sections if they fit, else parts cut at the best border."""
 
 import hashlib
 import re
@@ -20,16 +20,16 @@ _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"')\]]*\s+")
 _WORD = re.compile(r"\s+")
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")
 _MOSTLY_CODE = 0.8
-_CONTEXT_SHARE = 4  # headings may take up to a quarter of the budget
-_HEAD_SHARE = 3  # and the opening of a table or code block a third of the rest
+_CONTEXT_SHARE = 4  # headings may use up to a quarter of the budget
+_HEAD_SHARE = 3  # the opening of a table or code block, a third of the rest
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
     """The text from one heading to the next, under the headings above it.
 
-    `inherited` are those of the path that the section's own text does not spell out. `name` is
-    what tells it from the other sections of the page: its anchor, where it has one.
+    `inherited` are the headings of the path that the section's text does not contain. `name`
+    identifies the section within the page: its anchor, if it has one.
     """
 
     start: int
@@ -43,19 +43,21 @@ class _Section:
 def chunk_document(
     document: Document, structure: Outline, settings: ChunkerSettings, count_tokens: CountTokens
 ) -> list[Chunk]:
-    """Every character that is not white space is in exactly one chunk; chunks are in order.
+    """Split a document. Every non-blank character is in exactly one chunk; chunks are in order.
 
-    With an overlap, a chunk that goes on with a section begins with the end of the one before it.
+    With an overlap, a chunk that continues a section starts with the end of the previous chunk.
     """
     chunks: list[Chunk] = []
     opened = sorted((*structure.code, *structure.tables), key=lambda block: block.start)
     ordinals: Counter[str] = Counter()
     for section in _sections(document, structure):
-        # The first piece spells out its own heading; those after it are told all of them.
+        # The first piece contains its heading; later ones need the full heading path.
         first_context = _shorten(" > ".join(section.inherited), settings, count_tokens)
         context = _shorten(" > ".join(section.path), settings, count_tokens)
         context_tokens = max(count_tokens(context), count_tokens(first_context))
-        cutter = _Cutter(document.text, structure, opened, settings, count_tokens, context_tokens)
+        cutter = _SectionCutter(
+            document.text, structure, opened, settings, count_tokens, context_tokens
+        )
         for number, piece in enumerate(cutter.cut(section.start, section.end)):
             text = document.text[piece.start : piece.end]
             own_context = "\n\n".join(
@@ -84,7 +86,7 @@ def chunk_document(
 
 
 def without_overlap(chunks: Iterable[Chunk]) -> list[str]:
-    """The text of each chunk of a page, in order, without what the ones before it have shown."""
+    """The text of each chunk of a page, in order, without the overlap with earlier ones."""
     texts, shown = [], 0
     for chunk in chunks:
         repeated = min(max(0, shown - chunk.start), len(chunk.text))
@@ -96,7 +98,7 @@ def without_overlap(chunks: Iterable[Chunk]) -> list[str]:
 
 
 def _sections(document: Document, structure: Outline) -> Iterator[_Section]:
-    """A heading with nothing of its own below it joins the section that follows."""
+    """Split at headings; a heading without text joins the following section."""
     text, headings = document.text, structure.headings
     first = headings[0].start if headings else len(text)
     if text[:first].strip():
@@ -120,14 +122,14 @@ def _sections(document: Document, structure: Outline) -> Iterator[_Section]:
             titles, above = (document.title, *titles), (document.title, *above)
         name = (
             heading.anchor or f"# {heading.title}"
-        )  # no letters: not the start of the page, though
+        )  # a title without letters still differs from the start of the page
         yield _Section(start, end, titles, above, heading.anchor, name)
         start = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A span with its tokens. `head` is the opening of the table or code block it goes on with."""
+    """A span with its tokens. `head` is the opening of the table or code block it continues."""
 
     start: int
     end: int
@@ -135,8 +137,8 @@ class _Piece:
     head: str = ""
 
 
-class _Cutter:
-    """Cuts one section's span into pieces within the budget."""
+class _SectionCutter:
+    """Cuts one section into pieces within the budget."""
 
     def __init__(
         self,
@@ -156,7 +158,7 @@ class _Cutter:
         self._overlap_tokens = settings.overlap_tokens
 
     def cut(self, start: int, end: int) -> Iterator[_Piece]:
-        """Pieces without white space around, in order. The span holds some text."""
+        """Pieces without surrounding white space, in order. The span must not be blank."""
         if not self._overlap_tokens:
             yield from self._pieces(start, end)
             return
@@ -173,7 +175,7 @@ class _Cutter:
             previous = piece
 
     def _widened(self, piece: _Piece, earliest: int, room: tuple[int, int]) -> _Piece:
-        """It begins earlier by whole sentences or lines, as far as there is room for them."""
+        """Extend the piece backwards by whole sentences or lines that fit."""
         widest = piece
         for start in self._starts(earliest, piece.start):
             repeated = self._count(self._text[start : piece.start])
@@ -186,7 +188,7 @@ class _Cutter:
         return widest
 
     def _starts(self, after: int, before: int) -> list[int]:
-        """Where lines and sentences begin, nearest first; in code and tables only lines do."""
+        """Starts of lines and sentences, nearest first; only of lines in code and tables."""
         lines = {self._trim(m.end(), before)[0] for m in _LINE.finditer(self._text, after, before)}
         sentences = {m.end() for m in _SENTENCE.finditer(self._text, after, before)}
         starts = lines | {start for start in sentences if self._block_at(start) is None}
@@ -212,12 +214,12 @@ class _Cutter:
         return tokens <= self._max_tokens and piece.end - piece.start <= self._max_chars
 
     def _head_of(self, start: int) -> str:
-        """What a piece that begins inside a table or a code block has to be told of it."""
+        """The opening to repeat for a piece that starts inside a table or a code block."""
         block = self._block_at(start)
         if block is None or start < block.head:
             return ""
         head = self._text[block.start : block.head].strip()
-        if len(head) > self._max_chars:  # what is so long is not counted, again for every piece
+        if len(head) > self._max_chars:  # too long to count its tokens for every piece
             return ""
         return head if self._count(head) <= self._max_tokens // _HEAD_SHARE else ""
 
@@ -234,7 +236,7 @@ class _Cutter:
         start, end = self._trim(*span)
         if start == end:
             return
-        # A very long span can't fit: do not spend a token count on it.
+        # A very long span can't fit, so skip counting its tokens.
         if end - start <= self._max_chars:
             part = _Piece(start, end, self._count(self._text[start:end]), self._head_of(start))
             if self._fits(part) or end - start == 1:
@@ -258,7 +260,7 @@ class _Cutter:
         return pairwise([start, *points, end])
 
     def _trim(self, start: int, end: int) -> Span:
-        """Without the white space around it, but with the indentation of its first line."""
+        """Strip white space, but keep the indentation of the first line."""
         piece = self._text[start:end]
         if not piece.strip():
             return end, end
@@ -267,7 +269,7 @@ class _Cutter:
 
 
 def _shorten(context: str, settings: ChunkerSettings, count_tokens: CountTokens) -> str:
-    """Headings must leave room for the text: beyond their share they lose their beginning."""
+    """Drop the first headings if the path exceeds its share of the budget."""
     room = settings.max_tokens // _CONTEXT_SHARE
     while context and (count_tokens(context) > room or len(context) > settings.max_chars):
         parts = context.split(" > ", 1)

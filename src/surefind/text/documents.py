@@ -1,4 +1,4 @@
-"""A source page becomes a Document."""
+"""Parses a source page into a Document."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ TITLE_LENGTH = 255
 
 
 class PlacesPages(Protocol):
-    """What is asked of a site here."""
+    """The part of a site that this module uses."""
 
     def place(
         self, site_path: str, front_matter: Mapping[str, object]
@@ -28,7 +28,7 @@ class PlacesPages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A page that was read, its structure, and what of it wants a look."""
+    """A parsed page, its structure, and warnings."""
 
     document: Document
     structure: Outline
@@ -40,7 +40,7 @@ def content_hash(content: bytes) -> str:
 
 
 def read_document(page: SourcePage, site: PlacesPages) -> ReadPage | SkippedPage:
-    """InputError, with the reason, if the page is not text or its url may not become a link."""
+    """Parse a page; InputError, with the reason, if it is not text or its URL is unsafe."""
     suffix = page.suffix or PurePosixPath(page.site_path).suffix.lower()
     parsed = parse(page.content, suffix)
     place = site.place(page.site_path, parsed.front_matter)
@@ -48,13 +48,13 @@ def read_document(page: SourcePage, site: PlacesPages) -> ReadPage | SkippedPage
         return place
     if not is_link(place.url):
         raise InputError(
-            f"its address {place.url[:80]!r} is neither http(s) nor relative; set the site's "
-            "address in its config, or base_url"
+            f"its URL {place.url[:80]!r} is neither http(s) nor relative; set the site's URL in "
+            "its config, or base_url"
         )
     if without_passwords(place.url) != place.url:
         raise InputError(
-            f"its address {place.url[:80]} holds a user name or password, which every link would "
-            "show; remove them from the site's address in its config"
+            f"its URL {place.url[:80]} contains a user name or password, which every link would "
+            "show; remove them from the site's URL in its config"
         )
     title = _title(parsed, page.site_path, place.title)
     document = Document(
@@ -87,7 +87,7 @@ def _attributes(parsed: ParsedPage, site_path: str, title: str) -> dict[str, Att
 
 
 def _title(parsed: ParsedPage, site_path: str, shown: str) -> str:
-    """The site's, else the front matter's, the first top heading's, the format's, the name's."""
+    """The title from the site, the front matter, the first top heading, the format or the name."""
     declared = shown or parsed.front_matter.get("title")
     if isinstance(declared, str | int | float) and str(declared).strip():
         title = str(declared)

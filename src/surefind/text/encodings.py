@@ -1,4 +1,4 @@
-"""In which encoding a page is written, and its text."""
+"""Detects the encoding of a page and decodes it."""
 
 import codecs
 import re
@@ -8,44 +8,44 @@ from surefind.errors import InputError
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _META_CHARSET = re.compile(rb"(<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*)([\w.:-]+)", re.IGNORECASE)
 _HEAD = re.compile(rb"<head(?:\s[^>]{0,500})?>", re.IGNORECASE)
-_WEB_CODECS = re.compile(  # Python knows more, and some of those are slow on hostile input
+_WEB_CODECS = re.compile(  # some of Python's other codecs are slow on hostile input
     r"utf-8|utf-16(-[bl]e)?|ascii|iso8859-\d+|cp\d+|koi8-[ru]|gb2312|gbk|gb18030|big5|big5hkscs"
     r"|euc_jp|euc_kr|shift_jis|iso2022_jp|tis-620|mac-\w+"
 )
 _PRESCAN_BYTES = 4_096
-_LATIN_1 = {"iso8859-1", "ascii"}  # browsers read them as the larger windows-1252
+_LATIN_1 = {"iso8859-1", "ascii"}  # browsers decode them as the superset windows-1252
 _NOT_UTF_8 = "it is not UTF-8; read as windows-1252"
-# Control characters but tab and newline; zero-width space, word joiner, byte order mark.
-# Zero-width joiner and non-joiner stay: emoji and several scripts are spelled with them.
+# Control characters except tab and newline; zero-width space, word joiner, byte order mark.
+# Zero-width joiner and non-joiner stay, because emoji and several scripts need them.
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u200b\u2060\ufeff]")
 _LINE_ENDING = re.compile("\r\n?|\x85|\u2028|\u2029")
 _BINARY_PROBE_BYTES = 8192
 
 
 def clean(content: bytes) -> str:
-    """The text of a page. InputError, with the reason, where the bytes are not text."""
+    """Decode and clean a page; InputError, with the reason, if the bytes are not text."""
     if b"\x00" in content[:_BINARY_PROBE_BYTES]:
-        raise InputError("it is a binary file (it holds NUL bytes); leave it out of the source")
+        raise InputError("it is a binary file (it contains NUL bytes); remove it from the source")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"it is not UTF-8 text (byte {error.start}); save it as UTF-8 or leave it out"
+            f"it is not UTF-8 text (byte {error.start}); save it as UTF-8 or remove it"
         ) from error
     if text.replace("\n", "").replace("\t", "").isprintable():
-        return text  # as most pages are, and much sooner known than by the patterns
+        return text  # true for most pages, and much faster than the patterns
     return _INVISIBLE.sub("", _LINE_ENDING.sub("\n", text))
 
 
 def decode(content: bytes, *, meta_charset: bool = False) -> tuple[str, tuple[str, ...]]:
-    """UTF-8 before everything: text in another encoding is hardly ever valid UTF-8 by chance."""
+    """Try UTF-8 first: text in another encoding is hardly ever valid UTF-8 by chance."""
     if content.startswith(_UTF_16):
         try:
             return clean(content.decode("utf-16").encode()), ()
         except UnicodeDecodeError as error:
             raise InputError(
-                f"it is not UTF-16 text (byte {error.start}), though it begins like it; "
-                "save it as UTF-8 or leave it out"
+                f"it is not UTF-16 text (byte {error.start}), despite its byte order mark; "
+                "save it as UTF-8 or remove it"
             ) from error
     try:
         return clean(content), ()
@@ -60,7 +60,7 @@ def decode(content: bytes, *, meta_charset: bool = False) -> tuple[str, tuple[st
 
 def _decoded_as_declared(content: bytes) -> str | None:
     codec = _declared_codec(content)
-    if codec is None or codec.startswith("utf"):  # that was tried before
+    if codec is None or codec.startswith("utf"):  # already tried
         return None
     try:
         return content.decode("cp1252" if codec in _LATIN_1 else codec)
@@ -69,20 +69,20 @@ def _decoded_as_declared(content: bytes) -> str | None:
 
 
 def as_utf8(body: bytes, header_charset: str | None) -> bytes:
-    """The page as received, unless the header alone tells how to read it: then as UTF-8, saying so.
+    """The page as received; converted to UTF-8 if only the header declares its encoding.
 
-    ValueError where the bytes are not in the encoding that they are said to be in.
+    ValueError if the bytes do not match the declared encoding.
     """
     in_page = _declared_codec(body)
     codec = _codec(header_charset or "") or in_page
     if codec is None:
         return body
     if codec in {"cp1252", *_LATIN_1} and in_page == "utf-8" and _decodes(body):
-        return body  # a server's default that the page knows better than
+        return body  # the header is a server default; the page itself is right
     try:
         text = body.decode("cp1252" if codec in _LATIN_1 else codec)
     except UnicodeDecodeError as error:
-        raise ValueError(f"its bytes are not {codec}, as it says (byte {error.start})") from error
+        raise ValueError(f"is not valid {codec}, as declared (byte {error.start})") from error
     return body if codec in {"utf-8", in_page} else _declaring_utf8(text.encode("utf-8", "replace"))
 
 
@@ -108,7 +108,7 @@ def _decodes(body: bytes) -> bool:
 
 
 def _declaring_utf8(html: bytes) -> bytes:
-    """What the page said of its encoding is no longer true."""
+    """Replace the page's encoding declaration."""
     if _META_CHARSET.search(html, 0, _PRESCAN_BYTES):
         return _META_CHARSET.sub(rb"\1utf-8", html, count=1)
     head = _HEAD.search(html, 0, _PRESCAN_BYTES)

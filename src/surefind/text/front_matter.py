@@ -1,4 +1,4 @@
-"""The YAML block that may open a Markdown page."""
+"""Parses the YAML block at the start of a Markdown page."""
 
 import contextlib
 import re
@@ -12,9 +12,9 @@ from surefind.model import FIELDS, Attribute, Scalar
 _MAX_LENGTH = 65_536
 _MAX_VALUES = 5_000
 _MAX_DEPTH = 50
-# Where the two parsers of YAML agree, the one in C is nine times faster. It takes a few things for
-# text that the other refuses, and crashes where values lie thousands deep: no more of what opens
-# one than this.
+# The C parser is nine times faster than the Python one and usually agrees with it. It accepts some
+# invalid input as text, and crashes on deeply nested values, so the number of opening brackets is
+# limited.
 _AGREED = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff?!|>&*%`\\]*")
 _OPENS = re.compile(r"[\[{:-]")
 _MAX_OPENINGS = 500
@@ -26,13 +26,13 @@ _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL |
 
 
 def split_front_matter(text: str) -> tuple[Mapping[str, object], str]:
-    """(front matter, body). What opens like front matter and is none belongs to the body."""
+    """(front matter, body). Invalid front matter belongs to the body."""
     match = _BLOCK.match(text)
     if match is None or len(match.group(1)) > _MAX_LENGTH:
         return {}, text
     try:
         values = _plain(_loaded(match.group(1)) or {}, [_MAX_VALUES], 0)
-    except Exception:  # noqa: BLE001 - the parser lets errors of any kind through
+    except Exception:  # noqa: BLE001 - the parser raises errors of any kind
         return {}, text
     if not isinstance(values, dict):
         return {}, text
@@ -47,10 +47,10 @@ def _loaded(block: str) -> object:
 
 
 def _plain(value: object, left: list[int], depth: int) -> object:
-    """As JSON could say it: names are text, a date is text, and a bomb of aliases is an error."""
+    """Convert to JSON types: keys and dates become text; an alias bomb is an error."""
     left[0] -= 1
     if left[0] < 0 or depth > _MAX_DEPTH:
-        raise ValueError("too many values, or too deep")
+        raise ValueError("too many or too deeply nested values")
     if isinstance(value, dict):
         return {_text(name): _plain(inner, left, depth + 1) for name, inner in value.items()}
     if isinstance(value, list | tuple | set):
@@ -61,14 +61,14 @@ def _plain(value: object, left: list[int], depth: int) -> object:
 
 
 def _text(value: object) -> str:
-    """Two halves of a character, as JSON spells them, become one; a lone half is replaced."""
+    """Join surrogate pairs, as JSON escapes them; replace lone surrogates."""
     return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def attributes_of(front_matter: Mapping[str, object]) -> dict[str, Attribute]:
     """Scalars and lists of them, by name; `last_update: {date: …}` is `last_update.date`.
 
-    What every chunk has anyway is not repeated, and prose is not an attribute.
+    Fields that every chunk has are omitted, and so is prose.
     """
     found: dict[str, Attribute] = {}
     _collect(front_matter, "", found)

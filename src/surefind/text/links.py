@@ -1,8 +1,7 @@
-"""The links of a page and the anchors that others may link to, as its source spells them.
+"""Finds the links and anchors in a page's source.
 
-Markdown is scanned, not parsed: one pass over the lines, in time that grows with the page alone.
-What is in doubt counts as an anchor and not as a link, since a link that is called broken and is
-not costs more trust than one that is missed.
+Markdown is scanned, not parsed, in one pass and linear time. Ambiguous text counts as an anchor and
+not as a link, because a false report of a broken link is worse than a missed one.
 """
 
 import posixpath
@@ -12,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from surefind.text.html.page import read_facts
+from surefind.text.html.facts import read_facts
 from surefind.text.markdown.blocks import Heading, Outline
 from surefind.text.markdown.mdx import strip_comments
 from surefind.text.slugs import anchor_of
@@ -40,9 +39,9 @@ _COMMENT = ("{/*", "*/}")
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """`links` as they are spelled, each once; `anchors` are all fragments that lead somewhere.
+    """`links` as written, each once; `anchors` are all valid fragments.
 
-    They are `whole` where no part of the page comes from another file, and the page is no part.
+    `whole` is true if the page neither includes other files nor is an included file.
     """
 
     links: tuple[str, ...]
@@ -51,11 +50,11 @@ class References:
 
 
 def references(content: bytes, suffix: str, structure: Outline) -> References:
-    """Of a page as it lies at its source."""
+    """The links and anchors of a page's source."""
     raw = content.decode("utf-8", "replace")
     links = dict.fromkeys(_links(content, raw, suffix))
     ids = list(_named(raw))
-    if suffix == ".mdx":  # components make anchors of the names that a table lists
+    if suffix == ".mdx":  # components create anchors for the names in a table
         ids += _LISTED_NAME.findall(raw)
     headings = (heading.anchor for heading in structure.headings)
     slugs = _python_markdown_slugs(structure.headings)
@@ -67,7 +66,7 @@ def references(content: bytes, suffix: str, structure: Outline) -> References:
 
 
 def suffix_of(path: str) -> str:
-    """`.md` of `guide/install.md`; a version such as `guide/1.2` has none."""
+    """`.md` of `guide/install.md`; empty for a version such as `guide/1.2`."""
     suffix = posixpath.splitext(path)[1].lower()
     return suffix if suffix[1:2].isalpha() else ""
 
@@ -86,7 +85,7 @@ def _links(content: bytes, raw: str, suffix: str) -> Iterable[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """The lines that are neither code nor comment. A fence that is never closed runs to the end."""
+    """Lines that are neither code nor comments. An unclosed fence extends to the end."""
     fence = ""
     for line in _without_comments(strip_comments(text)).splitlines():
         mark = _FENCE.match(line)
@@ -101,7 +100,7 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def _without_comments(text: str) -> str:
-    """By `find`, and no longer than there is an end: half a page of beginnings is no hindrance."""
+    """Uses `find` and stops at an unclosed comment, to stay linear on hostile pages."""
     opening, closing = _COMMENT
     kept, position = [], 0
     while (start := text.find(opening, position)) >= 0:
@@ -123,7 +122,7 @@ def _looks_like_id(comment: str) -> bool:
 
 
 def _without_code_spans(line: str) -> str:
-    """A span ends at the next run of as many backticks; a run that has no match is just text."""
+    """A span ends at the next run of equally many backticks; unmatched runs are text."""
     parts = _TICKS.split(line)
     if len(parts) < 4:
         return line
@@ -161,7 +160,7 @@ def _markdown_links(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _named(raw: str) -> Iterator[str]:
-    """Ids of tags, of attribute lists, and the targets of reStructuredText and MyST."""
+    """Ids of tags and attribute lists, and targets of reStructuredText and MyST."""
     for pattern in (_ID, _ATTRIBUTE_LIST):
         for match in pattern.finditer(raw):
             yield next(group for group in match.groups() if group)
@@ -174,11 +173,11 @@ def _docutils_id(name: str) -> str:
 
 
 def _python_markdown_slugs(headings: Iterable[Heading]) -> Iterator[str]:
-    """MkDocs' own anchors: letters of ASCII alone, and `_1` after what is there already."""
+    """MkDocs' anchors: ASCII letters only, with the suffix `_1` for duplicates."""
     seen: Counter[str] = Counter()
     for heading in headings:
         if not heading.anchor.startswith(anchor_of(heading.title)):
-            continue  # it was given one
+            continue  # it has an explicit id
         plain = unicodedata.normalize("NFKD", heading.title).encode("ascii", "ignore").decode()
         slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
         seen[slug] += 1

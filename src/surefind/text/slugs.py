@@ -1,4 +1,4 @@
-"""Names made of other names: anchors, slugs and chunk ids."""
+"""Derives anchors, slugs and chunk ids."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ _DIGEST_LENGTH = 10
 
 
 def anchor_of(title: str) -> str:
-    """The fragment that GitHub and Docusaurus give a heading of this title."""
+    """The anchor that GitHub and Docusaurus give to a heading with this title."""
     title = title.lower()
     if title.isascii():
         return _NOT_IN_ANCHOR.sub("", title).replace(" ", "-")
@@ -28,7 +28,7 @@ def anchor_of(title: str) -> str:
 def slug_of(site_path: str) -> str:
     """`chapter-1/index.md` becomes `chapter-1-index`; letters of all scripts stay.
 
-    Never longer than 100 characters, and never that of another page for want of letters.
+    At most 100 characters; pages without letters get distinct slugs.
     """
     path = PurePosixPath(site_path)
     name = unicodedata.normalize("NFC", str(path.parent / path.stem)).lower()
@@ -42,10 +42,10 @@ def slug_of(site_path: str) -> str:
 
 
 def chunk_id(source_path: str, anchor: str, ordinal: int) -> str:
-    """Readable, printable ASCII, at most 50 characters.
+    """A readable id of at most 50 printable ASCII characters.
 
-    It depends on the source path, the section's anchor and the ordinal inside that section,
-    and on nothing else: no edit elsewhere can change it.
+    It depends only on the source path, the section's anchor and the ordinal in that section, so
+    edits elsewhere can't change it.
     """
     section = f"{source_path}\0{anchor}"
     ending = f"-{_digest(section)}-{ordinal}"
@@ -53,13 +53,13 @@ def chunk_id(source_path: str, anchor: str, ordinal: int) -> str:
     return (name or "chunk")[: CHUNK_ID_LENGTH - len(ending)].strip("-") + ending
 
 
-@lru_cache(maxsize=1)  # the chunks of a page are made one after the other
+@lru_cache(maxsize=1)  # the chunks of a page are created consecutively
 def _stem(source_path: str) -> str:
     return _ascii(PurePosixPath(source_path).stem)
 
 
 def _is_word(letter: str) -> bool:
-    """Letters with their marks, digits, and what connects words, as in GitHub's anchors."""
+    """Letters with combining marks, digits and connectors, as in GitHub's anchors."""
     category = unicodedata.category(letter)
     return category[0] in "LM" or category in {"Nd", "Nl", "Pc"}
 

@@ -267,7 +267,7 @@ class TestSqlite(CatalogContract):
     async def test_a_name_that_could_leave_the_folder_is_refused(
         self, store: CatalogStore, name: str
     ) -> None:
-        with pytest.raises(InputError, match="no name for a collection"):
+        with pytest.raises(InputError, match="invalid collection name"):
             await store.current(name)
 
     async def test_what_the_file_system_refuses_is_a_store_error(

@@ -10,7 +10,6 @@ import pytest
 from filelock import FileLock
 
 from support.fakes import NOW
-from surefind.adapters.files import key_file
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.files.key_file import KeyFile
 from surefind.errors import StoreBusy, StoreError
@@ -92,9 +91,7 @@ class TestKeyFile(KeyStoreContract):
         with pytest.raises(StoreError):
             await store.read()
 
-    async def test_it_does_not_wait_for_ever(
-        self, folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(key_file, "_PATIENCE_S", 0.05)
+    async def test_it_does_not_wait_for_ever(self, folder: DataFolder) -> None:
+        store = KeyFile(folder, lock_timeout_s=0.05)
         with FileLock(folder.root / "keys.lock"), pytest.raises(StoreBusy):
-            await KeyFile(folder).change(lambda _: [])
+            await store.change(lambda _: [])

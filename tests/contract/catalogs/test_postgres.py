@@ -342,19 +342,19 @@ async def test_readers_elsewhere_see_a_new_pointer_within_its_age(opened: Opener
 
 
 async def test_pages_are_written_in_parts_and_put_again_before_they_are(
-    store: PostgresCatalogStore, monkeypatch: pytest.MonkeyPatch
+    store: PostgresCatalogStore,
 ) -> None:
-    monkeypatch.setattr("surefind.adapters.postgres.catalog._FLUSHED_CHUNKS", 4)
+    """A thousand chunks are a part: the second page is the end of the first part."""
     writer = await store.create(ONE, None)
     for text in ("first", "second", "third"):
-        await writer.put(document(text=text), [record(0, text), record(1, text)])
+        await writer.put(document(text=text), [record(n, text) for n in range(600)])
     await writer.put(document("docs/gone.md"), [])
     await writer.remove("docs/gone.md")
-    assert await writer.finish() == 2
+    assert await writer.finish() == 600
     assert await (await store.open(ONE)).document_text("docs/page.md") == "third"
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "UPPER", "a" * 64])
 async def test_names_are_the_same_as_everywhere(store: PostgresCatalogStore, name: str) -> None:
-    with pytest.raises(InputError, match="no name for a collection"):
+    with pytest.raises(InputError, match="invalid collection name"):
         await store.current(name)

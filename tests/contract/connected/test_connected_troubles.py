@@ -90,7 +90,7 @@ async def test_a_collection_that_vanishes_is_said_to_be_gone(service: Service) -
     opened = Door(service.address, (await proposed(service.address, name)).connection)
     await asked(opened)
     service.delete(name)
-    with pytest.raises(StoreError, match="is gone"):
+    with pytest.raises(StoreError, match="no longer has the collection"):
         await asked(opened)
     opened.now += 60
     with pytest.raises(UnknownCollection, match="has no collection"):

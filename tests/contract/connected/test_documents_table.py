@@ -1,6 +1,6 @@
 """The retrieval API's table `documents`, both ways: its SELECT on ours, and ours from its table."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -246,6 +246,35 @@ async def test_a_table_that_is_missing_or_made_otherwise_is_told(
         StoreError, match=r"chunk_id is uuid, not text; order_index is text, not a number"
     ):
         await catalogs.open(ONE)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            "DROP TABLE documents",
+            r'can\'t be read: relation ".*documents" does not exist; create it again, or correct',
+        ),
+        (
+            "ALTER TABLE documents DROP COLUMN slug",
+            r"can't be read: column \"slug\" does not exist; create it again, or correct",
+        ),
+    ],
+)
+async def test_a_table_that_its_owner_changes_is_told_with_the_owners_next_step(
+    catalog: Catalog, postgres: PostgresService, schema: str, change: str, told: str
+) -> None:
+    """Not with that for surefind's own tables: an ingest creates none of these."""
+    Outsider(postgres, schema).execute(change)
+    readers: list[Callable[[], Awaitable[object]]] = [
+        catalog.check,
+        lambda: catalog.chunk("chunk-0"),
+        catalog.documents,
+    ]
+    for read in readers:
+        with pytest.raises(StoreError, match=told) as raised:
+            await read()
+        assert "surefind ingest" not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["", "a.b.c", 'x"; DROP TABLE y', "ü", "public."])

@@ -10,6 +10,7 @@ import pytest
 
 from support.fakes import MemoryCache, WordEmbedder
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.supplied import SuppliedEmbedder
 from surefind.errors import EmbeddingError
 from surefind.ports import Embedder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
@@ -82,6 +83,12 @@ class TestWordEmbedder(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
         return WordEmbedder()
+
+
+class TestSuppliedEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return SuppliedEmbedder(WordEmbedder())
 
 
 class TestBgeSmall(EmbedderContract):

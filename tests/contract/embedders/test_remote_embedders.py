@@ -170,7 +170,7 @@ async def test_a_group_that_is_refused_is_asked_for_once(
     embedder: RemoteEmbedder, service: Service
 ) -> None:
     service.troubles = [Trouble(422)]
-    with pytest.raises(EmbeddingError, match="refuses the request"):
+    with pytest.raises(EmbeddingError, match="rejected the request"):
         await embedder.embed_queries(["one", "two"])
     assert len(service.requests) == 1
 
@@ -210,7 +210,7 @@ async def test_what_is_too_long_is_said_once(embedder: RemoteEmbedder, heard: He
     await embedder.embed_passages([long, long + "more", "short"])
     await embedder.embed_query(long)
     [note] = heard.notes
-    assert "about 600 tokens is longer than the 512" in note
+    assert "about 600 tokens exceeds the limit of 512" in note
 
 
 async def test_a_service_that_does_not_cut_is_sent_no_more_than_it_reads(
@@ -243,7 +243,7 @@ async def test_another_model_of_cohere_needs_its_dimensions(heard: Heard) -> Non
 
 
 async def test_dimensions_that_a_model_does_not_give_are_refused(heard: Heard) -> None:
-    with pytest.raises(InputError, match="gives 1024"):
+    with pytest.raises(InputError, match="supports 1024"):
         cohere_embedder(KEY, ModelOptions(dimensions=384), heard.policy)
 
 
@@ -302,7 +302,7 @@ async def test_a_refusal_that_is_no_json_is_told_as_it_came(
     embedder: RemoteEmbedder, service: Service
 ) -> None:
     service.always = Trouble(413, body="<html>too large</html>")
-    with pytest.raises(EmbeddingError, match="refuses the request: 413 <html>too large"):
+    with pytest.raises(EmbeddingError, match="rejected the request: 413 <html>too large"):
         await embedder.embed_query("tea")
 
 
@@ -323,7 +323,7 @@ async def test_a_retry_after_is_waited_for(embedder: RemoteEmbedder, service: Se
 
 async def test_it_is_not_tried_for_ever(embedder: RemoteEmbedder, service: Service) -> None:
     service.always = BROKEN
-    with pytest.raises(EmbeddingError, match="failed 3 times, the last time with: 500"):
+    with pytest.raises(EmbeddingError, match="failed 3 times; the last error was: 500"):
         await embedder.embed_passages(["tea"])
     assert len(service.requests) == 3
 
@@ -333,7 +333,7 @@ async def test_what_can_not_pass_is_not_tried_again(
     embedder: RemoteEmbedder, service: Service, status: int
 ) -> None:
     service.always = Trouble(status)
-    with pytest.raises(EmbeddingError, match=f"refuses the request: {status}"):
+    with pytest.raises(EmbeddingError, match=f"rejected the request: {status}"):
         await embedder.embed_query("tea")
     assert len(service.requests) == 1
 
@@ -360,13 +360,13 @@ async def test_a_wrong_key_stops_at_once_names_its_setting_and_is_never_shown(
     [
         (lambda rows: rows[:-1], "1 vectors for 2 texts"),
         (lambda rows: [row[:-1] for row in rows], "dimensions"),
-        (lambda rows: [rows[0], rows[1][:-1]], "no vectors"),
+        (lambda rows: [rows[0], rows[1][:-1]], "not return vectors"),
         (lambda rows: [rows[0], [float("nan"), *rows[1][1:]]], "not finite"),
         (lambda rows: [rows[0], [float("inf"), *rows[1][1:]]], "not finite"),
         (lambda rows: [rows[0], [None, *rows[1][1:]]], "not finite"),
         (lambda rows: [rows[0], [0.0] * len(rows[1])], "zero"),
-        (lambda rows: [rows[0], ["a"] * len(rows[1])], "no vectors"),
-        (lambda _rows: None, "no "),
+        (lambda rows: [rows[0], ["a"] * len(rows[1])], "not return vectors"),
+        (lambda _rows: None, "not return a list"),
     ],
 )
 async def test_vectors_that_would_poison_an_index_are_refused(

@@ -16,6 +16,7 @@ from support.embedding_service import (
 )
 from surefind.adapters.cohere import CohereReranker
 from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
+from surefind.adapters.supplied import SuppliedReranker
 from surefind.errors import RerankingError
 from surefind.ports import Reranker
 
@@ -60,6 +61,21 @@ class TestCohereReranker(RerankerContract):
         url, key = REAL_COHERE_URL or service.url, REAL_COHERE_KEY or KEY
         reranker = CohereReranker(key, CallPolicy(print), url=url)
         yield reranker
+        await reranker.close()
+
+
+class TestSuppliedReranker(RerankerContract):
+    @pytest.fixture
+    async def reranker(self, service: Service) -> AsyncIterator[Reranker]:
+        reranker = SuppliedReranker(CohereReranker(KEY, CallPolicy(print), url=service.url))
+        yield reranker
+        await reranker.close()
+
+    async def test_an_error_of_surefind_is_passed_on_as_it_is(self, service: Service) -> None:
+        reranker = SuppliedReranker(CohereReranker("wrong", CallPolicy(print), url=service.url))
+        service.always = Trouble(401)
+        with pytest.raises(RerankingError, match="check COHERE_API_KEY"):
+            await reranker.rerank("install", PASSAGES)
         await reranker.close()
 
 
@@ -113,10 +129,10 @@ async def test_a_wrong_key_stops_at_once_and_is_named_not_shown(service: Service
     [
         (lambda results: results[:-1], "2 scores for 3 passages"),
         (lambda results: [*results[:-1], results[0]], "3 scores for 3 passages"),
-        (lambda results: [{**one, "relevance_score": 1.5} for one in results], "outside of 0..1"),
+        (lambda results: [{**one, "relevance_score": 1.5} for one in results], "outside 0..1"),
         (lambda results: [{**one, "relevance_score": float("nan")} for one in results], "outside"),
-        (lambda results: [{**one, "relevance_score": None} for one in results], "no scores"),
-        (lambda _results: None, "no scores"),
+        (lambda results: [{**one, "relevance_score": None} for one in results], "no valid scores"),
+        (lambda _results: None, "no valid scores"),
     ],
 )
 async def test_scores_that_make_no_sense_are_refused(

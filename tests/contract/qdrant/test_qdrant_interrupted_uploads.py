@@ -17,6 +17,7 @@ from support.fakes import MemoryCatalogStore, record
 from support.qdrant.service import CUT, SILENT, Service, Trouble
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.qdrant.server.calls import ServerAddress
+from surefind.adapters.qdrant.server.index_writer import POINTS_PER_PART
 from surefind.adapters.qdrant.server.store import QdrantIndexStore
 from surefind.adapters.remote_calls import CallPolicy
 from surefind.bootstrap.stores import index_store
@@ -132,7 +133,7 @@ async def test_a_leftover_that_others_read_by_now_is_neither_changed_nor_removed
     await leftover.abandon()
     held = service.collections[FIRST].count({})
     service.aliases["theirs"] = FIRST
-    with pytest.raises(StoreRefused, match="others read the collection"):
+    with pytest.raises(StoreRefused, match=r"the alias .* points to the collection"):
         await home.index.create(ONE, DIMENSIONS, None)
     assert service.collections[FIRST].count({}) == held
 
@@ -163,12 +164,10 @@ async def test_a_collection_that_was_deleted_meanwhile_is_reported(
 # --- a lost write lock ------------------------------------------------------------------------
 
 
-async def test_copying_stops_when_the_write_lock_is_lost(
-    home: Home, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_copying_stops_when_the_write_lock_is_lost(home: Home, service: Service) -> None:
     """Copying takes minutes; another run may have published everything meanwhile."""
-    monkeypatch.setattr("surefind.adapters.qdrant.server.writer._PAGE", 1)
-    await build(home.index, ONE, entries(TEXTS))
+    many = entries([f"passage {number}" for number in range(4 * POINTS_PER_PART)])
+    await build(home.index, ONE, many)
     writer = await home.index.create(TWO, DIMENSIONS, ONE)
     home.checks_left = 2
     with pytest.raises(StoreError, match="write lock was lost"):
@@ -176,7 +175,7 @@ async def test_copying_stops_when_the_write_lock_is_lost(
     await writer.abandon()
     await home.disconnect()
     copied = service.collections["docs--0002"].count({})["count"]
-    assert copied <= 2 < len(TEXTS), "requests under way may have been given up"
+    assert copied <= 2 * POINTS_PER_PART, "requests under way may have been given up"
 
 
 @pytest.mark.parametrize("act", ["finish", "delete", "create"])

@@ -11,7 +11,7 @@ from contract.embedders.rude_server import PROBE, Opened
 from contract.indexes.index_contents import DIMENSIONS, ONE, TEXTS, build, entries
 from support.fakes import record
 from support.qdrant.service import BROKEN, SILENT, Service, Trouble
-from surefind.adapters.qdrant.server.writer import AT_ONCE, POINTS_PER_PART
+from surefind.adapters.qdrant.server.index_writer import AT_ONCE, BYTES_PER_PART, POINTS_PER_PART
 from surefind.errors import (
     StoreChanged,
     StoreError,
@@ -45,7 +45,9 @@ async def test_a_collection_that_is_deleted_while_it_is_built(service: Service) 
     async with Opened(service.url).store() as store:
         writer = await store.create(ONE, DIMENSIONS, None)
         service.delete("docs--0001")
-        with pytest.raises(StoreChanged, match="has no collection docs--0001; `surefind ingest`"):
+        with pytest.raises(
+            StoreChanged, match="has no collection docs--0001; run `surefind ingest`"
+        ):
             await build_on(writer)
         await writer.abandon()
 
@@ -61,17 +63,15 @@ async def test_what_was_begun_can_be_let_go_of_at_any_moment(service: Service) -
     assert service.collections == {}
 
 
-async def test_points_travel_in_bounded_parts_several_at_a_time(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    many, long = entries([f"passage {n}" for n in range(600)]), entries(["word " * 3000] * 3)
+async def test_points_travel_in_bounded_parts_several_at_a_time(service: Service) -> None:
+    large = "x" * (BYTES_PER_PART // 2 + 1)
+    many, long = entries([f"passage {n}" for n in range(600)]), entries([large] * 3)
     async with Opened(service.url).store() as store:
         writer = await store.create(ONE, DIMENSIONS, None)
         service.requests.clear()
         service.most_at_once = 0
         service.always = Trouble(delay_s=0.05, on="PUT .*/points")
         await writer.upsert(many)
-        monkeypatch.setattr("surefind.adapters.qdrant.server.writer.BYTES_PER_PART", 40_000)
         await writer.upsert(long)
         await writer.finish()
     sizes = [len(r.body["points"]) for r in service.requests if r.line.endswith("/points")]
@@ -152,7 +152,7 @@ async def test_a_payload_that_somebody_changed_is_no_chunk_of_ours(service: Serv
             {"points": [str(ids[0])], "payload": {"position": "first"}}
         )
         index = await store.open(ONE)
-        with pytest.raises(StoreError, match="not one that surefind wrote"):
+        with pytest.raises(StoreError, match="surefind did not write the payload"):
             await index.payloads(ids)
 
 
@@ -176,7 +176,7 @@ async def test_before_1_16_the_mark_is_an_index(service: Service) -> None:
         other = Opened(service.url)
         other.owner = _somebody_else  # type: ignore[method-assign]
         async with other.store() as foreign:
-            with pytest.raises(StoreRefused, match="not made by this installation"):
+            with pytest.raises(StoreRefused, match="another installation or program created"):
                 await foreign.open(ONE)
         await store.drop(ONE)
     assert service.collections == {}

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from support.fakes import PageSource
-from surefind.adapters.sources import filesystem
-from surefind.adapters.sources.filesystem import sources_of
+from surefind.adapters.sources.filesystem import MAX_PAGE_BYTES, sources_of
+from surefind.adapters.sources.memory import sources_of_pages
 from surefind.errors import InputError
-from surefind.model import PageFailure, PageLocation, PageUnchanged, SourcePage
+from surefind.model import Page, PageFailure, PageLocation, PageUnchanged, SourcePage
 from surefind.ports import Source
 
 PAGES = {"index.md": b"# Home", "guide/b.mdx": b"b", "guide/a.md": b"a", "z.markdown": b"z"}
@@ -39,6 +39,38 @@ class TestPageSource(SourceContract):
     @pytest.fixture
     def source(self, tmp_path: Path) -> Source:
         return PageSource(PAGES)
+
+
+class TestMemorySource(SourceContract):
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Source:
+        pages = [Page(f"docs/{path}", text.decode()) for path, text in PAGES.items()]
+        [source] = sources_of_pages(pages, "docs", None)
+        return source
+
+    async def test_any_other_suffix_is_markdown(self) -> None:
+        pages = [Page("docs/v1.2", "# Two"), Page("docs/plain.TXT", "two")]
+        [source] = sources_of_pages(pages, "docs", None)
+        read = [page for page in await collect(source) if isinstance(page, SourcePage)]
+        assert [page.suffix for page in read] == [".txt", ".md"]
+
+    def test_its_fingerprint_covers_addresses_and_not_texts(self) -> None:
+        def fingerprint(page: Page, base_url: str | None = None) -> str:
+            [source] = sources_of_pages([page], "docs", base_url)
+            return source.fingerprint
+
+        before = fingerprint(Page("docs/a.md", "# A"))
+        assert fingerprint(Page("docs/a.md", "# B")) == before
+        assert fingerprint(Page("docs/b.md", "# A")) == before
+        others = {
+            fingerprint(Page("docs/a.md", "# A", url="https://d.example/a")),
+            fingerprint(Page("docs/a.md", "# A", title="Another")),
+            fingerprint(Page("docs/a.md", "# A", version="2")),
+            fingerprint(Page("docs/a.md", "# A", locale="de")),
+            fingerprint(Page("docs/a.md", "# A"), "https://d.example"),
+            fingerprint(Page("other/a.md", "# A")),
+        }
+        assert len(others | {before}) == 7
 
 
 class TestFolderSource(SourceContract):
@@ -100,18 +132,18 @@ class TestFolderSource(SourceContract):
         assert failure == PageFailure("docs/guide/", "it can't be read: Permission denied")
 
     async def test_a_page_that_is_too_large_or_no_file_is_a_failure(
-        self, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, source: Source, tmp_path: Path
     ) -> None:
         os.mkfifo(tmp_path / "docs" / "pipe.md")
-        (tmp_path / "docs" / "large.md").write_bytes(b"x" * 200)
-        monkeypatch.setattr(filesystem, "MAX_PAGE_BYTES", 100)
+        (tmp_path / "docs" / "large.md").touch()
+        os.truncate(tmp_path / "docs" / "large.md", MAX_PAGE_BYTES + 1)
         reasons = {
             page.source_path: page.reason
             for page in await collect(source)
             if isinstance(page, PageFailure)
         }
         assert "larger than" in reasons["docs/large.md"]
-        assert "no regular file" in reasons["docs/pipe.md"]
+        assert "not a regular file" in reasons["docs/pipe.md"]
 
     async def test_a_page_that_changes_while_it_is_read_is_a_failure(
         self, source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -126,7 +158,7 @@ class TestFolderSource(SourceContract):
 
         monkeypatch.setattr(Path, "read_bytes", grow)
         [failure] = [page for page in await collect(source) if isinstance(page, PageFailure)]
-        assert (failure.source_path, "changes while" in failure.reason) == ("docs/index.md", True)
+        assert (failure.source_path, "changed during" in failure.reason) == ("docs/index.md", True)
 
     @pytest.mark.parametrize("given", ["site", "site/docs", "site/docs/01-intro.md"])
     async def test_a_site_is_known_by_its_configuration_here_or_above(
@@ -190,7 +222,7 @@ class TestFolderSource(SourceContract):
         with pytest.raises(InputError, match="does not exist"):
             sources_of([tmp_path / "missing"], "docs", None)
         (tmp_path / "picture.png").write_bytes(b"x")
-        with pytest.raises(InputError, match="no page that surefind reads"):
+        with pytest.raises(InputError, match="not a supported page"):
             sources_of([tmp_path / "picture.png"], "docs", None)
         monkeypatch.setattr("os.access", lambda *_: False)  # root may read everything
         with pytest.raises(InputError, match="can't be read"):
@@ -227,19 +259,19 @@ async def test_a_page_of_mkdocs_comes_with_what_it_includes(tmp_path: Path) -> N
     (tmp_path / "site/README.md").write_bytes("gr\xfcn\r\n".encode("cp1252"))
     (tmp_path / "site/docs/picture.png").write_bytes(b"\x89PNG\x00")
     (tmp_path / "site/docs/huge.md").write_bytes(b"")
-    os.truncate(tmp_path / "site/docs/huge.md", filesystem.MAX_PAGE_BYTES + 1)
+    os.truncate(tmp_path / "site/docs/huge.md", MAX_PAGE_BYTES + 1)
     assert await included(tmp_path, "see {!README.md!}") == "see grün"
     snippets = "[{pymdownx.snippets: {base_path: docs, restrict_base_path: false}}]"
     assert await included(tmp_path, '--8<-- "../README.md:1:1"', snippets) == "grün"
     for name, reason in (
-        ("picture.png", "which is no text"),
+        ("picture.png", "which is not text"),
         ("huge.md", "which can't be read (it is larger than 32 MB)"),
         ("no.md", "which is missing"),
         ("docs", "which is missing"),
         ("x" * 400, "which can't be read (File name too long)"),
     ):
         assert await included(tmp_path, f"words {{!{name}!}}") == (
-            f"words \nit includes {name}, {reason}: left out"
+            f"words \nit includes {name}, {reason}; the include was dropped"
         )
 
 
@@ -252,7 +284,7 @@ async def test_nothing_outside_of_the_sites_folder_is_ever_included(tmp_path: Pa
     names = ("../secret.md", "docs/../../secret.md", "link.md", "folder/secret.md")
     for name in (*names, str(tmp_path / "secret.md")):
         text = await included(tmp_path, f"{{!{name}!}}")
-        assert "outside of the site's folder" in text
+        assert "outside the site's folder" in text
         assert "secret\n" not in text
         assert not text.endswith("secret")
     assert (await included(tmp_path, "words {!own.md!}")).startswith("words words")

@@ -4,8 +4,6 @@ import pytest
 
 from support.website.crawling import Crawl
 from support.website.local_site import Reply, Site, moved, page, plain, sitemap
-from surefind.adapters.sources.website import crawl as website_crawl
-from surefind.adapters.sources.website import frontier as website_frontier
 from surefind.errors import StoreError
 from surefind.model import PageFailure, PageLocation, SourcePage
 from surefind.text.encodings import as_utf8
@@ -93,13 +91,10 @@ async def test_the_delay_that_robots_ask_for_is_kept_between_all_requests(site: 
         assert at >= robots + turn * delay_s - early_s
 
 
-async def test_a_long_crawl_delay_is_told_and_bounded(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(website_crawl, "_MAX_CRAWL_DELAY_S", 0.01)
+async def test_a_long_crawl_delay_is_told_and_bounded(site: Site) -> None:
     site["/robots.txt"] = plain("User-agent: *\nCrawl-delay: 3600")
     site["/docs/"] = page("Home")
-    crawl = await Crawl(site).run()
+    crawl = await Crawl(site, max_crawl_delay_s=0.01).run()
     assert crawl.told == ["robots.txt asks for 3600 s between requests; waiting 0.01 s"]
 
 
@@ -118,7 +113,7 @@ async def test_a_start_page_that_robots_forbid(site: Site) -> None:
 async def test_robots_that_can_not_be_had_stop_the_crawl(site: Site) -> None:
     site["/docs/"] = page("Home")
     site["/robots.txt"] = Reply(status=503)
-    with pytest.raises(StoreError, match=r"robots.txt answers 503.*try again later"):
+    with pytest.raises(StoreError, match=r"robots.txt returned 503.*try again later"):
         await Crawl(site).run()
     assert site.asked("/robots.txt") == 3
     site["/robots.txt"] = moved("/robots.txt")
@@ -148,7 +143,7 @@ async def test_endless_sites_end(site: Site) -> None:
     assert sum("/deep" in path for path in crawl.taken) == 10
     assert sum("/loop" in path for path in crawl.taken) == 2
     assert set(crawl.left.values()) == {
-        "25 pages like it were taken",
+        "25 similar pages were taken",
         "more than 10 links away",
         "its path repeats itself",
     }
@@ -156,15 +151,12 @@ async def test_endless_sites_end(site: Site) -> None:
     assert len(crawl.told) == 2
 
 
-async def test_only_so_many_urls_are_remembered(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(website_frontier, "_MAX_KNOWN_URLS", 5)
+async def test_only_so_many_urls_are_remembered(site: Site) -> None:
     site["/docs/"] = page("Home", [f"p{number}" for number in range(9)])
     site.otherwise = lambda path: page(path) if "/p" in path else Reply(status=404)
-    crawl = await Crawl(site).run()
+    crawl = await Crawl(site, max_known_urls=5).run()
     assert len(crawl.taken) == 5
-    assert crawl.told == ["more than 5 urls were met; the rest is ignored"]
+    assert crawl.told == ["found more than 5 URLs; the rest is ignored"]
 
 
 async def test_what_is_no_documentation_is_left_out_and_listed(site: Site) -> None:
@@ -184,7 +176,7 @@ async def test_what_is_no_documentation_is_left_out_and_listed(site: Site) -> No
     assert crawl.taken == ["/docs/", *sorted(f"/docs/{path}" for path in kept)]
     assert crawl.left == {
         **{f"/docs/{path}": reason for path, reason in reasons.items()},
-        "/docs/data": "is application/pdf, no HTML",
+        "/docs/data": "is application/pdf, not HTML",
     }
     assert crawl.source.left[0] == PageFailure(f"{site.host}/docs/404.html", "404 page")
     assert site.asked("/docs/blog/") == 0
@@ -197,8 +189,8 @@ async def test_patterns_choose_pages(site: Site) -> None:
     crawl = await Crawl(site, include=("guide/*", "blog/*"), exclude=("*draft*",)).run()
     assert crawl.taken == ["/docs/blog/d", "/docs/guide/a"]
     assert crawl.left == {
-        "/docs/": "in none of the patterns to include",
-        "/docs/api/c": "in none of the patterns to include",
+        "/docs/": "not matched by a pattern to include",
+        "/docs/api/c": "not matched by a pattern to include",
         "/docs/guide/draft-b": "excluded by a pattern",
     }
 

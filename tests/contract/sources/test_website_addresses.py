@@ -4,8 +4,13 @@ import pytest
 
 from support.website.crawling import Crawl, unless_unchanged
 from support.website.local_site import Reply, Site, moved, page
+from surefind.adapters.sources.website.crawl_scope import (
+    CrawlScope,
+    normalise,
+    page_key,
+    reason_to_leave,
+)
 from surefind.adapters.sources.website.http import CacheValidator
-from surefind.adapters.sources.website.rules import CrawlScope, normalise, page_key, reason_to_leave
 from surefind.adapters.sources.website.source import WebsiteSource
 from surefind.errors import InputError, StoreError
 from surefind.model import PageLocation
@@ -75,7 +80,7 @@ async def test_the_other_spelling_is_tried_when_the_first_is_missing(site: Site)
     site["/docs/a/"] = page("A")
     crawl = await Crawl(site).run()
     assert crawl.taken == ["/docs/", "/docs/a/"]
-    assert crawl.left == {"/docs/a": "answers 404"}
+    assert crawl.left == {"/docs/a": "returned 404"}
 
 
 def canonical(url: str) -> str:
@@ -120,7 +125,7 @@ async def test_the_canonical_url_wins(site: Site) -> None:
     assert crawl.left == {
         "/docs/copy": f"the same page as {site.url}/docs/real",
         "/docs/from-copy": f"the same page as {site.url}/docs/real",
-        "/docs/gone": "answers 404",
+        "/docs/gone": "returned 404",
         "/docs/m1": f"the same page as {site.url}/docs/m2",
         "/docs/v1/copy": f"the same page as {site.url}/docs/real",
     }
@@ -179,7 +184,7 @@ def test_the_scope_of_a_start(start: str, name: str, inside: str, outside: str) 
 
 @pytest.mark.parametrize("start", ["docs.example.com", "ftp://x.org/", "http://", "http://x:y/"])
 def test_what_is_no_website_is_said(start: str) -> None:
-    with pytest.raises(InputError, match="no address of a website"):
+    with pytest.raises(InputError, match="not a website URL"):
         WebsiteSource(start)
 
 

@@ -2,11 +2,8 @@
 
 import gzip
 
-import pytest
-
 from support.website.crawling import Crawl
 from support.website.local_site import Reply, Site, moved, page, plain, sitemap
-from surefind.adapters.sources.website import sitemaps
 from surefind.adapters.sources.website.sitemaps import parse_sitemap
 
 
@@ -38,7 +35,7 @@ async def test_sitemaps_nested_too_deep_or_away_are_told(site: Site) -> None:
     site["/docs/sitemap.xml"] = page("an application's answer to everything")
     crawl = await Crawl(site).run()
     assert crawl.told == [
-        f"sitemap: {site.url}/sitemap.xml: answers 503",
+        f"sitemap: {site.url}/sitemap.xml: returned 503",
         "sitemap: sitemaps nested more than 3 deep were not read",
     ]
     assert site.asked("/map3.xml") == 0
@@ -66,20 +63,17 @@ async def test_a_hostile_sitemap_leads_nowhere(site: Site) -> None:
     assert "sitemap: 7 entries point to other sites; ignored" in crawl.told
 
 
-async def test_a_sitemap_is_read_up_to_its_limits(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sitemaps, "MAX_URLS", 3)
+async def test_a_sitemap_is_read_up_to_its_limits(site: Site) -> None:
     site["/docs/"] = page("Home")
     site["/sitemap.xml"] = sitemap(*(f"{site.url}/docs/{name}" for name in "abcd"))
     site["/docs/sitemap.xml"] = sitemap(f"{site.url}/docs/e")
     site.otherwise = page
     site["/robots.txt"] = Reply(status=404)
-    crawl = await Crawl(site).run()
+    crawl = await Crawl(site, max_sitemap_urls=3).run()
     assert crawl.taken == ["/docs/", "/docs/a", "/docs/b", "/docs/c"]
     assert [message[:24] for message in crawl.told] == [
         f"sitemap: {site.url}"[:24],
-        "sitemap: only 3 urls of ",
+        "sitemap: the sitemaps ex",
     ]
 
 
@@ -87,7 +81,7 @@ def test_a_broken_sitemap_gives_what_stands_before_the_fault() -> None:
     broken = parse_sitemap(sitemap("http://a/1", "http://a/2").body[:-30])
     assert broken.pages == ("http://a/1",)
     assert broken.problem
-    assert "unpacked" in str(parse_sitemap(b"\x1f\x8bnothing").problem)
+    assert "decompressed" in str(parse_sitemap(b"\x1f\x8bnothing").problem)
     images = (
         b"<urlset><url><loc>http://a/1</loc><image><loc>http://a/i</loc></image></url></urlset>"
     )

@@ -38,7 +38,10 @@ def test_broken_links_are_listed_by_ingest_and_inspect(book: Path) -> None:
     assert "none broken" in surefind("inspect", "docs/index.md", "--check-links", cwd=book).stdout
     (book / "elsewhere.md").write_text("# Elsewhere\n")
     outside = surefind("inspect", "elsewhere.md", "--check-links", cwd=book)
-    assert (outside.returncode, "was made from (docs)" in outside.stderr) == (2, True)
+    assert (
+        outside.returncode,
+        "source folder of the collection 'docs' (docs)" in outside.stderr,
+    ) == (2, True)
 
 
 def test_a_new_page_is_inspected_as_one_of_its_folder(book: Path) -> None:

@@ -39,7 +39,7 @@ def gated(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_fails_is_held_back_and_can_be_inspected_and_published(gated: Path) -> None:
     plan = surefind("ingest", "docs", "--gate", "golden.yaml", "--dry-run")
-    assert "1 test of golden.yaml would be run before publishing" in plan.stdout
+    assert "would run 1 test from golden.yaml before publishing" in plan.stdout
     done = surefind("ingest", "docs", "--gate", "golden.yaml")
     assert done.exit_code == 1, done.output
     assert "docs: generation 2 held back, generation 1 stays" in done.stdout
@@ -50,14 +50,14 @@ def test_what_fails_is_held_back_and_can_be_inspected_and_published(gated: Path)
     assert [line[0] for line in listed[1:]] == ["*", " "]
     assert listed[2].endswith("(held back)")
     shown = surefind("generations", "show", "2").stdout
-    assert "a gate held it back" in shown
+    assert "held back by a gate" in shown
     assert "outranked" in shown
     tested = surefind("validate", "golden.yaml", "--generation", "2", "--json", "--html", "2.html")
     assert (tested.exit_code, json.loads(tested.stdout)["subject"]["generation"]) == (1, 2)
     assert "need? Many volts." in (gated / "2.html").read_text()
     assert surefind("validate", "golden.yaml").exit_code == 0
     assert "generation 2 is current" in surefind("generations", "publish", "2").stdout
-    assert "readers see it" in surefind("generations", "show").stdout
+    assert "generation 2, current" in surefind("generations", "show").stdout
     unknown = surefind("generations", "publish", "7")
     assert isinstance(unknown.exception, UnknownGeneration)
 
@@ -88,7 +88,7 @@ def test_what_it_can_not_decide_is_exit_3_where_that_is_asked_for(gated: Path) -
     ("arguments", "message"),
     [
         (("--gate", "nothing.yaml"), "nothing.yaml"),
-        (("--gate", "golden.yaml", "--no-gate"), "give one of the two"),
+        (("--gate", "golden.yaml", "--no-gate"), "can't be combined"),
     ],
 )
 def test_a_callers_mistake_builds_nothing(

@@ -56,11 +56,11 @@ def test_init_proposes_tests_that_pass(folder: Path) -> None:
 
 def test_init_never_writes_over_a_file_unless_told_to(folder: Path) -> None:
     Path("golden.yaml").write_text("mine")
-    assert "is there already" in refusal(golden("init"))
+    assert "already exists" in refusal(golden("init"))
     assert Path("golden.yaml").read_text() == "mine"
     assert golden("init", "--force", "-n", "1").exit_code == 0
     assert len(written().tests) == 1
-    assert "end it in .yaml" in refusal(golden("init", "tests.txt"))
+    assert "use a name ending in .yaml" in refusal(golden("init", "tests.txt"))
 
 
 def test_a_person_picks_by_numbers_and_is_asked_again_where_it_makes_no_sense(
@@ -68,7 +68,7 @@ def test_a_person_picks_by_numbers_and_is_asked_again_where_it_makes_no_sense(
 ) -> None:
     done = golden("add", QUESTION, typed="what?\n99\n\n1:3\n")
     assert done.exit_code == 0, done.output
-    assert "names no hit" in done.stderr
+    assert "is not a hit" in done.stderr
     assert "there is no hit 99" in done.stderr
     assert "E42" in done.stderr
     [test] = written().tests
@@ -118,17 +118,17 @@ def test_what_a_run_wrote_takes_one_more(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["--pick", "0"], "there is no hit 0"),
-        (["--pick", "1,1"], "hit 1 is named twice"),
-        (["--pick", "1:0"], "a grade is from 1 to 100"),
-        (["--pick", "first"], "'first' names no hit"),
-        (["--pick", "1", "--expect", "none"], "has answers, or it has none"),
-        (["--pick", "1", "--file", "a.txt"], "tests are kept in .yaml, .json or .jsonl"),
+        (["--pick", "1,1"], "hit 1 is listed twice"),
+        (["--pick", "1:0"], "the grade must be from 1 to 100"),
+        (["--pick", "first"], "'first' is not a hit"),
+        (["--pick", "1", "--expect", "none"], "can't be combined"),
+        (["--pick", "1", "--file", "a.txt"], "tests are stored as .yaml, .json or .jsonl"),
         (["--pick", "1", "--file", "broken.yaml"], "broken.yaml, line 2: invalid YAML"),
-        (["--pick", "1", "--file", "has.yaml"], "has.yaml, line 1: a asks that already"),
-        (["--pick", "1", "--id", "b", "--file", "has.yaml"], "asks that already"),
-        (["--pick", "1", "--file", "loud.yaml"], "loud.yaml, line 1: a asks that already"),
-        (["--top-k", "0"], "top_k: it is 0"),
-        ([], "nobody is there to choose; use --pick 1,3 or --expect none"),
+        (["--pick", "1", "--file", "has.yaml"], "has.yaml, line 1: a already asks this question"),
+        (["--pick", "1", "--id", "b", "--file", "has.yaml"], "already asks this question"),
+        (["--pick", "1", "--file", "loud.yaml"], "loud.yaml, line 1: a already asks this question"),
+        (["--top-k", "0"], "top_k must be a whole number from 1 to 1000, not 0"),
+        ([], "there is no terminal to pick hits; use --pick 1,3 or --expect none"),
     ],
 )
 def test_bad_input_is_refused_and_nothing_is_written(
@@ -146,17 +146,17 @@ def test_bad_input_is_refused_and_nothing_is_written(
 def test_who_leaves_adds_nothing_and_none_is_a_negative(folder: Path) -> None:
     left = golden("add", QUESTION, typed="q\n")
     assert (left.exit_code, left.stdout) == (0, "")
-    assert left.stderr.endswith("Which are right? surefind: nothing was added\n")
+    assert left.stderr.endswith("Which are correct? surefind: nothing was added\n")
     assert not Path("golden.yaml").exists()
     assert golden("add", QUESTION, typed="n\n").exit_code == 0
     assert written().tests[0].kind.value == "negative"
     taken = golden("add", "Which voltage?", "--pick", "1", "--id", "what-does-the-error-e42-mean")
-    assert "there is a test what-does-the-error-e42-mean already" in refusal(taken)
+    assert "a test what-does-the-error-e42-mean already exists" in refusal(taken)
 
 
 def test_ctrl_c_leaves_at_once_and_adds_nothing(folder: Path) -> None:
     ended, screen = at_a_terminal(
-        "golden", "add", QUESTION, question=b"Which are right?", keys=b"\x03", cwd=folder
+        "golden", "add", QUESTION, question=b"Which are correct?", keys=b"\x03", cwd=folder
     )
     assert ended == INTERRUPTED, screen
     assert screen.count("^C") == 1, "once is enough"
@@ -189,11 +189,11 @@ def test_lint_tells_what_is_wrong_and_exits_1(folder: Path) -> None:
     done = golden("lint")
     assert done.exit_code == 1
     assert done.stdout.splitlines() == [
-        "golden.yaml: warning: vacuous: top_k is 5, and the collection has 6 passages: nearly any "
-        "order passes; lower top_k",
-        "golden.yaml:3: error: contradictory: b: it asks the same as a, and only one of them "
+        "golden.yaml: warning: vacuous: top_k is 5, and the collection has only 6 passages, so "
+        "nearly any order passes; lower top_k",
+        "golden.yaml:3: error: contradictory: b: its question equals that of a, but only one "
         "expects an answer",
-        "golden.yaml:4: error: stale: c: nothing in the collection is chunk gone",
+        "golden.yaml:4: error: stale: c: nothing in the collection matches chunk gone",
         "3 tests, 2 errors, 1 warning",
     ]
     told = json.loads(golden("lint", "--json").stdout)
@@ -224,7 +224,9 @@ def test_a_condition_that_can_not_be_read_is_a_mistake_in_the_file(
 ) -> None:
     Path("golden.yaml").write_text(WRONG_WHERE)
     refused = CliRunner().invoke(app, [*command, "golden.yaml"])
-    assert refusal(refused).startswith("golden.yaml, line 7: where: '(((' can't be read; write")
+    assert refusal(refused).startswith(
+        "golden.yaml, line 7: where: '(((' is not a valid condition; write"
+    )
     unknown = WRONG_WHERE.replace('"((("', "colour=red")
     Path("golden.yaml").write_text(unknown)
     told = json.loads(golden("lint", "--json").stdout)

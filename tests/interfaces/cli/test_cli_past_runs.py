@@ -76,7 +76,7 @@ def test_damaged_runs_are_told_and_the_others_shown(runs: Path) -> None:
     runs.mkdir()
     (runs / "20260101T000000.000000Z-x.json").write_text("{")
     shown = validate("--history")
-    assert (shown.exit_code, shown.stdout) == (0, "no run that can be read\n")
+    assert (shown.exit_code, shown.stdout) == (0, "no readable runs\n")
     assert "skipped an unreadable record of an earlier run" in shown.stderr
     page = validate("golden.yaml", "--html", "report.html")
     assert page.exit_code == 0
@@ -96,7 +96,7 @@ def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
         assert validate("golden.yaml", "--html", "out/report.html").exit_code == 0
     page = Path("out/report.html").read_text("utf-8")
     assert "socket of 230 volts" in page
-    assert "nDCG@5 of the last 2 runs of these tests" in page
+    assert "nDCG@5 in the last 2 runs of these tests" in page
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
         (["--history", "nothing.yaml"], "can't be read"),
         (["--history", "--collection", "nope"], "there is no collection 'nope' yet"),
         (["golden.yaml", "--html", "."], "can't be written: it is a folder"),
-        (["golden.yaml", "--html", "golden.yaml/x.html"], "golden.yaml is no folder"),
-        (["golden.yaml", "--trec-out", "golden.yaml"], "golden.yaml is no folder"),
+        (["golden.yaml", "--html", "golden.yaml/x.html"], "golden.yaml is not a folder"),
+        (["golden.yaml", "--trec-out", "golden.yaml"], "golden.yaml is not a folder"),
         (["--history", "--tests-out", "x.json"], "--history runs no tests"),
     ],
 )

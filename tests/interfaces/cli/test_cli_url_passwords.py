@@ -32,7 +32,7 @@ def test_a_setting_with_a_password_is_masked(
         done = surefind(*command, cwd=ingested, **{setting: value}, **more)
         assert SECRET not in done.stdout + done.stderr
         if command == ["settings"]:
-            shown = ("127.0.0.1:1", "**********", "must hold no user name or password")
+            shown = ("127.0.0.1:1", "**********", "must not contain a user name or password")
             assert any(text in done.stdout + done.stderr for text in shown)
 
 

@@ -78,7 +78,7 @@ def test_the_documented_example_gives_the_documented_report(tmp_path: Path) -> N
     (tmp_path / "golden.yaml").write_text(golden)
     done = surefind("validate", "golden.yaml", cwd=tmp_path)
     page = (DOCS / "commands" / "validate.md").read_text("utf-8")
-    shown = page[page.index(" measure   mean") : page.index("\n```\n\nIt begins")]
+    shown = page[page.index(" measure   mean") : page.index("\n```\n\nThe report begins")]
     expected = [line for line in shown.splitlines() if not line.startswith("latency: ")]
     assert (done.returncode, remarks(done.stderr)) == (1, [])
     printed = done.stdout.splitlines()
@@ -106,10 +106,10 @@ def test_the_terminal_shows_the_published_summary_and_more(home: Path, golden: P
     # One hit meets both expectations of a test; in the measures it takes two places.
     factual = next(line.split() for line in lines if line.startswith(" factual"))
     assert factual == ["factual", "1/2", "1.000", "0.500", "1.000", "1.000", "1.000", "1.000"]
-    assert "negatives: 0 of 1 were given an answer" in lines
+    assert "negatives: 0 of 1 were wrongly answered" in lines
     assert any(line.startswith("latency: p50 ") for line in lines)
     assert "INCONCLUSIVE: 2 of 3 passed (golden.yaml)" in lines
-    assert "  1 test expects what is not there any more" in lines
+    assert "  1 test expects results that no longer exist" in lines
     assert (done.returncode, remarks(done.stderr)) == (3, [])
 
 
@@ -188,7 +188,7 @@ def test_a_baseline_is_saved_and_compared_with(home: Path, golden: Path) -> None
     assert changed["comparison"]["verdict"] == "inconclusive"
     shown = surefind("validate", golden, "--baseline", "base.json", cwd=home).stdout
     assert "compared with the baseline: inconclusive: 0 better, 1 worse, 2 the same" in shown
-    assert "at most 86.5% of queries like these got worse, with 95 % confidence" in shown
+    assert "at most 86.5% of similar queries got worse, with 95 % confidence" in shown
 
 
 def test_one_test_that_changed_does_not_make_a_baseline_unusable(home: Path, golden: Path) -> None:
@@ -208,13 +208,13 @@ def test_what_is_not_comparable_is_refused_before_anything_is_asked(
     beside = ("--baseline", "base.json", "--html", "report.html")
     done = surefind("validate", golden, *beside, "--top-k", "4", cwd=home)
     assert (done.returncode, done.stdout) == (3, "")
-    assert "the baseline looked at 3 results, this run at 4; use --top-k 3" in done.stderr
+    assert "the baseline used top_k 3, this run 4; use --top-k 3" in done.stderr
     golden.write_text(GOLDEN.replace("test_id: ", "test_id: other-"))
     done = surefind("validate", golden, *beside, cwd=home)
-    assert (done.returncode, done.stdout, "made with other tests" in done.stderr) == (3, "", True)
+    assert (done.returncode, done.stdout, "share no tests" in done.stderr) == (3, "", True)
     golden.write_text(GOLDEN.replace("top_k: 3", "top_k: 3\nmeasures: [hit@2]"))
     done = surefind("validate", golden, *beside, cwd=home)
-    assert (done.returncode, done.stdout, "other measures" in done.stderr) == (3, "", True)
+    assert (done.returncode, done.stdout, "baseline's measures" in done.stderr) == (3, "", True)
     assert not (home / "report.html").exists()
     assert surefind_json("validate", "--history", cwd=home)["runs"] == []
 
@@ -232,7 +232,7 @@ def test_what_turns_out_not_to_be_comparable_is_no_pass_in_any_report(
     assert surefind("ingest", "docs", cwd=home).returncode == 0
     files = ("--junit", "junit.xml", "--html", "report.html", "--markdown", "report.md")
     report = validate(home, golden, "--baseline", "base.json", *files, code=3)
-    reason = "not compared with the baseline: no test has a judged answer"
+    reason = "not compared with the baseline: no test has judged results"
     assert report["verdict"] == "inconclusive"
     assert report["reasons"][-1].startswith(reason)
     for name in ("junit.xml", "report.html", "report.md"):
@@ -246,7 +246,7 @@ def test_a_baseline_of_another_mode_is_compared_with_and_every_report_says_so(
 ) -> None:
     validate(home, golden, "--save-baseline", "base.json")
     files = ("--junit", "junit.xml", "--html", "report.html", "--markdown", "report.md")
-    warning = "the baseline was asked in hybrid mode, this run in dense"
+    warning = "the baseline used hybrid mode, this run dense"
     report = validate(home, golden, "--mode", "dense", "--baseline", "base.json", *files)
     assert report["warnings"] == [warning]
     assert report["comparison"]["verdict"] == "pass"
@@ -286,7 +286,7 @@ def test_a_judged_collection_and_topics_are_read(home: Path) -> None:
         (["broken.yaml"], "broken.yaml, line 2: unknown key 'querry_text' in a test"),
         (["golden.yaml", "--top-k", "0"], "top_k must be between 1 and 1000, not 0"),
         (["golden.yaml", "--concurrency", "0"], "concurrency must be between 1 and 64, not 0"),
-        (["golden.yaml", "--baseline", "golden.yaml"], "golden.yaml: it is no JSON"),
+        (["golden.yaml", "--baseline", "golden.yaml"], "golden.yaml is not valid JSON"),
         (["golden.yaml", "--baseline", "nothing.json"], "nothing.json can't be read"),
         (["golden.yaml", "--markdown", "docs"], "docs can't be written"),
         (["--qrels", "qrels.txt"], "--qrels needs a file of topics"),
@@ -328,16 +328,16 @@ def test_a_run_that_is_stopped_keeps_what_was_measured(home: Path, stop: signal.
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
     report = json.loads(out)
-    assert report["interrupted"] == "it was stopped"
+    assert report["interrupted"] == "stopped"
     assert report["totals"]["passed"] > 0
     assert report["totals"]["not_run"] > 0
-    assert "no baseline was saved: the run ended early" in err
+    assert "no baseline was saved, because the run ended early" in err
     assert not (home / "base.json").exists()
     page = (home / "report.html").read_text("utf-8")
     assert "Inconclusive" in page
     assert "the run ended early" in page
     [run] = surefind_json("validate", "--history", cwd=home)["runs"]
-    assert (run["verdict"], run["interrupted"]) == ("inconclusive", "it was stopped")
+    assert (run["verdict"], run["interrupted"]) == ("inconclusive", "stopped")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])

@@ -149,7 +149,7 @@ def test_a_collection_is_connected_searched_validated_and_audited(
 
     code, out, err = run("search", "-c", "handbook", "what is a topic?", "--expand", "document")
     assert code == 0, err
-    assert "by meaning alone" in err
+    assert "semantic search only" in err
 
     code, out, err = run("audit", "-c", "handbook", "--json")
     report = json.loads(out)
@@ -255,7 +255,7 @@ def test_html_is_shown_as_text_and_kept_as_stored(home: Path, in_html: str, run:
 
 def test_a_person_is_asked_whether_a_mixed_collection_will_do(home: Path, two_models: str) -> None:
     ended, screen = at_a_terminal(
-        "connect", "-c", two_models, question=b"Save it all the same? [y/N]: ", keys=b"\n", cwd=home
+        "connect", "-c", two_models, question=b"Save it anyway? [y/N]: ", keys=b"\n", cwd=home
     )
     assert ended == 1, screen
     assert "nothing was saved" in screen
@@ -275,7 +275,7 @@ def test_nobody_to_ask_is_a_mistake_of_the_caller(
     ("keys", "code", "said"),
     [
         (b"\n", 0, "saved as [connected."),
-        (b"\x03", 130, "stopped; nothing was done"),
+        (b"\x03", 130, "stopped; nothing was changed"),
     ],
     ids=["Enter", "Ctrl-C"],
 )

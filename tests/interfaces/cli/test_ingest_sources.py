@@ -32,9 +32,9 @@ def book(tmp_path: Path) -> Path:
 def test_a_rehearsal_says_what_would_change_and_writes_nothing(book: Path) -> None:
     planned = surefind("ingest", "site", "--dry-run", cwd=book)
     assert planned.returncode == 0
-    assert "nothing was changed; a run would find" in planned.stdout
+    assert "nothing was changed; a run would process" in planned.stdout
     assert "added    site/docs/01-brewing.mdx" in planned.stdout
-    assert "left out site/docs/secret.md" in planned.stdout
+    assert "skipped  site/docs/secret.md" in planned.stdout
     assert not (book / ".surefind").exists()
     assert surefind("ingest", "site", cwd=book).returncode == 0
     (book / "site" / "docs" / "02-more.md").write_text("# More\n\nMore words.\n")
@@ -60,7 +60,7 @@ def test_a_page_changes_with_what_it_includes(tmp_path: Path) -> None:
     (tmp_path / "site/shared").mkdir()
     (tmp_path / "site/shared/milk.md").write_text("Milk comes first.\n")
     first = surefind("ingest", "site", cwd=tmp_path)
-    assert "shared/no.md, which is missing: left out" in first.stdout
+    assert "shared/no.md, which is missing; the include was dropped" in first.stdout
     assert (
         "# Tea\n\nMilk comes first."
         in surefind("inspect", "site/docs/index.md", cwd=tmp_path).stdout
@@ -96,11 +96,11 @@ def test_inspect_shows_what_a_page_becomes(book: Path) -> None:
     found = surefind_json("inspect", "site/docs/01-brewing.mdx", cwd=book)
     assert [chunk["anchor"] for chunk in found["chunks"]] == ["brewing"]
     left = surefind("inspect", "site/docs/secret.md", cwd=book)
-    assert "left out of the site" in left.stdout
+    assert "skipped:" in left.stdout
     assert surefind_json("inspect", "site/docs/secret.md", cwd=book)["left_out"]
     assert "windows-1252" in surefind("inspect", "mixed/d.md", cwd=book).stdout
     folder = surefind("inspect", "site", cwd=book)
-    assert (folder.returncode, "name one page" in folder.stderr) == (2, True)
+    assert (folder.returncode, "name a single page" in folder.stderr) == (2, True)
     (book / "mixed" / "e.md").symlink_to(book / "nowhere.md")
     broken = surefind("inspect", "mixed/e.md", cwd=book)
     assert (broken.returncode, "Traceback" in broken.stderr) == (2, False)
@@ -123,7 +123,7 @@ def test_a_website_is_crawled_searched_and_kept_when_a_page_fails(tmp_path: Path
         site["/docs/milk"] = Reply(status=500)
         failed = surefind("ingest", "--site", f"{site.url}/docs/", cwd=tmp_path)
         assert failed.returncode == 1
-        assert "answers 500" in failed.stdout
+        assert "returned 500" in failed.stdout
         assert surefind_json("search", "milk", cwd=tmp_path)["hits"][0]["url"] == hit["url"]
         address = site.url
     gone = surefind("ingest", "--site", f"{address}/docs/", cwd=tmp_path)

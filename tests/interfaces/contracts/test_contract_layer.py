@@ -18,7 +18,7 @@ import surefind
 from interfaces.contracts.field_tables import Field, Values, bad_cases, named
 from support.fakes import record
 from support.homes import copy_home
-from surefind.contracts.layer import QueryEmbedding, RetrievalResult, results_of
+from surefind.contracts.layer import QueryEmbedding, RetrievalResult, nearest_chunks
 from surefind.model import Hit
 
 MODEL = "BAAI/bge-small-en-v1.5-int8"
@@ -232,23 +232,59 @@ def test_forked_workers_open_their_own(home: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
-def test_a_stored_chunk_that_breaks_a_rule_is_left_out_and_logged(
+WHOLE = Hit(1, 0.9, 0.9, None, None, record(0))
+FLAWED = [
+    replace(WHOLE, record=one)
+    for one in (
+        replace(record(1), url=""),
+        replace(record(2), url="not a url"),
+        replace(record(3), chunk=replace(record(3).chunk, text=" \n")),
+    )
+]
+
+
+async def nearest(hits: list[Hit], limit: int, most: int = 1000) -> list[RetrievalResult]:
+    async def search(wanted: int) -> list[Hit]:
+        assert wanted <= most
+        return hits[:wanted]
+
+    return await nearest_chunks(search, limit, most)
+
+
+async def test_a_stored_chunk_that_breaks_a_rule_is_left_out_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    whole = Hit(1, 0.9, 0.9, None, None, record(0))
-    lost = replace(record(1), url="")
-    odd = replace(record(2), url="not a url")
-    empty = replace(record(3), chunk=replace(record(3).chunk, text=" \n"))
-    flawed = [replace(whole, record=one) for one in (lost, odd, empty)]
-    assert results_of([*flawed, whole]) == [RetrievalResult.of(whole)]
+    assert await nearest([*FLAWED, WHOLE], 4) == [RetrievalResult.of(WHOLE)]
     assert caplog.messages == [
-        "left out the stored chunk 'chunk-1': url is missing",
-        "left out the stored chunk 'chunk-2': url is not absolute: 'not a url'",
-        "left out the stored chunk 'chunk-3': text is missing",
+        "skipped the stored chunk 'chunk-1': url is missing",
+        "skipped the stored chunk 'chunk-2': url is not absolute: 'not a url'",
+        "skipped the stored chunk 'chunk-3': text is missing",
     ]
-    assert results_of([]) == []
+    assert await nearest([], 5) == []
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7])
+async def test_chunks_that_are_left_out_take_no_place_of_others(limit: int) -> None:
+    hits = [*FLAWED * 10, *[WHOLE] * 40]
+    assert await nearest(hits, limit) == [RetrievalResult.of(WHOLE)] * limit
+    assert await nearest(hits, 60) == [RetrievalResult.of(WHOLE)] * 40
+
+
+async def test_only_chunks_before_the_last_are_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert await nearest([WHOLE, *FLAWED], 1)
+    assert not caplog.messages
+    assert await nearest([*FLAWED * 10, WHOLE], 1)
+    assert len(caplog.messages) == 21
+    assert caplog.messages[-1] == "left out 10 more stored chunks"
+
+
+async def test_no_usable_chunk_at_all_is_an_error() -> None:
     with pytest.raises(surefind.StoreError, match=r"none of the 3 chunks .*`surefind audit`"):
-        results_of(flawed)
+        await nearest(FLAWED, 2)
+    with pytest.raises(surefind.StoreError, match=r"none of the 12 chunks "):
+        await nearest(FLAWED * 10, 1, most=12)
 
 
 def test_numpy_numbers_become_pythons() -> None:

@@ -160,7 +160,11 @@ def bad_validations() -> Iterator[tuple[str, Any, str]]:
     for tests in no_tests:
         yield VALIDATE, {"test_queries": tests}, "test_queries"
     twice = [{**A_TEST, "test_id": "same"}] * 2
-    yield VALIDATE, {"test_queries": twice}, "test_queries: each test_id must be unique"
+    yield (
+        VALIDATE,
+        {"test_queries": twice},
+        "test_queries: every test_id must be unique; rename or omit the duplicates",
+    )
     yield VALIDATE, {"test_queries": [A_TEST], "unknown": 1}, "unknown:"
     yield VALIDATE, {"test_queries": [A_TEST], "validation_params": None}, "validation_params:"
     yield VALIDATE, {}, "test_queries:"

@@ -112,7 +112,7 @@ def test_without_json_the_command_prints_a_table(ingested: Path) -> None:
     assert re.search(r"2 passages in \d+ ms \(generation 1 of docs", done.stderr)
     nothing = surefind("query", QUESTION, "--threshold", "1", cwd=ingested)
     assert (nothing.returncode, nothing.stdout) == (0, "")
-    assert "nothing reaches the threshold" in nothing.stderr
+    assert "no passage reaches the threshold" in nothing.stderr
 
 
 def test_long_passages_are_shortened_in_the_table(home: Path) -> None:

@@ -185,7 +185,7 @@ def test_times_stay_as_they_were_given() -> None:
 )
 def test_a_naive_and_an_aware_time_are_an_error_that_says_so(aware: str, naive: str) -> None:
     mixed = {aware: BEGIN.replace(tzinfo=UTC), naive: BEGIN}
-    message = f"^{aware} has a time zone and {naive} has none; use"
+    message = f"^{aware} has a time zone, but {naive} does not; use"
     with pytest.raises(surefind.InputError, match=message):
         ValidationReport(**{**A_REPORT, **mixed})
     with pytest.raises(surefind.InputError, match=message):
@@ -422,9 +422,9 @@ def test_what_a_point_lacks_is_logged_and_counted(caplog: pytest.LogCaptureFixtu
     assert caplog.messages == [
         lacking[2],
         *lacking,
-        "chunk_index must be a whole number, got str in a payload; 0 is assumed",
+        "Payload: chunk_index must be a whole number, got str; using 0",
         *lacking,
-        "chunk_index must be a whole number, got None in a payload; 0 is assumed",
+        "Payload: chunk_index must be a whole number, got None; using 0",
     ]
 
 

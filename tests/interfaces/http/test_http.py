@@ -156,7 +156,10 @@ def test_retrieve_gives_everything_known(client: httpx2.Client) -> None:
     status, _, message = error_of(
         client.post("/retrieve", json={"query": "x", "mode": "lexical", "threshold": 0.5})
     )
-    assert (status, message.split(":")[0]) == (400, "threshold")
+    assert (status, message.split(":")[0]) == (
+        400,
+        "threshold applies to hybrid and dense mode only; remove it, or use one of these modes",
+    )
     assert error_of(client.post("/retrieve", json={"query": " "}))[0] == 400
     assert error_of(client.post("/retrieve", json={"query": "x", "threshold": 1.5}))[0] == 400
 

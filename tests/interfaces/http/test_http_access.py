@@ -132,7 +132,7 @@ def test_a_key_counts_only_as_it_was_made(
     status = int(answer.split()[1])
     assert status in {400, 401}, answer
     if b" \r\n" in header + b"\r\n":
-        assert b"has a blank in it or after it" in answer
+        assert b"contains whitespace" in answer
 
 
 def test_two_authorizations_and_a_key_in_the_address_are_none(
@@ -168,7 +168,7 @@ def test_a_key_is_refused_as_soon_as_it_is_revoked(
     ]
     assert "second" in surefind("keys", "list", cwd=home).stdout
     assert client.post("/search", json=QUESTION, headers={"X-API-Key": key}).status_code == 200
-    assert "is revoked" in surefind("keys", "revoke", "second", cwd=home).stdout
+    assert "revoked second" in surefind("keys", "revoke", "second", cwd=home).stdout
     refused(client.post("/search", json=QUESTION, headers={"X-API-Key": key}))
 
 
@@ -205,5 +205,5 @@ def test_the_last_key_that_goes_is_said(tmp_path: Path) -> None:
     again = surefind("keys", "create", "--name", "only", cwd=tmp_path)
     assert (again.returncode, "already" in again.stderr) == (2, True)
     gone = surefind("keys", "revoke", "only", cwd=tmp_path)
-    assert "asks nobody" in gone.stderr
+    assert "don't require one" in gone.stderr
     assert surefind("keys", "revoke", "only", cwd=tmp_path).returncode == 2

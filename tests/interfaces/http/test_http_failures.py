@@ -39,7 +39,7 @@ async def test_a_failing_embedder_is_a_502_and_health_does_not_ask_it(
         assert answer.status_code == 502
         assert answer.json() == {
             "error": "upstream_error",
-            "message": "the embedding service failed; the log says more, try again later",
+            "message": "the embedding service failed; see the server log, or try again later",
         }
         lexical = await client.post("/search", json={"query": "vinegar", "mode": "lexical"})
         assert lexical.status_code == 200

@@ -117,7 +117,7 @@ def test_a_bad_string_in_an_address_is_a_400_that_names_the_parameter(
                 address = address.replace("{number}", "1").replace("{chunk_id}", "x")
                 query = f"?{quote(name)}={bad}" if place == "query" else ""
                 answer = contracts.request(method, f"{address}{query}")
-                assert_refused(answer, name, "no name for a collection")
+                assert_refused(answer, name, "invalid collection name")
                 tried += 1
             if tried:
                 answer = contracts.request(method, f"{path}?{bad}=1")

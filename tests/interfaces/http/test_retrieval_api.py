@@ -334,7 +334,7 @@ async def test_a_service_that_starts_while_postgres_is_down_answers_from_payload
         200,
         {"status": "degraded", "qdrant": True, "postgres": False},
     )
-    assert "the catalog is unavailable, the index's copies stand in" in caplog.text
+    assert "the catalog is unavailable, using the index's copies" in caplog.text
 
 
 async def test_a_database_that_stops_is_logged_once_and_so_is_its_return(
@@ -345,7 +345,7 @@ async def test_a_database_that_stops_is_logged_once_and_so_is_its_return(
     for _ in range(3):
         await service.search()
         await service.health()
-    assert caplog.text.count("the catalog fails, the index's copies stand in") == 1
+    assert caplog.text.count("the catalog failed, using the index's copies") == 1
     assert caplog.text.count("health: the catalog is down") == 1
     parts.start_postgres()
     while await service.health() != (200, OK):  # noqa: ASYNC110 - it alone knows
@@ -359,7 +359,7 @@ async def test_a_part_that_does_not_answer_is_down_and_does_not_hold_up_the_othe
     await service.search()
     parts.qdrant.always = SILENT
     hasty = HealthCheck(
-        service.application.parts.reader, CircuitBreaker("the embedder"), patience_s=3.0
+        service.application.parts.reader, CircuitBreaker("the embedder"), timeout_s=3.0
     )
     assert await hasty() == Health(index=False, catalog=True, embedder=True)
 

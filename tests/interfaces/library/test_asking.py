@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from support.terminal import typed
-from surefind.interfaces.cli.console import INTERRUPTED, asked
+from surefind.interfaces.cli.console import INTERRUPTED, confirm
 
 ANSWERS = [
     (b"y\n", True, True),
@@ -31,11 +31,11 @@ def test_what_is_typed_is_understood(
 ) -> None:
     with typed(keys) as side, open(side, encoding="utf-8", closefd=False) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        assert asked("Shall I?", default=default) is wanted
+        assert confirm("Shall I?", default=default) is wanted
     out, err = capsys.readouterr()
     assert out == "", "a result that goes into a pipe has no question in it"
     assert err.startswith(f"Shall I? [{'Y/n' if default else 'y/N'}]: ")
-    assert ("please say y or n" in err) == (b"perhaps" in keys)
+    assert ("answer y or n" in err) == (b"perhaps" in keys)
 
 
 def test_ctrl_c_ends_the_command(
@@ -47,6 +47,6 @@ def test_ctrl_c_ends_the_command(
 
     monkeypatch.setattr(sys, "stdin", Interrupted())
     with pytest.raises(typer.Exit) as ended:
-        asked("Shall I?", default=True)
+        confirm("Shall I?", default=True)
     assert ended.value.exit_code == INTERRUPTED
-    assert capsys.readouterr().err.endswith("\nsurefind: stopped; nothing was done\n")
+    assert capsys.readouterr().err.endswith("\nsurefind: stopped; nothing was changed\n")

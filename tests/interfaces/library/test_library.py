@@ -75,9 +75,55 @@ def test_a_string_that_no_store_can_take_is_refused_by_its_name(home: Path, bad:
                 call()
 
 
-def test_the_public_names_are_sorted_and_exist() -> None:
-    assert surefind.__all__ == sorted(surefind.__all__)
-    assert all(hasattr(surefind, name) for name in surefind.__all__)
+def test_another_collection_is_searched_and_read_by_name(home: Path) -> None:
+    with surefind.open(data_dir=home / ".surefind", collection="api") as docs:
+        docs.ingest(pages=[surefind.Page("api/kettle.md", "# Kettle\n\nIt boils water.")])
+        hit = docs.search("vinegar", mode="lexical", collection="docs")[0]
+        assert (hit.title, hit.collection) == ("Cleaning", "docs")
+        assert docs.search("kettle", mode="lexical")[0].title == "Kettle"
+        assert len(docs.search("kettle", mode="lexical", collections=["docs", "api"])) == 1
+        chunk_id = hit.record.chunk.id
+        assert docs.chunk(chunk_id, collection="docs") == hit.record
+        assert hit.record in docs.section(chunk_id, collection="docs")
+        assert hit.record in docs.neighbours(chunk_id, collection="docs")
+        assert docs.document("docs/guide/cleaning.md", collection="docs") == [hit.record]
+        why = docs.why_not("vinegar", "docs/guide/cleaning.md", collection="docs", mode="lexical")
+        assert why.cause is surefind.Cause.FOUND
+        [result] = docs.search_many(["vinegar"], collection="docs", mode="lexical")
+        assert result[0].title == "Cleaning"
+        with pytest.raises(surefind.UnknownChunk):
+            docs.chunk(chunk_id)
+        with pytest.raises(surefind.UnknownCollection):
+            docs.search("kettle", collection="none")
+        with pytest.raises(surefind.InputError, match="not both"):
+            docs.search("kettle", collection="docs", collections=["api"])
+
+
+def test_a_hit_has_the_common_things_and_is_frozen(home: Path) -> None:
+    with surefind.open(data_dir=home / ".surefind") as docs:
+        hit = next(iter(docs.search("vinegar")))
+    assert hit.text.startswith("# Cleaning")
+    assert (hit.title, hit.score > 0) == ("Cleaning", True)
+    assert hit.url.endswith("/guide/cleaning.md#cleaning")
+    with pytest.raises(AttributeError):
+        hit.rank = 2  # type: ignore[misc]
+
+
+def test_what_a_hit_could_do_as_a_named_tuple_still_works_with_a_warning(home: Path) -> None:
+    with surefind.open(data_dir=home / ".surefind") as docs:
+        hit = docs.search("vinegar")[0]
+    with pytest.warns(DeprecationWarning, match=r"dataclasses\.replace"):
+        assert hit._replace(rank=7).rank == 7
+    with pytest.warns(DeprecationWarning, match="attributes"):
+        assert hit._asdict()["record"] is hit.record
+
+
+def test_settings_can_be_read_and_a_misspelt_one_is_refused(home: Path) -> None:
+    with surefind.open(data_dir=home / ".surefind", max_tokens=99) as docs:
+        assert (docs.settings.max_tokens, docs.settings.embedder) == (99, "local")
+    wrong: dict[str, Any] = {"data_dri": "x"}
+    with pytest.raises(surefind.InputError, match="data_dri"), surefind.open(**wrong):
+        pass
 
 
 # --- a process forked from one that has an installation open ------------------------------------

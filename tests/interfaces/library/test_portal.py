@@ -2,8 +2,13 @@
 
 import asyncio
 import signal
+import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -70,6 +75,15 @@ async def test_a_running_loop_is_no_hindrance() -> None:
         assert portal.call(double, 3) == 6
 
 
+@pytest.fixture
+def ctrl_c_interrupts() -> Iterator[None]:
+    """Also where a shell has started the tests in the background: they would ignore it there."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_interrupts")
 @pytest.mark.parametrize("thread", ["the caller", "another"])
 def test_ctrl_c_stops_the_work_before_it_stops_the_caller(thread: str) -> None:
     """A signal that another thread receives does not wake a caller that waits on a lock."""
@@ -84,7 +98,7 @@ def test_ctrl_c_stops_the_work_before_it_stops_the_caller(thread: str) -> None:
             tidied.set()
 
     def press() -> None:
-        begun.wait(10)
+        begun.wait()
         receiver = threading.main_thread().ident if thread == "the caller" else None
         signal.pthread_kill(receiver or threading.get_ident(), signal.SIGINT)
 
@@ -94,6 +108,68 @@ def test_ctrl_c_stops_the_work_before_it_stops_the_caller(thread: str) -> None:
             portal.call(endless)
         assert tidied.is_set()
         assert portal.call(double, 4) == 8
+
+
+@contextmanager
+def interrupted_at(instruction: int) -> Iterator[list[int]]:
+    """Ctrl-C before that instruction of the portal, where this thread calls it; the ones it ran."""
+    ran: list[int] = []
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            ran.append(frame.f_lineno)
+            if len(ran) == instruction:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield ran
+    finally:
+        sys.settrace(before)
+
+
+def test_ctrl_c_leaves_nothing_running_wherever_it_comes() -> None:
+    """Neither work that goes on alone, nor a lock that the loop would wait for."""
+    instruction, come_to_its_end = 0, False
+    with Portal() as portal:
+        while not come_to_its_end:
+            instruction += 1
+            running = threading.Event()
+
+            async def work(running: threading.Event = running) -> None:
+                running.set()
+                try:
+                    await asyncio.sleep(0.001)
+                finally:
+                    running.clear()
+
+            with interrupted_at(instruction) as ran, suppress(KeyboardInterrupt):
+                portal.call(work)
+                come_to_its_end = True
+            assert not running.is_set(), f"interrupted in line {ran[-1]}"
+            with ThreadPoolExecutor(1) as threads:
+                assert threads.submit(portal.call, double, 4).result(10) == 8
+    assert instruction > 50
+
+
+def test_a_caller_is_not_left_waiting_when_another_thread_closes_it() -> None:
+    begun = threading.Event()
+
+    async def endless() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    with ThreadPoolExecutor(1) as threads:
+        with Portal() as portal:
+            waiting = threads.submit(portal.call, endless)
+            assert begun.wait(10)
+        with pytest.raises(CancelledError):
+            waiting.result(10)
 
 
 def test_what_still_runs_is_cancelled_at_the_end() -> None:
@@ -119,7 +195,7 @@ def test_what_still_runs_is_cancelled_at_the_end() -> None:
 def test_a_closed_one_says_so() -> None:
     with Portal() as portal:
         pass
-    with pytest.raises(RuntimeError, match="closed here"):
+    with pytest.raises(RuntimeError, match="surefind is closed"):
         portal.call(double, 1)
 
 

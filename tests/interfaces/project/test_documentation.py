@@ -1,5 +1,6 @@
 """The documentation is complete: every command, option and setting, and links that work."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import typer.main
 import yaml
 from typer.core import TyperCommand, TyperGroup
 
+from support.commands import surefind
 from support.import_graph import with_drawing
 from surefind.interfaces.cli import app
 from surefind.settings import Settings
@@ -69,6 +71,14 @@ def test_links_lead_to_a_page_and_a_heading(page: Path) -> None:
             assert linked.exists(), f"no page {target}"
         if anchor and linked.suffix == ".md" and "://" not in target:
             assert anchor in anchors(linked), f"no heading {target}#{anchor}"
+
+
+def test_an_ingest_of_the_documentation_finds_no_broken_links(tmp_path: Path) -> None:
+    options = ("--check-links", "--dry-run", "--json")
+    summary = json.loads(surefind("ingest", str(DOCS), *options, cwd=tmp_path).stdout)
+    assert summary["pages"]["added"] == len(list(DOCS.rglob("*.md")))
+    assert summary["broken_links"] == []
+    assert summary["warnings"] == []
 
 
 def test_every_page_is_linked_from_the_index() -> None:

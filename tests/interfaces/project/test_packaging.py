@@ -1,9 +1,13 @@
 """What a user installs: light, complete, and quick to start."""
 
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
+
+import yaml
 
 PROJECT = Path(__file__).parents[3]
 
@@ -51,3 +55,11 @@ def test_help_waits_for_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_every_supported_python_is_tested() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    named = re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
+    workflow = yaml.safe_load((PROJECT / ".github/workflows/check.yml").read_text())
+    assert workflow["jobs"]["check"]["strategy"]["matrix"]["python"] == named
+    assert project["requires-python"] == f">={named[0]}"

@@ -274,3 +274,14 @@ def test_the_layer_leaves_out_and_logs_what_breaks_its_rules(
         reason = "; ".join(UNUSABLE[IDS[number]])
         assert f"left out the stored chunk {IDS[number]!r}: {reason}" in logged
     assert len(logged) == 7
+
+
+@pytest.mark.parametrize("limit", [1, 3, 13])
+def test_the_layer_finds_as_many_chunks_as_asked_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    """Whatever is left out before them: the passage asked for here has no text."""
+    monkeypatch.chdir(home)
+    with surefind.open(collection="flawed") as docs:
+        embedding = docs.generate_query_embedding(PASSAGES[0].text)
+        assert len(docs.retrieve_content_chunks(embedding, limit)) == limit

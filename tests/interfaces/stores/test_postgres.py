@@ -47,7 +47,7 @@ def test_the_commands_work_on_it_and_its_tables_can_be_rehearsed(
     assert "CREATE TABLE chunk" in dry_run_result
     assert "nothing has changed" in dry_run_result
     assert "4 added" in run("ingest", "docs")
-    assert run("catalog", "migrate") == "the tables are up to date\n"
+    assert run("catalog", "migrate") == "the tables are already up to date\n"
     found = json.loads(run("search", "the lid is open", "--json"))
     assert found["hits"][0]["source_path"] == "docs/reference/errors.md"
     assert found["status"] == "success"

@@ -71,7 +71,7 @@ def test_a_service_that_is_busy_is_waited_for_and_nothing_is_embedded_twice(
     assert done.returncode == 0, done.stderr
     assert f"{PAGES} embedded" in done.stdout
     assert "Cohere: 429" in done.stderr
-    assert "trying again in 3 s" in done.stderr
+    assert "retrying in 3 s" in done.stderr
     assert KEY not in done.stdout + done.stderr
     sent = passages_sent(service)
     assert len(sent) == len(set(sent)) == PAGES
@@ -172,7 +172,7 @@ def test_a_reranker_that_is_away_is_said(home: Path, service: Service) -> None:
     service.always = Trouble(404)
     done = surefind("search", "teapot", "--mode", "lexical", "--rerank", cwd=home, **environment)
     assert done.returncode == 4
-    assert "Cohere refuses the request: 404" in done.stderr
+    assert "Cohere rejected the request: 404" in done.stderr
 
 
 def test_a_service_that_speaks_as_openai_serves_too(home: Path, service: Service) -> None:

@@ -208,7 +208,7 @@ async def test_an_embedded_collection_moves_to_a_server_with_the_next_ingest(
     async with application(pages) as embedded:
         await ingest(embedded, pages)
     async with application(pages, **settings_of(address, prefix)) as opened:
-        with pytest.raises(StoreError, match=r"has no collection .*0001; `surefind ingest`"):
+        with pytest.raises(StoreError, match=r"has no collection .*0001; run `surefind ingest`"):
             await opened.parts.reader._current()
         report = await ingest(opened, pages)
         assert (report.generation, report.embedded) == (2, 0), "every vector was in the cache"
@@ -247,7 +247,7 @@ async def test_a_run_that_fails_leaves_what_readers_see_and_nothing_else(pages: 
             (pages / "docs" / "0.md").write_text("# Page 0\n\nAbout something else.")
             for line in (r"PUT .*/points", r"PUT /collections/[^/]+$", r"PATCH "):
                 service.troubles = [Trouble(400, on=line)]
-                with pytest.raises(StoreRefused, match="refuses a request"):
+                with pytest.raises(StoreRefused, match="rejected a request"):
                     await ingest(opened, pages)
                 assert set(service.collections) == {"docs--0001"}
                 assert service.aliases == {"docs": "docs--0001"}

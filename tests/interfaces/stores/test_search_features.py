@@ -50,14 +50,14 @@ def test_one_question_three_doors_one_answer(ingested: Path, contracts: httpx2.C
 def test_explain_shows_what_each_leg_says(ingested: Path) -> None:
     done = command("search", "which voltage", "--explain", "-k", "1", cwd=ingested)
     assert "dense    score 0." in done.stdout
-    assert "rank 1, share of the score" in done.stdout
+    assert "rank 1, contributes" in done.stdout
     assert "lexical  score" in done.stdout
 
 
 def test_why_not_names_the_cause(ingested: Path, contracts: httpx2.Client) -> None:
     done = command("search", "vinegar", "-k", "1", "--why-not", "docs/index.md", cwd=ingested)
     assert (done.returncode, done.stdout.split(":")[0]) == (0, "outranked"), done.stderr
-    assert "before it: 1. Cleaning" in done.stdout
+    assert "ranked higher: 1. Cleaning" in done.stdout
     as_json = command("search", "vinegar", "--why-not", "docs/nowhere.md", "--json", cwd=ingested)
     assert json.loads(as_json.stdout)["cause"] == "absent"
     answer = contracts.post(
@@ -69,21 +69,21 @@ def test_why_not_names_the_cause(ingested: Path, contracts: httpx2.Client) -> No
 
 def test_a_budget_a_context_and_doubts_are_told(ingested: Path) -> None:
     small = command("search", "teapot", "--max-tokens", "30", cwd=ingested)
-    assert "did not fit into 30 tokens" in small.stderr
+    assert "did not fit within 30 tokens" in small.stderr
     none = command("search", "teapot", "--max-tokens", "1", cwd=ingested)
-    assert "no passage fits into 1 tokens" in none.stderr
+    assert "no passage fits within 1 tokens" in none.stderr
     section = command("search", "which voltage", "--expand", "document", "-k", "1", cwd=ingested)
     assert "First brew" in section.stdout
     off_topic = command("search", "how deep is the ocean", "-k", "1", cwd=ingested)
     assert "the evidence is thin" in off_topic.stderr
     filtered = command("search", "vinegar", "-w", "title=Errors", "--mode", "lexical", cwd=ingested)
-    assert "no passage meets the filter" in filtered.stderr
+    assert "no passage matches the filter" in filtered.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--where", "colour=red"], "there is no field 'colour'"),
+        (["--where", "colour=red"], "unknown field 'colour'"),
         (["--where", "nonsense"], "can't be read"),
         (["--diversity", "2"], "diversity: it is 2.0"),
         (["--rerank"], "no reranker is configured"),

@@ -39,11 +39,11 @@ def test_every_refusal_says_what_to_do(number: int, advice: str) -> None:
 
 def test_an_engine_without_room_says_what_to_do() -> None:
     with (
-        pytest.raises(StoreFull, match="index: the disk is full: free some"),
+        pytest.raises(StoreFull, match="index: the disk is full; free some"),
         engine(Path("index")),
     ):
         raise RuntimeError("IO Error: failed to create directory: No space left on device")
-    advice = "index failed: broken; check that the disk has room"
+    advice = "index failed: broken; check the free disk space"
     with pytest.raises(StoreError, match=advice), engine(Path("index")):
         raise RuntimeError("broken")
 
@@ -54,7 +54,7 @@ def test_a_folder_that_may_only_be_read_is_said_before_anything_is_tried(
     folder = DataFolder(tmp_path / "data")
     folder.prepare()
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
-    with pytest.raises(StoreError, match="can't be written"):
+    with pytest.raises(StoreError, match="is not writable"):
         folder.prepare()
     with Application(load(data_dir=tmp_path / "data")).serving.lock():
         assert not (tmp_path / "data" / "serve.lock").exists()

@@ -14,20 +14,22 @@ import pytest
 
 from surefind.adapters.embedders import model_files
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
-from surefind.adapters.embedders.model_files import ModelFile, locate
+from surefind.adapters.embedders.model_files import HUB, ModelFile
 from surefind.errors import EmbeddingError, InputError
+from surefind.ports import Notify
 
 CONTENT = {"model_quantized.onnx": b"weights" * 1000, "tokenizer.json": b"{}"}
 
 
-@pytest.fixture(autouse=True)
-def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+FILES = tuple(
+    ModelFile(name, hashlib.sha256(content).hexdigest(), f"onnx/{name}", max_bytes=10_000)
+    for name, content in CONTENT.items()
+)
+
+
+def locate(model_dir: Path | None, cache: Path, notify: Notify, hub: str = HUB) -> Path:
     """The same code on files of a few bytes."""
-    files = tuple(
-        ModelFile(name, hashlib.sha256(content).hexdigest(), f"onnx/{name}")
-        for name, content in CONTENT.items()
-    )
-    monkeypatch.setattr(model_files, "FILES", files)
+    return model_files.locate(model_dir, cache, notify, hub, FILES)
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -74,12 +76,11 @@ def test_a_damaged_cache_is_mended(tmp_path: Path) -> None:
     assert (folder / "model_quantized.onnx").read_bytes() == CONTENT["model_quantized.onnx"]
 
 
-@pytest.mark.parametrize("bad", [b"other bytes", b"x" * 3000], ids=["other", "too large"])
+@pytest.mark.parametrize("bad", [b"other bytes", b"x" * 20_000], ids=["other", "too large"])
 def test_other_bytes_are_never_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: bytes
 ) -> None:
     no_index(monkeypatch)
-    monkeypatch.setattr(model_files, "MAX_FILE_BYTES", 2000)
     with (
         hub(tmp_path / "hub", {**CONTENT, "model_quantized.onnx": bad}) as address,
         pytest.raises(EmbeddingError, match="SUREFIND_MODEL_DIR") as failure,
@@ -123,7 +124,7 @@ def test_a_folder_that_is_given_is_used_as_it_is_or_refused(tmp_path: Path) -> N
         (tmp_path / name).write_bytes(content)
     assert locate(tmp_path, tmp_path / "cache", print) == tmp_path
     (tmp_path / "tokenizer.json").write_bytes(b"[]")
-    with pytest.raises(InputError, match=r"tokenizer.json is not the file it should be"):
+    with pytest.raises(InputError, match=r"tokenizer.json is the wrong file"):
         locate(tmp_path, tmp_path / "cache", print)
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"has no tokenizer.json"):

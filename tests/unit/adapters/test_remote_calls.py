@@ -115,7 +115,7 @@ async def test_a_long_wait_is_told() -> None:
     await asyncio.sleep(0.05)
     waiting.cancel()
     [note] = notes
-    assert note.startswith("it: 429 too many; trying again in 3")
+    assert note.startswith("it: 429 too many; retrying in 3")
 
 
 async def test_whoever_gives_up_makes_room() -> None:

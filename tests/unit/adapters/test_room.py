@@ -97,13 +97,11 @@ async def test_a_disk_that_is_too_small_is_said_with_what_takes_its_room(
     with alive, pytest.raises(StoreFull) as refusal:
         await EdgeIndexStore(DataFolder(home.root), free=lambda _: 2**20).require_room(1000, 384)
     told = str(refusal.value)
-    assert "the disk has 1 MB free and this needs about 76 MB. Nothing was changed" in told
-    assert (
-        "MB of old generations of docs (1, 2), which `surefind generations prune --keep 1" in told
-    )
+    assert "the disk has 1 MB free, but about 76 MB are needed. Nothing was changed" in told
+    assert "MB of old generations of docs (1, 2); `surefind generations prune --keep 1" in told
     assert f"3 MB of the embedding cache ({home.root / 'cache'})" in told
-    assert "3 MB of removed generations that a running server still reads" in told
-    assert "MB of what readers see" in told
+    assert "3 MB of removed generations that a running server still uses" in told
+    assert "MB of current generations" in told
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from surefind.adapters.embedders import bge_small
 from surefind.adapters.embedders.bge_small import WordPieceCounter
 from surefind.adapters.embedders.model_files import TOKENIZER
 
@@ -57,11 +56,8 @@ def test_what_the_tokenizer_joins_or_keeps_whole_is_counted_so(
     assert counter.count(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
 
-def test_only_so_many_words_are_remembered(
-    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bge_small, "_MAX_WORDS", 10)
-    small = WordPieceCounter(tokenizer)
+def test_only_so_many_words_are_remembered(tokenizer: Tokenizer) -> None:
+    small = WordPieceCounter(tokenizer, max_words=10)
     text = " ".join(f"word{number}" for number in range(50)) + " " + "long" * 40
     assert small.count(text) == len(tokenizer.encode(text, add_special_tokens=False))
     assert len(small._counts) <= 10

@@ -226,7 +226,7 @@ def test_the_digest_is_that_of_the_tests_and_not_of_the_file() -> None:
             r"line 2: invalid YAML: unprintable .*write \\u007f in",
         ),
         ("version: 1", "version: 7", "^teapot.yaml, line 1: version must be 1, not 7$"),
-        ("version: 1", "version: 1\n---\nversion: 1", "second document begins here"),
+        ("version: 1", "version: 1\n---\nversion: 1", "second document starts here"),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_line(before: str, after: str, message: str) -> None:
@@ -248,7 +248,7 @@ def test_what_is_wrong_is_refused_with_its_line(before: str, after: str, message
         ),
         (
             r'{"test_id": "b", "query_text": "\ud800"}',
-            "line 2: query_text contains half of a char",
+            "line 2: query_text contains a lone surrogate",
         ),
         ('{"test_id": "b", "query_text": {}}', "line 2: query_text must be text, not a mapping"),
         ('{"test_id": "b", "query_text": NaN}', "line 2: invalid JSON: NaN is not a number"),
@@ -290,16 +290,16 @@ def test_a_file_without_a_list_of_tests_is_refused() -> None:
 
 
 def test_a_huge_file_is_refused() -> None:
-    with pytest.raises(InputError, match=r"33,554,433 bytes, at most 33,554,432 are allowed"):
+    with pytest.raises(InputError, match=r"33,554,433 bytes; at most 33,554,432 are allowed"):
         read_golden_yaml("x.yaml", b"#" * (MAX_BYTES + 1))
-    with pytest.raises(InputError, match=r"100,001 tests, at most 100,000 are allowed"):
+    with pytest.raises(InputError, match=r"100,001 tests; at most 100,000 are allowed"):
         read_questions("x.txt", b"what\n" * (MAX_TESTS + 1))
 
 
 def test_too_many_expectations_are_refused() -> None:
     many = ", ".join(f"c{number}" for number in range(1001))
     content = f"tests: [{{test_id: a, query_text: b, expected_results: [{many}]}}]"
-    with pytest.raises(InputError, match="expected_results has 1001 items, at most 1000"):
+    with pytest.raises(InputError, match="expected_results has 1001 items; at most 1000"):
         read_golden_yaml("x.yaml", content.encode())
 
 
@@ -417,3 +417,12 @@ def test_a_gate_tells_what_it_warns_of() -> None:
     assert gate.is_met_by(0.5)
     assert not gate.is_met_by(0.6)
     assert QualityRule.parse(RuleSeverity.WARN, "failed >= 2").measure is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "ending"),
+    [("100", "not 100; write 1 for 100 %"), ("101", "not 101"), ("-1", "not -1")],
+)
+def test_a_limit_that_looks_like_a_percentage_is_shown_as_a_share(limit: str, ending: str) -> None:
+    with pytest.raises(InputError, match=f"{ending}$"):
+        QualityRule.parse(RuleSeverity.FAIL, f"nDCG@10 < {limit}")

@@ -97,7 +97,7 @@ def test_a_judged_set_keeps_every_query_and_every_judgement() -> None:
     assert judged.known_wrong == (ByName("d2", 0),)
     assert (judged.kind, plain.kind) == (TestKind.POSITIVE, TestKind.QUERY)
     assert golden.measured_only
-    with pytest.raises(InputError, match="query 'c' has judgements and no text"):
+    with pytest.raises(InputError, match="query 'c' has judgements but no text"):
         judged_set("set", {"a": "A?"}, {"c": {"d1": 1}})
 
 
@@ -141,11 +141,11 @@ def test_the_name_of_a_file_says_its_form(tmp_path: Path, name: str, content: st
 def test_what_is_no_golden_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"can't be read: No such file"):
         read_golden(tmp_path / "none.yaml")
-    with pytest.raises(InputError, match=r"a BEIR folder has queries.jsonl"):
+    with pytest.raises(InputError, match=r"a BEIR folder needs queries.jsonl"):
         read_golden(tmp_path)
-    with pytest.raises(InputError, match=r"it must end in .yaml, .yml, .json, .jsonl"):
+    with pytest.raises(InputError, match=r"ends in .yaml, .yml, .json, .jsonl"):
         read_golden(tmp_path / "golden.docx")
     with (tmp_path / "huge.yaml").open("wb") as stream:
         stream.truncate(MAX_BYTES + 1)
-    with pytest.raises(InputError, match="bytes, at most"):
+    with pytest.raises(InputError, match="bytes; at most"):
         read_golden(tmp_path / "huge.yaml")

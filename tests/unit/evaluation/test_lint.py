@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.fakes.values import record
-from surefind.evaluation.golden import near_misses
 from surefind.evaluation.golden.expectations import (
     ByAddress,
     ByChunk,
@@ -28,6 +27,7 @@ from surefind.evaluation.golden.lint import (
     _overlap,
     lint,
 )
+from surefind.evaluation.golden.near_misses import NearMisses
 from surefind.interfaces.reports.lint import lint_json, lint_text
 from surefind.model import ChunkRecord
 from surefind.services.validation.golden_authoring import expectations_for, lint_set
@@ -147,7 +147,8 @@ def test_findings_are_shown_by_line_and_as_json() -> None:
     tests = (golden("x", "What?", A, line=3), golden("y", "What?", line=7))
     findings = lint(GoldenSet("g", tests), KnownFacts({A: frozenset("a")}, 5, {}, {}))
     assert lint_text("g.yaml", 2, findings).splitlines() == [
-        "g.yaml:7: error: contradictory: y: it asks the same as x, and expects something else",
+        "g.yaml:7: error: contradictory: y: its question equals that of x, but the "
+        "expectations differ",
         "g.yaml:7: error: empty: y: it has no expectations; add expected_results, or expect: none",
         "2 tests, 2 errors, 0 warnings",
     ]
@@ -255,14 +256,13 @@ async def test_what_is_nearly_meant_is_named(
     [found] = [finding for finding in findings if finding.problem is not Problem.VACUOUS]
     assert found.problem is Problem.STALE
     said, _, hint = found.message.partition("; ")
-    assert said == f"nothing in the collection is {expected}"
+    assert said == f"nothing in the collection matches {expected}"
     assert hint.startswith(told)
     assert bool(hint) == bool(told)
 
 
-def test_not_every_name_that_is_misspelt_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_misses, "MAX_COMPARED", 2)
-    misses = near_misses.NearMisses()
+def test_not_every_name_that_is_misspelt_is_looked_for() -> None:
+    misses = NearMisses(max_compared=2)
     misses.show(record(0))
     wrong = [BySource(f"docs/page{number}.md") for number in range(3)]
     elsewhere = BySource("page.md", "A heading")
@@ -326,15 +326,16 @@ async def test_what_passes_whatever_the_search_does_is_vacuous(home: Installatio
     [broad, few, none] = await findings(3)
     assert broad == (
         "broad",
-        "20 of the 26 passages match the text 'about the number': nearly any answer passes",
+        "20 of the 26 passages match the text 'about the number': it nearly always passes",
     )
-    reason = "only 2 passages match its where, and top_k is 3: it nearly always passes"
+    reason = "only 2 passages match its where, and top_k is 3, so it nearly always passes"
     assert few == ("few", reason)
-    assert none == ("none", "no passage matches its where, so it passes whatever the search does")
+    assert none == ("none", "no passage matches its where, so it always passes")
     [whole, *_] = await findings(20)
     assert whole == (
         "",
-        "top_k is 20, and the collection has 26 passages: nearly any order passes; lower top_k",
+        "top_k is 20, and the collection has only 26 passages, so nearly any order passes; "
+        "lower top_k",
     )
 
 

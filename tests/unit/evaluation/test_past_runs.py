@@ -49,7 +49,7 @@ async def test_what_is_kept_is_what_comes_back_oldest_first(files: RunFiles) -> 
 
 async def test_a_collection_without_runs_has_none(files: RunFiles) -> None:
     assert await files.runs("docs") == ([], [])
-    with pytest.raises(InputError, match="no name for a collection"):
+    with pytest.raises(InputError, match="invalid collection name"):
         await files.runs("../docs")
 
 

@@ -17,7 +17,7 @@ from surefind.evaluation.report.report import Report
 from surefind.evaluation.statistics.significance import wilson_interval
 from surefind.model import Evidence, Mode
 from surefind.services.validation.calibration import learn_threshold
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
@@ -42,6 +42,30 @@ def test_certainty_is_never_claimed_of_a_few() -> None:
     assert told.similarity is not None
     assert told.false_accepts.high == pytest.approx(wilson_interval(0, 5)[1])
     assert told.false_accepts.high > 0.4
+
+
+def test_of_two_equally_good_gaps_the_wider_one_is_taken() -> None:
+    """Both thresholds err on a fifth of one kind: .35 accepts it, .775 rejects it."""
+    told = separated([0.6] * 20 + [0.8] * 80, [0.1] * 80 + [0.75] * 20)
+    assert told.similarity == pytest.approx(0.35)
+    assert told.overlap == pytest.approx(0.2)
+    assert told.false_accept_cost == 1.0
+
+
+def test_the_ends_of_the_overlap_belong_to_it() -> None:
+    assert separated([0.5, 0.7], [0.5, 0.7]).overlap == 1.0
+    assert separated([0.7, 0.8], [0.6, 0.7]).overlap == 0.5
+
+
+def test_a_few_that_overlap_are_called_inseparable() -> None:
+    told = separated([0.5, 0.8, 0.81, 0.82], [0.3, 0.31, 0.32, 0.5])
+    assert told.false_accepts.value + told.false_rejects.value < 1
+    assert told.message.startswith("positives and negatives can't be separated: 25% of them")
+
+
+def test_a_false_accept_costs_as_much_as_a_false_reject_by_default() -> None:
+    positives, negatives = [0.6] * 10 + [0.8] * 30, [0.1] * 30 + [0.7] * 10
+    assert separate(positives, negatives) == separate(positives, negatives, 1.0)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -197,7 +221,7 @@ async def test_a_few_negatives_teach_nothing_unless_that_is_asked_for(home: Inst
     told = report.separation
     assert told is not None
     few = replace(report, separation=replace(told, negatives=11))
-    with pytest.raises(NotComparable, match=r"too few negatives \(11\): .* at least 12 .* --force"):
+    with pytest.raises(NotComparable, match=r"only 11 negative tests, .* at least 12 .* --force"):
         await learn_threshold(few, home.catalogs)
     assert (await home.generations.one()).threshold is None
     threshold = await learn_threshold(few, home.catalogs, force=True)

@@ -143,7 +143,7 @@ def test_the_summary_needs_no_script() -> None:
         "passed 2 of 8 tests",
         "nDCG@5 0.375 over 4 judged queries",
         "1 tampered, 90% complete",
-        "1 could not be answered and count as zero",
+        "1 failed and count as zero",
         "factual 1 of 2",
         "outranked 1",
         "What about half?",
@@ -162,7 +162,7 @@ def test_the_worst_come_first_with_what_was_expected_and_what_came() -> None:
     )
     told = report(outcome("fine"), test, outcome("broken", 0.0, Outcome.ERROR, message="gone"))
     words = text_of(html_page(told, ReportExtras({"a": passage, "b": passage})))
-    worst = words[words.index("What went worst") :]
+    worst = words[words.index("Worst results") :]
     assert worst.index("What about broken?") < worst.index("What about half?")
     assert "What about fine?" not in worst
     assert "chunk a: found at rank 1" in worst
@@ -193,7 +193,7 @@ def test_the_trend_of_these_tests_is_drawn() -> None:
     )
     trend = trend_of(told, [before])
     words = text_of(html_page(told, ReportExtras(trend=trend)))
-    assert "nDCG@5 of the last 2 runs of these tests" in words
+    assert "nDCG@5 in the last 2 runs of these tests" in words
     assert "From 0.5000 to 0.3750 over 2 runs." in words
     assert "Trend" not in text_of(html_page(told))
 
@@ -215,7 +215,7 @@ def test_a_huge_run_leaves_out_what_passed_and_says_so() -> None:
     many = (*(outcome("good"),) * MAX_TESTS, few.tests[0])
     told = replace(few, tests=many, totals=replace(few.totals, total=len(many)))
     page = html_page(told)
-    assert "The page holds 20,000 of 20,001 tests" in page
+    assert "This page contains 20,000 of 20,001 tests" in page
     data = data_of(page)
     assert len(data["tests"]) == MAX_TESTS
     assert data["tests"][0][0] == "last"

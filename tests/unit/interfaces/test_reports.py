@@ -101,7 +101,7 @@ def test_judgements_that_find_nothing_relevant_are_no_pass() -> None:
         told = summarise(replace(golden(tests), measured_only=True), MEASURES, tests, RUN)
         assert told.verdict is Verdict.INCONCLUSIVE
         assert told.reasons == (
-            "nothing is judged relevant to any of the 3 queries, so there is nothing to measure by",
+            "nothing is judged relevant to any of the 3 queries, so nothing can be measured",
         )
         assert (told.means.judged, told.means.values, told.means.unjudged) == (0, {}, 3)
         assert "nDCG" not in report_text(told).partition('"means"')[2]
@@ -120,9 +120,9 @@ def test_single_queries_to_which_nothing_is_relevant_are_shown() -> None:
     assert told.verdict is Verdict.PASS
     assert told.means.without_relevant == ("b",)
     assert told.means.values == {"nDCG@5": 0.5, "MRR": 0.5}
-    assert "with nothing relevant, counted as zero: 1" in terminal(told)
+    assert "without relevant passages, counted as zero: 1" in terminal(told)
     for text in (markdown(told), html_page(told)):
-        assert "1 with nothing relevant count as zero" in text
+        assert "1 without relevant passages count as zero" in text
 
 
 def test_an_error_and_a_tampered_chunk_fail_whatever_the_gates_say() -> None:
@@ -139,7 +139,7 @@ def test_an_error_and_a_tampered_chunk_fail_whatever_the_gates_say() -> None:
 @pytest.mark.parametrize(
     ("which", "reason"),
     [
-        (Outcome.STALE, "1 test expects what is not there any more"),
+        (Outcome.STALE, "1 test expects results that no longer exist"),
         (Outcome.INVALID, "1 test can't be judged as written"),
     ],
 )
@@ -223,7 +223,7 @@ def test_a_pure_improvement_is_no_evidence_of_harm_and_passes() -> None:
     assert comparison.worse_at_most == pytest.approx(0.095, abs=0.001)
     lines = (
         "no evidence of harm: 1 better, 0 worse, 29 the same",
-        "at most 9.5% of queries like these got worse, with 95 % confidence",
+        "at most 9.5% of similar queries got worse, with 95 % confidence",
     )
     for text in (terminal(told), markdown(told), html_page(told), junit(told)):
         assert all(line in text for line in lines), text
@@ -243,8 +243,8 @@ def test_what_was_lost_entirely_is_counted_in_every_report() -> None:
     assert told.comparison.evidence is ComparisonEvidence.MIXED
     assert told.comparison.lost_entirely == 1
     for text in (terminal(told), markdown(told), html_page(told), junit(told)):
-        assert "1 of the worse found something before and finds nothing now" in text
-        assert "at most 19.5% of queries like these got worse" in text
+        assert "1 of the worse tests found something before and finds nothing now" in text
+        assert "at most 19.5% of similar queries got worse" in text
 
 
 def test_tests_that_both_runs_share_are_compared() -> None:
@@ -275,7 +275,7 @@ def test_tests_that_became_stale_are_counted_and_no_pass() -> None:
         Verdict.INCONCLUSIVE,
     )
     assert told.reasons[-1] == "compared with the baseline (run run-1): 1 test became stale"
-    assert "became stale, what they expect was there before: 1 test (b)" in terminal(told)
+    assert "became stale since the baseline: 1 test (b)" in terminal(told)
 
 
 def test_a_negative_that_is_answered_now_is_no_pass_though_no_measure_shows_it() -> None:
@@ -293,7 +293,7 @@ def test_a_negative_that_is_answered_now_is_no_pass_though_no_measure_shows_it()
     ("measures", "reason"),
     [
         ({"nDCG@5": 1.0}, "test 't0' has no MRR"),
-        ({"nDCG@5": 1.0, "MRR": 7.0}, "MRR of test 't0' is 7, it must be from 0 to 1"),
+        ({"nDCG@5": 1.0, "MRR": 7.0}, "MRR of test 't0' must be from 0 to 1, not 7"),
     ],
 )
 def test_a_baseline_that_was_edited_by_hand_is_refused(
@@ -338,8 +338,8 @@ def test_what_was_not_run_is_neither_better_nor_worse() -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"golden_digest": "other", "tests": many_others()}, "made with other tests"),
-        ({"subject": replace(RUN.subject, top_k=9)}, "looked at 9 results, this run at 5"),
+        ({"golden_digest": "other", "tests": many_others()}, "share no tests"),
+        ({"subject": replace(RUN.subject, top_k=9)}, "used top_k 9, this run 5"),
         ({"interrupted": "the store died"}, "the baseline's run ended early: the store died"),
     ],
 )
@@ -352,17 +352,17 @@ def test_what_is_not_comparable_is_refused(changed: dict[str, object], reason: s
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"golden_digest": "other", "tests": many_others()}, "made with other tests"),
+        ({"golden_digest": "other", "tests": many_others()}, "share no tests"),
         (
             {"golden_digest": "other", "tests": (replace(outcome("t0"), digest=""),)},
-            "saved by an older surefind, and the tests changed since",
+            "saved by an older surefind version, and the tests have changed since",
         ),
         ({"subject": replace(RUN.subject, top_k=9)}, "use --top-k 9, or save a new baseline"),
         ({"interrupted": "the store died"}, "the baseline's run ended early: the store died"),
-        ({"means": means_of((), MEASURES)}, "in the baseline no test has a judged answer"),
+        ({"means": means_of((), MEASURES)}, "in the baseline no test has judged results"),
         (
             {"means": replace(many([1.0]).means, values={"P@5": 1.0})},
-            r"other measures \(P@5\) than this run \(nDCG@5, MRR\)",
+            r"measures \(P@5\) and this run's \(nDCG@5, MRR\) differ",
         ),
     ],
 )
@@ -381,7 +381,7 @@ def test_what_can_be_known_before_a_question_is_asked_is(
 def test_tests_that_expect_nothing_are_refused_before_they_are_asked() -> None:
     plain = golden([outcome("t0")])
     before = replace(report(outcome("t0")), golden_digest=plain.digest)
-    with pytest.raises(NotComparable, match="no test has a judged answer"):
+    with pytest.raises(NotComparable, match="no test has judged results"):
         check_baseline(before, plain, 5, MEASURES)
 
 
@@ -391,7 +391,7 @@ def test_a_comparison_that_can_not_be_made_is_no_pass_and_hides_no_failure() -> 
     told = compared_with(before, unjudged)
     assert (unjudged.verdict, told.verdict) == (Verdict.PASS, Verdict.INCONCLUSIVE)
     assert told.reasons == (
-        "not compared with the baseline: no test has a judged answer, so there is nothing to "
+        "not compared with the baseline: no test has judged results, so there is nothing to "
         "compare",
     )
     failed = compared_with(before, report(outcome("t0", None, Outcome.FAILED)))
@@ -412,23 +412,23 @@ def test_a_baseline_that_was_asked_otherwise_is_compared_with_and_told() -> None
     told = compared_with(replace(after, subject=subject), after)
     assert told.verdict is Verdict.PASS
     assert told.warnings == (
-        "the baseline was asked in dense mode, this run in hybrid",
-        "the baseline was asked with collapse near, this run with off",
-        "the baseline was embedded by other/model, this run by fake/words (384 dimensions, abc)",
-        "the baseline asked the collection handbook, this run docs",
+        "the baseline used dense mode, this run hybrid",
+        "the baseline used collapse near, this run off",
+        "the baseline used the embedder other/model, this run fake/words (384 dimensions, abc)",
+        "the baseline searched the collection handbook, this run docs",
     )
-    assert "warning: the baseline was asked in dense mode" in junit(told)
+    assert "warning: the baseline used dense mode" in junit(told)
 
 
 def test_runs_without_a_common_measure_are_not_comparable() -> None:
     told = many([1.0])
     other = replace(told, means=replace(told.means, values={"P@5": 1.0}))
     with pytest.raises(
-        NotComparable, match=r"other measures \(P@5\) than this run \(nDCG@5, MRR\)"
+        NotComparable, match=r"measures \(P@5\) and this run's \(nDCG@5, MRR\) differ"
     ):
         compare_reports(other, told)
     plain = report(outcome("t0", None, kind=TestKind.QUERY))
-    with pytest.raises(NotComparable, match="no test has a judged answer"):
+    with pytest.raises(NotComparable, match="no test has judged results"):
         compare_reports(plain, plain)
 
 
@@ -456,10 +456,10 @@ def test_the_schema_knows_every_field() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "b.json: it is no JSON"),
-        (b"\xff", "b.json: it is no JSON"),
-        (b"[" * 100_000, "b.json: it is no JSON"),
-        (b"[]", "b.json: it is no report; `surefind validate --save-baseline` makes one"),
+        (b"{", "b.json is not valid JSON"),
+        (b"\xff", "b.json is not valid JSON"),
+        (b"[" * 100_000, "b.json is not valid JSON"),
+        (b"[]", "b.json is not a report; save one with `surefind validate --save-baseline`"),
         (b'{"schema": "surefind.validation/1"}', "b.json: not a complete report: run_id: "),
     ],
 )
@@ -469,7 +469,7 @@ def test_what_is_no_report_is_refused(content: bytes, message: str) -> None:
 
 
 def test_a_report_of_another_version_or_with_unknown_fields_is_refused() -> None:
-    with pytest.raises(NotComparable, match=r"of the form 'surefind\.validation/2'"):
+    with pytest.raises(NotComparable, match=r"has the format 'surefind\.validation/2'"):
         read_report("b.json", b'{"schema": "surefind.validation/2"}')
     more = report_json(report(outcome("a"))) | {"mood": "good"}
     with pytest.raises(InputError, match="mood"):
@@ -480,7 +480,7 @@ def test_markdown_tells_all_and_lets_nothing_be_markup() -> None:
     told = markdown(full_report())
     assert told.startswith("## Retrieval validation: ❌ failed\n- nDCG@5 \\< 0.9: it is 0.375\n")
     assert "| passed | 2 of 8 |" in told
-    assert "| negatives | 1 of 2 were given an answer |" in told
+    assert "| negatives | 1 of 2 were wrongly answered |" in told
     assert "| factual | 1 of 2 | 0.7500 | 0.7500 |" in told
     assert "| half | What about half? | failed | outranked | 9th |" in told
     assert "| broken | What about broken? | error | error | a \\| b |" in told
@@ -490,7 +490,7 @@ def test_markdown_tells_all_and_lets_nothing_be_markup() -> None:
 
 def test_markdown_shows_the_baseline_and_shortens_long_lists() -> None:
     told = markdown(compared())
-    assert "### Against the baseline: ❌ worse" in told
+    assert "### Comparison with the baseline: ❌ worse" in told
     assert "| nDCG@5 | 1.0000 | 0.6250 | -0.3750 |" in told
     assert "- compared with the baseline: worse: 0 better, 30 worse, 10 the same" in told
     assert "- worse: t0, What about t0? (passed → passed, nDCG@5 1.000 → 0.500)" in told
@@ -503,14 +503,14 @@ def test_markdown_shows_the_baseline_and_shortens_long_lists() -> None:
 def test_the_terminal_shows_what_changed_and_by_how_much() -> None:
     shown = terminal(compared())
     assert "  worse: t0: What about t0? (passed -> passed, nDCG@5 1.000 -> 0.500)" in shown
-    assert "  and 10 more worse; --json has them all" in shown
+    assert "  and 10 more worse; --json lists all" in shown
     before, after = many([0.5] * 8), many([1.0] * 8)
     told = with_comparison(after, compare_reports(before, after))
     assert "  better: t4: What about t4? (passed -> passed, nDCG@5 0.500 -> 1.000)" in (
         shown := terminal(told)
     )
     assert "better: t5" not in shown
-    assert "  and 3 more better; --json has them all" in shown
+    assert "  and 3 more better; --json lists all" in shown
     assert "- better: t4, What about t4? (passed → passed, nDCG@5 0.500 → 1.000)" in markdown(told)
     gone = with_comparison(
         after := report(outcome("a", None), outcome("b")),
@@ -530,7 +530,7 @@ def test_where_tests_failed_no_report_says_that_all_is_well() -> None:
         assert (published.total_queries, published.successful_queries) == (2, 2)
         assert "All validations passed" not in terminal(told)
     assert "PASSED by its rules: 1 of 2 tests passed (golden.yaml)" in terminal(lenient)
-    assert "PASSED, as no single test decides: 1 of 2 tests passed" in terminal(measured)
+    assert "PASSED, because no single test decides: 1 of 2 tests passed" in terminal(measured)
     assert markdown(lenient).startswith("## Retrieval validation: ✅ passed by its rules\n")
     assert "<h1>Passed by its rules<" in html_page(lenient)
     good = report(outcome("a"), rules=[(RuleSeverity.FAIL, "failed > 5")])

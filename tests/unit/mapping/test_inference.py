@@ -87,8 +87,76 @@ def test_what_was_found_by_its_values_says_so() -> None:
     ]
     found = infer(payloads)
     assert "counts from 0 in each document" in found.of(Role.POSITION).evidence
-    assert "one per document, and in its address or path" in found.of(Role.TITLE).evidence
+    assert "one per document, and in its URL or path" in found.of(Role.TITLE).evidence
     assert "by its values alone" in found.of(Role.TITLE).evidence
+
+
+PAGES = ("Aufbau", "Wartung", "Störungen", "Netzwerk", "Garantie", "Sensoren", "Entsorgung")
+PARTS = ("Überblick", "Voraussetzungen", "Vorgehen", "Häufige Fehler", "Hinweise")
+
+
+def numbered_pages(**labels: str) -> list[Payload]:
+    """Pages at addresses that say nothing, whose texts mention no heading.
+
+    `labels` are the keys of the title and of the section.
+    """
+    rng = random.Random(5)
+    payloads: list[Payload] = [
+        {
+            "wortlaut": f"Schalten Sie die Maschine ab. Prüfen Sie Ventil {page * 40 + index}.",
+            "adresse": f"https://example.org/?id={page * 17 % 100}",
+            "stelle": index,
+            labels["title"]: title,
+            labels["section"]: PARTS[min(index * 2 * page // 9, 4)],
+        }
+        for page, title in enumerate(PAGES, start=1)
+        for index in range(2 + page % 4)
+    ]
+    rng.shuffle(payloads)
+    return payloads
+
+
+@pytest.mark.parametrize(
+    ("title", "section"),
+    [("k1", "k2"), ("doc.a", "doc.b"), ("甲", "乙"), ("überschrift", "zwischenüberschrift")],
+)
+def test_headings_are_told_by_how_they_change(title: str, section: str) -> None:
+    """Also where neither the addresses nor the texts repeat them."""
+    found = infer([nested(payload) for payload in numbered_pages(title=title, section=section)])
+    assert keys(found, "position") == ("stelle",)
+    assert keys(found, "title") == (title,)
+    assert keys(found, "section") == (section,)
+
+
+def nested(payload: Payload) -> Payload:
+    outer: dict[str, object] = {}
+    for key, value in (payload or {}).items():
+        first, dot, rest = key.partition(".")
+        inner = outer.setdefault(first, {}) if dot else outer
+        assert isinstance(inner, dict)
+        inner[rest if dot else first] = value
+    return outer
+
+
+@pytest.mark.parametrize("nonsense", [1e300, 10**12, -3, "x"])
+def test_one_position_of_nonsense_hides_no_position(nonsense: object) -> None:
+    payloads: list[Payload] = [
+        {"text": one.text, "url": one.url, "position": nonsense if number == 30 else one.index}
+        for number, one in enumerate(book(48))
+    ]
+    mapping = infer(payloads).mapping
+    assert mapping.of(Role.POSITION) == ("position",)
+    assert mapping.position_kind is PositionKind.ORDINAL
+
+
+def test_labels_without_an_order_are_no_sections() -> None:
+    for seed in range(40):
+        rng = random.Random(seed)
+        payloads = [
+            {**(payload or {}), "k2": rng.choice(PARTS)}
+            for payload in numbered_pages(title="k1", section="k2")
+        ]
+        assert not keys(infer(payloads), "section"), seed
 
 
 def sparse(points: int = 256) -> list[Payload]:

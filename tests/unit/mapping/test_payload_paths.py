@@ -57,7 +57,7 @@ def test_a_path_is_read_step_by_step(path: str, steps: list[str]) -> None:
 
 @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a..b", '"a', "a[", "[]"])
 def test_what_is_no_path_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="no path of a payload"):
+    with pytest.raises(ValueError, match="invalid payload path"):
         parts_of(path)
 
 
@@ -173,6 +173,13 @@ def test_what_a_payload_lacks_or_has_as_nonsense_is_said() -> None:
         "url can't be read: '5'",
         "position can't be read: 'x'",
         "created_at can't be read: 'soon'",
+    )
+    lists = record_of(POINT, {"text": "x", "nr": 1e300, "when": [1, 2], "url": ["a"]}, mapped)
+    assert lists.chunk.position == 0
+    assert lists.flaws == (
+        "url can't be read: ['a']",
+        "position can't be read: '1e+300'",
+        "created_at can't be read: [1, 2]",
     )
     nothing = record_of(POINT, None, mapped)
     assert nothing.flaws == ("it has no payload",)

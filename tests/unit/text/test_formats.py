@@ -111,7 +111,7 @@ def test_unreadable_content_is_an_error_with_a_reason(
 def test_warnings_of_a_format_are_reported() -> None:
     source = "".join(" " * depth + "x\n\n" for depth in range(0, 1600, 2))
     warnings = parse(source.encode(), ".rst").warnings
-    assert warnings == ("it is nested too deeply; read as plain text",)
+    assert warnings == ("it is nested too deeply; parsed as plain text",)
 
 
 @given(st.binary(max_size=80), st.sampled_from(sorted(SUFFIXES - {".rst"})))

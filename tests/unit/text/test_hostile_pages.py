@@ -5,6 +5,9 @@ square, or faster, would not end before the run is killed.
 """
 
 import re
+import sys
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -52,10 +55,29 @@ def test_many_elements_beside_each_other_are_no_nesting() -> None:
     assert read(page, ".html").text.count("words") == 20_000
 
 
+@pytest.mark.parametrize("page", [".. a:: a\n\n" * 300, ".. image:: a\n\n" * 300])
+def test_what_is_taken_out_of_a_page_is_not_searched_for_one_by_one(page: str) -> None:
+    """To find each of many children again takes time with the square of their number."""
+    searches = 0
+
+    def watch(_frame: FrameType, event: str, function: Any) -> None:
+        nonlocal searches
+        searched = event == "c_call" and isinstance(function.__self__, list)
+        searches += searched and function.__name__ in {"remove", "index"}
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        read(page, ".rst")
+    finally:
+        sys.setprofile(before)
+    assert searches < 100
+
+
 def test_mdx_that_is_too_tangled_is_read_as_markdown_and_says_so() -> None:
     page = "# Title\n\n" + "{//" * 20_000 + "\n" + "words\n" * 20_000
     parsed = read(page, ".mdx")
-    assert parsed.warnings == ("its braces are too tangled to be read as MDX; read as Markdown",)
+    assert parsed.warnings == ("its braces are too complex to parse as MDX; parsed as Markdown",)
     assert [heading.title for heading in parsed.structure.headings] == ["Title"]
 
 

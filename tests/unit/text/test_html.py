@@ -192,7 +192,26 @@ def test_five_megabytes_are_read_in_seconds() -> None:
         ("<Tabs>\n\n# Markdown\n\n</Tabs>", "<Tabs>\n\n# Markdown\n\n</Tabs>"),
         ("<p></p>", "<p></p>"),
         ("", ""),
+        (
+            "it off.</p><p>Plug the <b>cable</b> in.</p><p>Then",
+            "it off.\n\nPlug the cable in.\n\nThen",
+        ),
+        (
+            "Plug the <b>cable</b> in<br>now.\n\nThen &amp; there.",
+            "Plug the cable in\nnow.\n\nThen & there.",
+        ),
+        ("<li>one</li><li>two</li>", "- one\n- two"),
+        ("<!-- x --><h2>Power</h2> on", "## Power\n\non"),
+        ("Use `<b>` and <b>bold</b>", "Use `<b>` and <b>bold</b>"),
+        ("# Power\n\nPlug <b>it</b> in", "# Power\n\nPlug <b>it</b> in"),
+        ("- one <b>x</b>\n- two", "- one <b>x</b>\n- two"),
+        ("the tags <b></b> and List<T>", "the tags <b></b> and List<T>"),
     ],
 )
 def test_a_passage_that_was_stored_as_html_is_shown_as_text(stored: str, shown: str) -> None:
     assert readable(stored) == shown
+
+
+@pytest.mark.parametrize("stored", ["<div>" * 60_000 + "x</div>", "<b>" * 60_000 + "x</b>"])
+def test_a_passage_that_is_nested_too_deeply_is_shown_as_it_is(stored: str) -> None:
+    assert readable(stored) == stored

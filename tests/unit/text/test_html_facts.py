@@ -3,7 +3,7 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from surefind.text.html.page import read_facts, read_head
+from surefind.text.html.facts import read_facts, read_head
 
 PAGE = "https://x.org/docs/a"
 

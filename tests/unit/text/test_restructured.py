@@ -76,7 +76,7 @@ def test_a_page_nested_too_deep_is_read_as_it_is() -> None:
     source = "".join(" " * depth + "x\n\n" for depth in range(0, 1600, 2))
     page = read_restructured(source.encode())
     assert page.text == source
-    assert page.warnings == ("it is nested too deeply; read as plain text",)
+    assert page.warnings == ("it is nested too deeply; parsed as plain text",)
 
 
 @pytest.mark.parametrize("odd", ["*a ", "`a ", "**a ", "``a ", "|a ", "a_ ", ":x:`a ", "*a\n\n"])
@@ -85,7 +85,7 @@ def test_markup_that_is_broken_all_over_is_read_as_it_is(odd: str) -> None:
     source = odd * (30_000 // len(odd))
     page = read_restructured(source.encode())
     assert page.text == source
-    assert page.warnings == ("its markup is broken; read as plain text",)
+    assert page.warnings == ("its markup is broken; parsed as plain text",)
 
 
 def test_markup_that_is_broken_here_and_there_keeps_its_structure() -> None:

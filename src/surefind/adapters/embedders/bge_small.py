@@ -1,9 +1,9 @@
-"""The default embedder: bge-small-en-v1.5, int8 ONNX, on this machine's own cores.
+"""The default embedder: bge-small-en-v1.5 as int8 ONNX, on the CPU.
 
-One text per call: int8 results depend on padding, and batches are no faster on a CPU. One thread
-inside the runtime, so that the thread count cannot change a result. Measured: one session called
-from one thread more than there are cores embeds twice as much as one caller with two threads
-inside; the extra thread makes up for the time that searches and parsers hold the interpreter.
+Each call embeds one text: int8 results depend on padding, and batches are not faster on a CPU. The
+runtime uses one thread, so that the thread count can't change results. Instead, several threads
+share one session: with one more thread than cores, throughput was twice that of one caller with
+two runtime threads. The extra thread compensates for searches and parsers that hold the GIL.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-# Measured: the runtime queues events and looks up its maker's host unless this is set before it is
-# loaded; its own `disable_telemetry_events()` comes too late.
+# Must be set before the runtime is loaded: its `disable_telemetry_events()` is too late to stop it
+# from queueing events and resolving its vendor's host.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 
@@ -34,12 +34,12 @@ from surefind.model import EmbedderFingerprint
 from surefind.ports import EmbeddedQuery, Matrix, Vector
 
 MAX_TOKENS = 510
-"""512 minus the two special tokens around every passage."""
+"""512 minus the two special tokens."""
 
 
 class BgeSmallEmbedder:
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        """`folder` holds files that `model_files.locate` has verified."""
+        """`folder` contains files verified by `model_files.locate`."""
         self.threads = threads or cores() + 1
         self._model = BgeSmallModel(folder)
         self._counter = WordPieceCounter(self._model.tokenizer)
@@ -85,13 +85,13 @@ class BgeSmallEmbedder:
 
 
 def cores() -> int:
-    """Those this process may use, which in a container are fewer than the machine has."""
+    """The number of cores that this process may use; containers can restrict it."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 class BgeSmallModel:
-    """Turns a text into a vector in the calling thread. Safe to call from several threads."""
+    """Embeds texts in the calling thread. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -101,8 +101,8 @@ class BgeSmallModel:
             )
         except Exception as error:  # both libraries raise bare or private types
             raise EmbeddingError(
-                f"the embedding model in {folder} can't be loaded ({error}); "
-                "`surefind model fetch` downloads and verifies it again"
+                f"the embedding model in {folder} can't be loaded ({error}); run `surefind model "
+                "fetch` to download it again"
             ) from error
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
@@ -125,7 +125,7 @@ class BgeSmallModel:
         return vector / np.linalg.norm(vector)
 
     def embed_each(self, queries: Sequence[str]) -> list[EmbeddedQuery]:
-        """One after the other, each with its time."""
+        """Embed the queries one by one and time each of them."""
         return [self._timed(query) for query in queries]
 
     def _timed(self, query: str) -> EmbeddedQuery:
@@ -142,24 +142,24 @@ def _options() -> "onnxruntime.SessionOptions":
     return options
 
 
-_MAX_WORDS = 2**16  # about 10 MB; rarer words are new each time anyway
+_MAX_WORDS = 2**16  # about 10 MB; rarer words would rarely hit
 _MAX_LENGTH = 80
-# Python splits words here; the tokenizer drops these characters and joins their neighbours.
+# Python splits words at these characters; the tokenizer drops them and joins the neighbours.
 _JOINING = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
 _RUN = re.compile("[A-Za-z0-9]+|[^A-Za-z0-9]")
 
 
 class WordPieceCounter:
-    """Counts the tokens of a text exactly as the tokenizer does, and many times faster.
+    """Counts tokens exactly like the tokenizer, but many times faster.
 
-    A BERT tokenizer splits at white space and around every punctuation mark before it looks for
-    pieces of words. So a text has as many tokens as its words have together, and most words of a
-    page have been counted before.
+    A BERT tokenizer splits at white space and punctuation before it looks for word pieces. So the
+    token count of a text is the sum over its words, and the counts of words can be cached.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, max_words: int = _MAX_WORDS) -> None:
+        """The counts of up to `max_words` words are kept."""
         self._tokenizer = tokenizer
-        self._counts = _Counts(tokenizer)
+        self._counts = _Counts(tokenizer, max_words)
 
     def count(self, text: str) -> int:
         if _JOINING.search(text):
@@ -168,27 +168,28 @@ class WordPieceCounter:
 
 
 class _Counts(dict[str, int]):
-    """The token counts of words, and of the runs of letters in them."""
+    """Cached token counts of words and of the runs of letters in them."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, max_words: int) -> None:
         super().__init__()
+        self._max_words = max_words
         self._tokenizer = tokenizer
         self._model = tokenizer.model
         marks = (re.escape(str(token)) for token in tokenizer.get_added_tokens_decoder().values())
-        self._mark = re.compile("|".join(marks))  # one token each, whatever is around them
+        self._mark = re.compile("|".join(marks))  # one token each, in any context
 
     def __missing__(self, word: str) -> int:
         count = self._count(word)
         if len(word) <= _MAX_LENGTH:
-            if len(self) >= _MAX_WORDS:
+            if len(self) >= self._max_words:
                 self.clear()
             self[word] = count
         return count
 
     def _count(self, word: str) -> int:
-        if word.isascii() and word.isalnum():  # only the case to normalise: ten times faster
+        if word.isascii() and word.isalnum():  # ASCII needs only lower-casing: ten times faster
             return len(self._model.tokenize(word.lower()))
-        # Leave words beyond ASCII, and characters that it drops, to the tokenizer itself.
+        # Non-ASCII words and dropped characters need the tokenizer.
         has_runs = len(word) > 1 and word.isascii() and word.isprintable()
         if has_runs and self._mark.search(word) is None:
             return sum(map(self.__getitem__, _RUN.findall(word)))

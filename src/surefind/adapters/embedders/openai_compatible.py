@@ -1,4 +1,4 @@
-"""Anything that answers `POST /v1/embeddings` as OpenAI does: Ollama, vLLM, TEI, OpenAI itself."""
+"""Services with OpenAI's `POST /v1/embeddings`: Ollama, vLLM, TEI and OpenAI itself."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from surefind.model import EmbedderFingerprint
 
 KEY_SETTING = "OPENAI_API_KEY"
 BATCH_SIZE = 32
-"""Text Embeddings Inference takes no more, unless it is started otherwise."""
+"""The default limit of Text Embeddings Inference."""
 UNKNOWN_MAX_TOKENS = 512
 _LONGEST_REASON = 300
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAiModel:
-    """`price`: US dollars for a million tokens, the list price as known at the end of 2025."""
+    """`price`: US dollars per million tokens, the list price at the end of 2025."""
 
     dimensions: int
     max_tokens: int
@@ -45,14 +45,14 @@ MODELS = {
 
 
 def price_of(model: str | None) -> float | None:
-    """None for a model of one's own: what it costs is known to nobody else."""
+    """The list price; None for unknown models."""
     known = MODELS.get(model or "")
     return known.price if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What some models want to read before a passage or a query, such as `search_query: `."""
+    """Texts that some models need before a passage or a query, such as `search_query: `."""
 
     passage: str = ""
     query: str = ""
@@ -65,9 +65,9 @@ async def openai_compatible_embedder(
     api_key: str | None = None,
     prefixes: Prefixes | None = None,
 ) -> RemoteEmbedder:
-    """The service is asked for the dimensions where nobody has said them."""
+    """Create the embedder; unknown dimensions are detected by embedding a test text."""
     if not options.name:
-        raise InputError("embed_model: it is not set; name the model that the service is to use")
+        raise InputError("embed_model is not set; set it to a model of the embedding service")
     known = MODELS.get(options.name)
     prefixes = prefixes or Prefixes()
     wire = OpenAiWire(url, options.name, api_key, prefixes, policy.timeout_s)
@@ -156,7 +156,7 @@ class OpenAiWire:
 
 
 def embeddings_url(url: str) -> str:
-    """`http://host:11434` and `http://host:11434/v1` mean the same."""
+    """Accept both `http://host:11434` and `http://host:11434/v1`."""
     base = url.rstrip("/")
     if not urlsplit(base).path:
         base += "/v1"
@@ -164,7 +164,7 @@ def embeddings_url(url: str) -> str:
 
 
 def _rows(answer: httpx2.Response) -> object:
-    """In the order of the `index` that each row has; None for what is no such answer."""
+    """The rows sorted by their `index`; None if the answer has another format."""
     try:
         items = sorted(answer.json()["data"], key=lambda item: item["index"])
         numbered = [item["index"] for item in items] == list(range(len(items)))

@@ -1,7 +1,7 @@
-"""An embedder whose model runs elsewhere: everything but the words on the wire.
+"""Embedders that call a remote service, except for the wire format.
 
-A provider is a `Wire` and a `RemoteModel`. Batches, pacing, retries, the checks of what comes back
-and the messages about what does not are the same for all of them, and live here.
+A provider consists of a `Wire` and a `RemoteModel`. Batching, pacing, retries, response checks and
+error messages are shared and live here.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ from surefind.model import EmbedderFingerprint
 from surefind.ports import EmbeddedQuery, Matrix, Vector
 
 InputType = Literal["passage", "query"]
-_BLANK = "."  # services refuse a text without a word; a passage is never blank, but may be asked
+_BLANK = "."  # services reject blank texts; passages are never blank, but queries can be
 
 
 class Wire(Protocol):
-    """What one provider says and hears."""
+    """The wire format of one provider."""
 
     async def embed(self, texts: Sequence[str], input_type: InputType) -> object:
-        """Rows of numbers as they came, in order; AttemptFailed where there are none."""
+        """Rows of numbers as received, in order; AttemptFailed if there are none."""
         ...
 
     async def close(self) -> None: ...
@@ -34,7 +34,7 @@ class Wire(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """What a user says of the model; None where the provider's own facts will do."""
+    """The user's settings for the model; None means the provider's default."""
 
     name: str | None = None
     dimensions: int | None = None
@@ -43,9 +43,9 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class RemoteModel:
-    """`service` and `key_setting` are what messages call the provider and its key.
+    """`service` and `key_setting` name the provider and its API key in messages.
 
-    `cuts` says that the service cuts what is too long; otherwise it is cut before it is sent.
+    `cuts` is true if the service truncates long texts; otherwise they are truncated before sending.
     """
 
     service: str
@@ -80,7 +80,7 @@ class RemoteEmbedder:
         return self._model.batch_size
 
     def count_tokens(self, passage: str) -> int:
-        """An estimate, and rather too many: the model's own tokenizer is not here."""
+        """A high estimate, because the model's tokenizer is not available locally."""
         return token_estimate.count(passage)
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
@@ -99,7 +99,7 @@ class RemoteEmbedder:
                 one.cancel()
 
     async def embed_query(self, query: str) -> Vector:
-        """Questions that are asked at the same moment go out together, in one call."""
+        """Concurrent queries are batched into one call."""
         answer = self._waiting.get(query)
         if answer is None:
             answer = asyncio.get_running_loop().create_future()
@@ -111,7 +111,7 @@ class RemoteEmbedder:
         return await asyncio.shield(answer)
 
     async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
-        """A call takes what it takes, for one question as for many."""
+        """Each query is reported with the duration of its whole call."""
         told: list[EmbeddedQuery] = []
         for start in range(0, len(queries), self.batch_size):
             batch = queries[start : start + self.batch_size]
@@ -128,7 +128,7 @@ class RemoteEmbedder:
     # --- questions ----------------------------------------------------------------------------
 
     async def _ask_waiting(self) -> None:
-        await asyncio.sleep(0)  # the others of this moment
+        await asyncio.sleep(0)  # let concurrent callers add their queries
         waiting, self._waiting = self._waiting, {}
         queries, size = list(waiting), self.batch_size
         try:
@@ -147,13 +147,13 @@ class RemoteEmbedder:
     ) -> None:
         try:
             rows = await self._embed(self._queries, queries, "query")
-        except Exception as error:  # noqa: BLE001 - of any kind: whoever asked is to hear of it
-            if len(queries) > 1 and _may_be_of_one(error):  # which is not the fault of the others
+        except Exception as error:  # noqa: BLE001 - every kind is passed on to the callers
+            if len(queries) > 1 and _may_be_of_one(error):  # retry one by one
                 await asyncio.gather(*(self._answer([query], waiting) for query in queries))
                 return
             for query in queries:
                 waiting[query].set_exception(error)
-                waiting[query].exception()  # seen: whoever asked may have gone
+                waiting[query].exception()  # mark as retrieved: the caller may be gone
         else:
             for query, row in zip(queries, rows, strict=True):
                 waiting[query].set_result(row)
@@ -169,7 +169,7 @@ class RemoteEmbedder:
     async def _called(
         self, calls: AdaptiveLimiter, texts: Sequence[str], input_type: InputType
     ) -> tuple[Matrix, float]:
-        """With the milliseconds of the call that was answered, not of those before it."""
+        """The answer and the milliseconds of the successful attempt."""
         sent = [self._sendable(text) for text in texts]
         begun = 0.0
 
@@ -188,7 +188,7 @@ class RemoteEmbedder:
         return checked(rows, len(sent), self.fingerprint.dimensions, self._model.service), took_ms
 
     def _sendable(self, text: str) -> str:
-        whole = text.encode("utf-8", "replace").decode()  # half a character is none to others
+        whole = text.encode("utf-8", "replace").decode()  # lone surrogates are invalid in JSON
         if not whole.strip():
             return _BLANK
         tokens = self.count_tokens(whole)
@@ -197,8 +197,8 @@ class RemoteEmbedder:
         if not self._told_of_cutting:
             self._told_of_cutting = True
             self._notify(
-                f"a text of about {tokens} tokens is longer than the {self.max_tokens} that "
-                f"{self.fingerprint.model} reads: its end is not embedded (said once)"
+                f"a text of about {tokens} tokens exceeds the limit of {self.max_tokens} of "
+                f"{self.fingerprint.model}; the rest is not embedded (reported once)"
             )
         return whole if self._model.cuts else token_estimate.cut(whole, self.max_tokens)
 
@@ -209,31 +209,31 @@ def _may_be_of_one(error: Exception) -> bool:
 
 
 def sendable_key(key: str, setting: str) -> str:
-    """A key that came with white space around it is the same key."""
+    """The key without surrounding white space; InputError if it can't be sent."""
     stripped = key.strip()
     if not (stripped.isascii() and stripped.isprintable() and stripped):
-        raise InputError(f"{setting}: it is empty, or has characters that no key has")
+        raise InputError(f"{setting} is empty or has invalid characters; set it to an API key")
     return stripped
 
 
 def explained(failure: AttemptFailed, service: str, key_setting: str) -> str:
-    """A sentence for a person: the thing, the reason, the next step."""
+    """A message with the service, the reason and the next step."""
     if failure.is_about_the_key:
         return (
-            f"{service} refuses the key ({failure.status}): check {key_setting}, in the "
+            f"{service} rejected the API key ({failure.status}); check {key_setting} in the "
             "environment or in .env"
         )
     if failure.may_pass:
         times = "once" if failure.tries == 1 else f"{failure.tries} times"
         return (
-            f"{service} failed {times}, the last time with: {failure.reason}. "
-            "Try again later; what was embedded before is kept"
+            f"{service} failed {times}; the last error was: {failure.reason}. "
+            "Try again later; finished embeddings are cached"
         )
-    return f"{service} refuses the request: {failure.reason}"
+    return f"{service} rejected the request: {failure.reason}"
 
 
 def checked_size(rows: object, service: str) -> int:
-    """The dimensions of the one vector in an answer."""
+    """The dimensions of the single vector in a response."""
     first = rows[0] if isinstance(rows, list) and rows else None
     size = len(first) if isinstance(first, list) else 0
     checked(rows, 1, max(1, size), service)
@@ -241,22 +241,22 @@ def checked_size(rows: object, service: str) -> int:
 
 
 def checked(rows: object, count: int, dimensions: int, service: str) -> Matrix:
-    """Unit rows; EmbeddingError for what would poison an index."""
+    """Check and normalize the rows; EmbeddingError if they would corrupt an index."""
     try:
         matrix = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise EmbeddingError(f"{service} answered with something that is no vectors") from error
+        raise EmbeddingError(f"{service} did not return vectors; check embed_url") from error
     if matrix.ndim != 2:
-        raise EmbeddingError(f"{service} answered with something that is no list of vectors")
+        raise EmbeddingError(f"{service} did not return a list of vectors; check embed_url")
     if len(matrix) != count:
-        raise EmbeddingError(f"{service} answered with {len(matrix)} vectors for {count} texts")
+        raise EmbeddingError(f"{service} returned {len(matrix)} vectors for {count} texts")
     if matrix.shape[1] != dimensions:
         raise EmbeddingError(
-            f"{service} answered with vectors of {matrix.shape[1]} dimensions, {dimensions} were "
-            "expected; check the settings embed_model and embed_dimensions"
+            f"{service} returned vectors of {matrix.shape[1]} dimensions instead of {dimensions}; "
+            "check the settings embed_model and embed_dimensions"
         )
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
-        raise EmbeddingError(f"{service} answered with a vector that is not finite, or zero")
+        raise EmbeddingError(f"{service} returned a vector that is zero or not finite")
     unit: Matrix = (matrix / lengths).astype(np.float32)
     return unit

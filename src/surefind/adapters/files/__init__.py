@@ -1,1 +1,1 @@
-"""Files of our own: the data folder, archives, checksums, keys, runs and golden sets."""
+"""Local files: the data folder, archives, checksums, keys, runs and golden sets."""

@@ -1,13 +1,12 @@
-"""A generation as one file: a zip archive that any surefind reads into any of its stores.
+"""A generation as a zip archive that can be imported into any kind of store.
 
-    manifest.json              what made the generation
+    manifest.json              the generation's manifest
     pages/000000.jsonl         a document and its chunks in each line
     pages/000000.f32           the vectors of those chunks: float32, little-endian, row by row
     contents.json              the archive's format, and each other file's size and SHA-256
 
-`contents.json` is written last: an archive without it was cut short. Everything is checked before
-anything is imported, since an archive may be damaged, or written by somebody with bad intentions.
-Nothing is ever unpacked to a file.
+`contents.json` is written last, so an archive without it is incomplete. All checks run before the
+import, because an archive may be damaged or malicious. Nothing is unpacked to disk.
 """
 
 import hashlib
@@ -40,7 +39,7 @@ _CHUNKS_A_PART = 2000
 _BLOCK = 2**20
 _MAX_LISTING_BYTES = 16 * 2**20
 MAX_PAGE_BYTES = 512 * 2**20
-"""Of one page with its chunks, and of their vectors: a page is held in memory."""
+"""The limit for one page with its chunks, and for their vectors: a page is held in memory."""
 _BOMB_BYTES, _BOMB_RATIO = 2**30, 100
 _VECTOR_TYPE = np.dtype("<f4")
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
@@ -58,7 +57,7 @@ _BROKEN = (
     OverflowError,
     MemoryError,
 )
-"""What the standard library raises for bytes that are no sound zip archive."""
+"""What the standard library raises for an invalid zip archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ async def write_archive(
     written: Callable[[int], None],
     max_page_bytes: int = MAX_PAGE_BYTES,
 ) -> None:
-    """Whole, or not at all. `written` hears of the chunks so far."""
+    """Write an archive completely or not at all. `written` receives the chunk count so far."""
     with (
         _writing(path),
         replacing(path) as stream,
@@ -125,8 +124,8 @@ class _Writer:
         vectors = page.vectors.astype(_VECTOR_TYPE).tobytes()
         if max(len(line), len(vectors)) > self._max_page_bytes:
             raise InputError(
-                f"page {page.document.source_path} is too large to export: an archive holds pages "
-                f"of at most {self._max_page_bytes / 2**20:.0f} MB; split it and ingest again"
+                f"page {page.document.source_path} is too large to export: the limit is "
+                f"{self._max_page_bytes / 2**20:.0f} MB; split it and ingest again"
             )
         self._lines.append(line)
         self._vectors.append(vectors)
@@ -150,7 +149,7 @@ class _Writer:
 
 
 class Archive:
-    """An archive that was checked from end to end when it was opened."""
+    """An archive; opening it checks it completely."""
 
     def __init__(self, path: Path, max_page_bytes: int = MAX_PAGE_BYTES) -> None:
         self._path = path
@@ -177,7 +176,7 @@ class Archive:
                 yield page
 
     def _pages(self, archive: zipfile.ZipFile) -> Iterator[MovedPage]:
-        """One page in memory at a time."""
+        """Read the pages, holding one at a time in memory."""
         width = self.manifest.embedder.dimensions
         for part in sorted(name for name in self._files if name.endswith(".jsonl")):
             numbers = f"{part.removesuffix('.jsonl')}.f32"
@@ -190,7 +189,7 @@ class Archive:
                     matrix = _rows(vectors.read(vector_bytes), len(parsed.records), width)
                     yield MovedPage(parsed.document, parsed.records, matrix)
                 if vectors.read(1):
-                    raise InputError(f"{numbers} holds more vectors than {part} has chunks")
+                    raise InputError(f"{numbers} has more vectors than {part} has chunks")
 
     def _check_size(self, part: str, size: int) -> None:
         if size > self._max_page_bytes:
@@ -201,8 +200,8 @@ class Archive:
         chunks, width = self.manifest.chunks, self.manifest.embedder.dimensions
         if held != chunks * width * _VECTOR_TYPE.itemsize:
             raise InputError(
-                f"it holds {held} bytes of vectors, which are not {chunks} vectors of {width} "
-                "dimensions, as its manifest says"
+                f"its vectors have {held} bytes, which does not match the {chunks} vectors of "
+                f"{width} dimensions in its manifest"
             )
 
     def _open(self, archive: zipfile.ZipFile, name: str) -> io.BufferedReader:
@@ -210,7 +209,7 @@ class Archive:
 
     @contextmanager
     def _reading(self) -> Iterator[zipfile.ZipFile]:
-        """Whatever is wrong with the file becomes an InputError that names it."""
+        """Turn every problem with the file into an InputError that names it."""
         try:
             with zipfile.ZipFile(self._path) as archive:
                 yield archive
@@ -218,13 +217,13 @@ class Archive:
             raise FormatTooNew(f"{self._path} {error}") from error
         except InputError as error:
             raise InputError(
-                f"{self._path} is refused: {error}. Nothing was imported; export it again"
+                f"{self._path} was rejected: {error}. Nothing was imported; export it again"
             ) from error
         except SurefindError:
             raise
         except _BROKEN as error:
             raise InputError(
-                f"{self._path} is damaged, or no archive of surefind "
+                f"{self._path} is damaged or not a surefind archive "
                 f"({str(error) or type(error).__name__}). Nothing was imported; export it again"
             ) from error
         except OSError as error:
@@ -232,7 +231,7 @@ class Archive:
 
 
 class _Verified(io.RawIOBase):
-    """A file of the archive; InputError at its end where it is not what was exported."""
+    """A file of the archive; reading its end raises InputError if the checksum differs."""
 
     def __init__(self, stream: IO[bytes], name: str, wanted: _File) -> None:
         self._stream = stream
@@ -260,12 +259,12 @@ class _Verified(io.RawIOBase):
 
 
 def _check_file(path: Path) -> None:
-    """Before it is opened: a pipe would wait for ever. An archive ends where its listing ends."""
+    """Check before opening, because a pipe would block; an archive must end with its directory."""
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
-            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
-            raise InputError(f"{path} is {kind}; name a file that `surefind export` wrote")
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+            raise InputError(f"{path} is {kind}; use a file written by `surefind export`")
         if not found.st_size:
             raise InputError(f"{path} is empty; export it again")
         with path.open("rb") as stream:
@@ -273,33 +272,37 @@ def _check_file(path: Path) -> None:
             stream.seek(-min(_END_BYTES, found.st_size), os.SEEK_END)
             ends = stream.read()
     except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}") from error
+        raise InputError(
+            f"{path} does not exist; use a file written by `surefind export`"
+        ) from error
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror or error}") from error
     if begins[:2] != b"PK":
-        raise InputError(f"{path} is no archive of surefind; name a file that `export` wrote")
+        raise InputError(
+            f"{path} is not a surefind archive; use a file written by `surefind export`"
+        )
     if not (ends.startswith(_END) and ends.endswith(b"\0\0")):
         raise InputError(
-            f"{path} was cut short, or something was added at its end. Nothing was imported; "
+            f"{path} is truncated or has extra data at its end. Nothing was imported; "
             "export it again"
         )
 
 
 def _listed(archive: zipfile.ZipFile) -> Mapping[str, _File]:
-    """The files that the archive must hold, and does: no other, none twice, none of another size.
+    """The files of the archive: exactly the expected ones, each once and with the right size.
 
-    What they are called says where they belong: there are no paths to leave a folder by.
+    File names are fixed, so path traversal is impossible.
     """
     members = {info.filename: info for info in archive.infolist()}
     if len(members) != len(archive.infolist()):
-        raise InputError("it holds two files of one name")
+        raise InputError("it has two files with the same name")
     for info in members.values():
         if info.flag_bits & _ENCRYPTED:
-            raise InputError(f"{_short(info.filename)} is encrypted, which no export is")
+            raise InputError(f"{_short(info.filename)} is encrypted; exports never are")
         if info.compress_type not in _METHODS:
             raise InputError(
-                f"{_short(info.filename)} is compressed by method {info.compress_type}, which "
-                "no export uses"
+                f"{_short(info.filename)} uses compression method {info.compress_type}; "
+                "exports never do"
             )
     files = _contents(archive, members)
     parts = sum(name.endswith(".jsonl") for name in files)
@@ -309,10 +312,10 @@ def _listed(archive: zipfile.ZipFile) -> Mapping[str, _File]:
         if missing := sorted(wanted - held):
             raise InputError(f"{where} lacks {missing[0]}")
         if strange := sorted(held - wanted):
-            raise InputError(f"{where} names {_short(strange[0])}, which no export writes")
+            raise InputError(f"{where} names {_short(strange[0])}, which is not part of an export")
     for name, wanted_file in files.items():
         if members[name].file_size != wanted_file.bytes:
-            raise InputError(f"{name} is not of the size that {_CONTENTS} says")
+            raise InputError(f"the size of {name} differs from the size in {_CONTENTS}")
     return files
 
 
@@ -320,9 +323,9 @@ def _contents(
     archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]
 ) -> Mapping[str, _File]:
     if _CONTENTS not in members:
-        raise InputError(f"it holds no {_CONTENTS}: it was cut short, or is no archive of surefind")
+        raise InputError(f"it has no {_CONTENTS}: it is truncated or not a surefind archive")
     if members[_CONTENTS].file_size > _MAX_LISTING_BYTES:
-        raise InputError(f"{_CONTENTS} is larger than any export writes it")
+        raise InputError(f"{_CONTENTS} is too large for an export")
     listing = archive.read(_CONTENTS)
     try:
         content = from_json(listing)
@@ -330,34 +333,34 @@ def _contents(
         raise InputError(f"{_CONTENTS} is not valid JSON ({error})") from error
     written = content.get("format") if isinstance(content, dict) else None
     if not isinstance(written, int) or written < FORMAT:
-        raise InputError(f"{_CONTENTS} names no format that surefind knows")
+        raise InputError(f"{_CONTENTS} names an unknown format")
     if written > FORMAT:
         raise FormatTooNew(
-            f"was written by a newer surefind (format {written}, this one knows {FORMAT}); "
-            "upgrade surefind"
+            f"was written by a newer surefind version (format {written}; this version supports "
+            f"up to {FORMAT}); upgrade surefind"
         )
     return dict(_parsed(_LISTINGS, listing, _CONTENTS).files)
 
 
 def _check_sizes(archive: zipfile.ZipFile, packed_bytes: int) -> None:
-    """Vectors hardly get smaller, so no real archive unpacks to a hundred times its size."""
+    """Reject zip bombs: vectors hardly compress, so real archives never grow a hundredfold."""
     if sum(info.compress_size for info in archive.infolist()) > packed_bytes:
         raise InputError("its files overlap")
     if min(info.header_offset for info in archive.infolist()):
-        raise InputError("something was added at its beginning")
+        raise InputError("it has extra data at its beginning")
     unpacked = sum(info.file_size for info in archive.infolist())
     if unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * packed_bytes:
         raise InputError(
             f"it would unpack to {unpacked / 2**30:,.0f} GB, {unpacked // packed_bytes} times its "
-            "size: no export does"
+            "size, which is implausible"
         )
     if archive.getinfo(_MANIFEST).file_size > _MAX_LISTING_BYTES:
-        raise InputError(f"{_MANIFEST} is larger than any export writes it")
+        raise InputError(f"{_MANIFEST} is too large for an export")
 
 
 def _rows(numbers: bytes, rows: int, width: int) -> Matrix:
     if len(numbers) != rows * width * _VECTOR_TYPE.itemsize:
-        raise InputError("it holds fewer vectors than chunks")
+        raise InputError("it has fewer vectors than chunks")
     return np.frombuffer(numbers, dtype=_VECTOR_TYPE).astype(np.float32).reshape(rows, width)
 
 
@@ -365,7 +368,7 @@ def _parsed(adapter: TypeAdapter[Any], content: bytes, name: str) -> Any:
     try:
         return adapter.validate_json(content, strict=True)
     except ValidationError as error:
-        raise InputError(f"{name} holds what this surefind can't read ({_first(error)})") from error
+        raise InputError(f"{name} has invalid content ({_first(error)})") from error
 
 
 def _first(error: ValidationError) -> str:
@@ -386,8 +389,8 @@ def _writing(path: Path) -> Iterator[None]:
         if error.errno in FULL_ERRORS:
             raise StoreFull(
                 f"{path} can't be written: the disk is full. Nothing was exported; free some "
-                "space, or name a file on another disk"
+                "space, or use another disk"
             ) from error
         raise StoreError(
-            f"{path} can't be written: {error.strerror or error}; name another file"
+            f"{path} can't be written: {error.strerror or error}; use another file"
         ) from error

@@ -1,7 +1,7 @@
-"""What an archive must hold to be imported: every value in bounds, and everything consistent.
+"""Checks of an archive before import: all values are in bounds and consistent.
 
-An archive may come from anywhere, and a hash proves nothing about who wrote it. Each check raises
-InputError with the reason; `Archive` adds the file.
+An archive may come from anywhere, and its hashes do not prove who wrote it. Each check raises
+InputError with the reason; `Archive` adds the file name.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from surefind.model import Attribute, Chunk, ChunkRecord, Document, Manifest, is
 from surefind.ports import MovedPage
 
 MAX_DIMENSIONS = 2**16
-_MAX_INTEGER = 2**31 - 1  # what every catalog's columns hold
-_MAX_EXACT = 2**53  # what JSON numbers hold, and what front matter is filtered by
+_MAX_INTEGER = 2**31 - 1  # the range of every catalog's integer columns
+_MAX_EXACT = 2**53  # the exact range of JSON numbers, which filters use
 _MAX_ID_LENGTH = 50
 _MAX_ATTRIBUTE_NAME = 200
 _NORM_TOLERANCE = 0.01
@@ -36,7 +36,7 @@ def check_manifest(manifest: Manifest) -> None:
         raise InputError("it describes a connected collection, which is never exported")
     for name, text in _strings(manifest, "manifest"):
         if _CONTROL.search(text):
-            raise InputError(f"{name} holds control characters")
+            raise InputError(f"{name} contains control characters")
     _check_moment("the manifest", manifest.created_at)
     for name, number in _numbers(manifest, "manifest"):
         if not math.isfinite(number):
@@ -52,7 +52,7 @@ def check_manifest(manifest: Manifest) -> None:
 
 
 class PageChecks:
-    """Reads the pages of one archive, one after the other."""
+    """Checks the pages of one archive in turn."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
@@ -62,7 +62,7 @@ class PageChecks:
     def check(self, page: MovedPage) -> None:
         path = page.document.source_path
         if path in self._paths:
-            raise InputError(f"page {path} is there twice")
+            raise InputError(f"page {path} occurs twice")
         self._paths.add(path)
         _check_document(page.document)
         for position, record in enumerate(page.records):
@@ -70,17 +70,16 @@ class PageChecks:
             self._points.append(number_of(record.chunk.point_id))
         norms = np.linalg.norm(page.vectors.astype(np.float64), axis=1)
         for record, norm in zip(page.records, norms, strict=True):
-            if not abs(norm - 1) <= _NORM_TOLERANCE:  # also where it is not a number
+            if not abs(norm - 1) <= _NORM_TOLERANCE:  # also true for NaN
                 raise InputError(
-                    f"the vector of chunk {record.chunk.id} has length {norm:.3g}; "
-                    "every stored vector has length 1"
+                    f"the vector of chunk {record.chunk.id} has length {norm:.3g} instead of 1"
                 )
 
     def finish(self) -> None:
         found = len(self._paths), len(self._points)
         if found != (self._manifest.documents, self._manifest.chunks):
             raise InputError(
-                f"it holds {found[0]} pages with {found[1]} chunks, but its manifest says "
+                f"it has {found[0]} pages with {found[1]} chunks, but its manifest says "
                 f"{self._manifest.documents} with {self._manifest.chunks}"
             )
         if len(np.unique(np.asarray(self._points, dtype=np.uint64))) != len(self._points):
@@ -93,25 +92,25 @@ def _check_document(document: Document) -> None:
         raise InputError("a page has no source path")
     for name in ("source_path", "url", "slug", "version", "locale"):
         if _CONTROL.search(getattr(document, name)):
-            raise InputError(f"{where}: its {name} holds control characters")
+            raise InputError(f"{where}: its {name} contains control characters")
     if not is_link(document.url):
         raise InputError(
-            f"{where}: its url {document.url[:80]!r} is neither http(s) nor relative, so it must "
-            "not become a link"
+            f"{where}: its url {document.url[:80]!r} is neither http(s) nor relative, so it is "
+            "not safe as a link"
         )
     for name, text in _strings(document, "page"):
         if "\0" in text:
-            raise InputError(f"{where}: {name} holds a NUL character")
+            raise InputError(f"{where}: {name} contains a NUL character")
     for name, number in _numbers(document.front_matter, "front matter"):
         if not math.isfinite(number):
-            raise InputError(f"{where}: {name} holds {number}, not a finite number")
+            raise InputError(f"{where}: {name} is {number}, not a finite number")
     for key, value in document.attributes.items():
         _check_attribute(where, key, value)
 
 
 def _check_attribute(where: str, key: str, value: Attribute) -> None:
     if _CONTROL.search(key) or '"' in key or len(key) > _MAX_ATTRIBUTE_NAME:
-        raise InputError(f"{where}: {key[:80]!r} can't be the name of an attribute")
+        raise InputError(f"{where}: {key[:80]!r} is not a valid attribute name")
     for name, number in _numbers(value, f"attribute {key}"):
         if not math.isfinite(number) or _is_inexact(number):
             raise InputError(f"{where}: {name} is out of range")
@@ -121,16 +120,16 @@ def _check_record(document: Document, record: ChunkRecord, position: int) -> Non
     chunk = record.chunk
     if not chunk.id.isprintable() or not 1 <= len(chunk.id) <= _MAX_ID_LENGTH:
         raise InputError(
-            f"page {document.source_path}: a chunk's id must be 1 to {_MAX_ID_LENGTH} printable "
-            f"characters, and is {chunk.id[:80]!r}"
+            f"page {document.source_path}: a chunk's id must have 1 to {_MAX_ID_LENGTH} printable "
+            f"characters, not {chunk.id[:80]!r}"
         )
     where = f"chunk {chunk.id}"
     if chunk.position != position:
-        raise InputError(f"{where}: its position is {chunk.position}, it must be {position}")
+        raise InputError(f"{where}: its position is {chunk.position} instead of {position}")
     _check_moment(where, record.created_at)
     for name, text in _strings(chunk, "chunk"):
         if "\0" in text:
-            raise InputError(f"{where}: {name} holds a NUL character")
+            raise InputError(f"{where}: {name} contains a NUL character")
     for name, number in (("tokens", chunk.tokens), ("term_count", record.term_count)):
         if not 0 <= number <= _MAX_INTEGER:
             raise InputError(f"{where}: its {name} is out of range")
@@ -140,21 +139,21 @@ def _check_record(document: Document, record: ChunkRecord, position: int) -> Non
     for name in ("source_path", "url", "slug", "title", "version", "locale", "attributes"):
         holder = chunk if name == "source_path" else record
         if getattr(holder, name) != getattr(document, name):
-            raise InputError(f"{where}: its {name} is not that of its page")
+            raise InputError(f"{where}: its {name} differs from its page's")
 
 
 def _check_text(where: str, document: Document, chunk: Chunk) -> None:
     if not 0 <= chunk.start <= chunk.end <= len(document.text):
-        raise InputError(f"{where}: it does not lie within the text of its page")
+        raise InputError(f"{where}: its offsets are outside the text of its page")
     if chunk.text != document.text[chunk.start : chunk.end]:
-        raise InputError(f"{where}: its text is not what its page says there")
+        raise InputError(f"{where}: its text differs from the text of its page")
     if hashlib.sha256(chunk.text.encode()).hexdigest() != chunk.content_hash:
         raise InputError(f"{where}: its text does not match its hash")
 
 
 def _check_moment(where: str, moment: datetime) -> None:
     if moment.tzinfo is None or not 1970 <= moment.year < 9999:
-        raise InputError(f"{where}: its created_at is no moment with a time zone")
+        raise InputError(f"{where}: its created_at has no time zone")
 
 
 def _is_inexact(number: float) -> bool:
@@ -162,19 +161,19 @@ def _is_inexact(number: float) -> bool:
 
 
 def _strings(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Every string in a value, however deep, with where it is."""
+    """Every string in a nested value, with its location."""
     return ((where, held) for where, held in _leaves(value, name) if isinstance(held, str))
 
 
 def _numbers(value: Any, name: str) -> Iterator[tuple[str, int | float]]:
-    """Every number in a value, however deep, with where it is."""
+    """Every number in a nested value, with its location."""
     for where, held in _leaves(value, name):
         if isinstance(held, int | float) and not isinstance(held, bool):
             yield where, held
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Keys are leaves too."""
+    """Every leaf, keys included, with its location."""
     if is_dataclass(value):
         for field in fields(value):
             yield from _leaves(getattr(value, field.name), f"{name}.{field.name}")

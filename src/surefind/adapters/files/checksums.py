@@ -1,10 +1,10 @@
-"""Checksums of files that never change once they are written, so that reading finds damage.
+"""Checksums of immutable files, to detect damage when they are read.
 
-A list of checksums lies beside the files, and guards itself as every JSON file here does: its last
-key, `checksum`, is that of all bytes before it. Files and lists of an earlier surefind have none.
+A checksum list is stored with the files. It protects itself like every JSON file here: its last
+key, `checksum`, covers all bytes before it. Earlier surefind versions wrote no checksums.
 
-Damage is an accident here, not an attack: CRC-32 finds it, at 1.7 GB/s. Blocks of zeros are left
-out, so a copy that has filled the holes of a sparse file has the same checksum.
+CRC-32 is enough because it has to detect accidents, not attacks; it runs at 1.7 GB/s. Blocks of
+zeros are skipped, so filling the holes of a sparse file does not change its checksum.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from surefind.model import Chunk
 from surefind.ports import ReadBytes, VerifiedFiles
 
 CHECKED_ON_OPEN_BYTES = 32 * 2**20
-"""A reader reads that much again when it opens a generation: some 20 ms, and all of most."""
+"""How much a reader verifies on open: about 20 ms, and all data of most generations."""
 
 _BLOCK = 2**16
 _ZEROS = bytes(_BLOCK)
 _ZEROS_PER_BYTE = 8
 _MARK = b',\n  "checksum": "'
 _HEAL = (
-    "`surefind ingest` builds it again from the sources, `surefind generations rollback` returns "
+    "`surefind ingest` rebuilds it from the sources, `surefind generations rollback` returns "
     "to an earlier generation"
 )
-HEAL_INDEX = f"`surefind doctor --repair` builds it again from the catalog, or {_HEAL}"
+HEAL_INDEX = f"`surefind doctor --repair` rebuilds it from the catalog, or {_HEAL}"
 _REBUILD = (
-    "`surefind ingest --rebuild` builds it again, `surefind generations rollback` returns to an "
+    "`surefind ingest --rebuild` rebuilds it, `surefind generations rollback` returns to an "
     "earlier generation"
 )
 
@@ -48,20 +48,20 @@ def damaged(what: object, why: str, heal: str = _HEAL) -> StoreChanged:
 
 
 def check_text(chunk: Chunk, where: str) -> None:
-    """StoreChanged where the chunk's text is not the one that its hash was made of."""
+    """Raise StoreChanged if the chunk's text does not match its hash."""
     if hashlib.sha256(chunk.text.encode()).hexdigest() != chunk.content_hash:
         raise damaged(f"{where}: chunk {chunk.id}", "its text does not match its hash", _REBUILD)
 
 
 def with_checksum(json_object: str) -> str:
-    """The same JSON object with one more key at its end, the checksum of what is before it."""
+    """The JSON object with a final key that holds the checksum of the preceding bytes."""
     before = json_object.rstrip().removesuffix("}").rstrip()
     mark = _MARK.decode()
     return f'{before}{mark}{zlib.crc32(before.encode()):08x}"\n}}\n'
 
 
 def has_checksum(content: bytes, what: object, heal: str = _HEAL) -> bool:
-    """Whether it carries one. StoreChanged where it is not that of the content."""
+    """Whether there is a checksum; StoreChanged if it does not match."""
     before, mark, found = content.rpartition(_MARK)
     if mark and found != f'{zlib.crc32(before):08x}"\n}}\n'.encode():
         raise damaged(what, "its checksum does not match", heal)
@@ -69,12 +69,12 @@ def has_checksum(content: bytes, what: object, heal: str = _HEAL) -> bool:
 
 
 class Checksums:
-    """Those of every file below a folder, or of a single file."""
+    """The checksums of every file below a folder, or of a single file."""
 
     def __init__(self, root: Path, listed: Path, heal: str = _HEAL) -> None:
-        """`listed` is the list of the checksums; the folder or file `root` does not hold it.
+        """`listed` is the checksum list, which is outside the folder or file `root`.
 
-        A manifest beside it says whether there has to be one. `heal` ends each error message: it
+        The manifest next to it says whether the list must exist. `heal` ends each error message: it
         names the commands that repair the damage.
         """
         self._root = root
@@ -82,7 +82,7 @@ class Checksums:
         self._heal = heal
 
     def write(self) -> None:
-        """Take the files as they are now for what they should be."""
+        """Record the checksums of the current files."""
         files = {
             name: [path.stat().st_size, f"{_content(path).crc:08x}"]
             for name, path in self._present()
@@ -95,13 +95,13 @@ class Checksums:
     def verify(
         self, limit_bytes: int | None = None, read: ReadBytes | None = None
     ) -> VerifiedFiles | None:
-        """StoreChanged where a file is not as it was written; None where no list was written.
+        """Raise StoreChanged if a file differs from what was written; None if there is no list.
 
-        The sizes of all are compared, then what is in them, the smallest first: those say where
-        everything is, and an engine that is misled by one may take the process with it. It ends
-        after `limit_bytes`; room that is all zeros counts as an eighth.
+        All sizes are compared first, then contents, starting with the smallest files: they are the
+        metadata, and damaged metadata can crash the engine and the process. It stops after
+        `limit_bytes`; blocks of zeros count one eighth.
         """
-        told = read or _unheard
+        report = read or _ignore
         expected = self._expected()
         if expected is None:
             return None
@@ -113,7 +113,7 @@ class Checksums:
                 break
             path = self._path(name)
             try:
-                found = _content(path, told, left)
+                found = _content(path, report, left)
             except OSError as error:
                 raise self._damaged(path, f"it can't be read: {error.strerror or error}") from error
             if found.cost > left:
@@ -128,7 +128,7 @@ class Checksums:
         try:
             content = path.read_bytes()
             if not has_checksum(content, path, self._heal):
-                raise self._damaged(path, "it has no checksum of its own")
+                raise self._damaged(path, "it has no checksum")
             held = json.loads(content)["files"]
             return {name: (int(size), str(crc)) for name, (size, crc) in held.items()}
         except FileNotFoundError as error:
@@ -138,7 +138,7 @@ class Checksums:
         except OSError as error:
             raise self._damaged(path, f"it can't be read: {error.strerror or error}") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._damaged(path, "it is no list of checksums") from error
+            raise self._damaged(path, "it is not a checksum list") from error
 
     def _damaged(self, path: Path, why: str) -> StoreChanged:
         return damaged(path, why, self._heal)
@@ -155,7 +155,7 @@ class Checksums:
         return self._root / name if name else self._root
 
     def _stored_bytes(self, name: str, size: int) -> int:
-        """How many bytes there are to read, which in a sparse file are few."""
+        """The number of allocated bytes, which is small for a sparse file."""
         path = self._path(name)
         try:
             found = path.stat()
@@ -167,12 +167,12 @@ class Checksums:
 
 
 def lists_beside(manifest: Path) -> tuple[str, ...]:
-    """The lists of checksums in a generation's folder, for its manifest to name."""
+    """The checksum lists in a generation's folder, to record in its manifest."""
     return tuple(sorted(path.name for path in manifest.parent.glob("*.checksums")))
 
 
 def _lists_named_in(manifest: Path) -> Collection[str]:
-    """None where there is no manifest, or a damaged one: reading it reports that."""
+    """The lists named in the manifest; none if it is missing or damaged."""
     try:
         return frozenset(json.loads(manifest.read_bytes()).get("checksums", ()))
     except (OSError, ValueError, TypeError, AttributeError):
@@ -180,18 +180,18 @@ def _lists_named_in(manifest: Path) -> Collection[str]:
 
 
 class _Content(NamedTuple):
-    """`cost` is how many bytes it took to read, those in blocks of zeros counted as an eighth."""
+    """`cost` is the number of bytes read, with blocks of zeros counted as one eighth."""
 
     crc: int
     cost: float
 
 
-def _unheard(_bytes: int) -> None:
+def _ignore(_bytes: int) -> None:
     pass
 
 
-def _content(path: Path, read: ReadBytes = _unheard, limit_bytes: float = math.inf) -> _Content:
-    """The checksum is that of what was read before the cost exceeded the limit."""
+def _content(path: Path, read: ReadBytes = _ignore, limit_bytes: float = math.inf) -> _Content:
+    """The checksum of what was read before the cost exceeded the limit."""
     with path.open("rb", buffering=0) as stream:
         size = os.fstat(stream.fileno()).st_size
         crc, offset, cost = zlib.crc32(b"%d" % size), 0, 0.0
@@ -200,7 +200,7 @@ def _content(path: Path, read: ReadBytes = _unheard, limit_bytes: float = math.i
             while len(block) < _BLOCK and (more := stream.read(_BLOCK - len(block))):
                 block += more
             if not block:
-                raise OSError(errno.EIO, "it was cut while it was read")
+                raise OSError(errno.EIO, "it was truncated during reading")
             if block == _ZEROS[: len(block)]:
                 cost += len(block) / _ZEROS_PER_BYTE
             else:
@@ -212,11 +212,11 @@ def _content(path: Path, read: ReadBytes = _unheard, limit_bytes: float = math.i
 
 
 def _next_data(descriptor: int, offset: int) -> int:
-    """The beginning of the next block that is not a hole, and there the file is read on."""
+    """Seek to the next block that is not a hole, and return its offset."""
     try:
         found = os.lseek(descriptor, offset, os.SEEK_DATA)
     except OSError as error:
-        if error.errno == errno.ENXIO:  # nothing but a hole is left
+        if error.errno == errno.ENXIO:  # the rest is a hole
             return os.lseek(descriptor, 0, os.SEEK_END)
         raise
     return os.lseek(descriptor, found - found % _BLOCK, os.SEEK_SET)

@@ -1,4 +1,4 @@
-"""A connection as a table of surefind.toml, read and saved beside everything else in the file."""
+"""Connections as tables in surefind.toml, saved without changing the rest of the file."""
 
 import re
 import tomllib
@@ -54,7 +54,7 @@ _KEYS = frozenset(
 
 
 def read_connection(name: str, table: object) -> Connection:
-    """Raises ValueError, naming the key, where the table is invalid."""
+    """Raise ValueError, naming the key, if the table is invalid."""
     if not isinstance(table, Mapping):
         raise ValueError(f"{name} must be a table, [{TABLE}.{name}]")  # noqa: TRY004
     unknown = sorted(set(table) - _KEYS)
@@ -146,15 +146,15 @@ def _embedder(name: str, table: object) -> EmbedderFingerprint | None:
 
 
 def connection_toml(connection: Connection) -> str:
-    """The table as it is written into an empty file."""
+    """The table as written to an empty file."""
     return _text_with("", connection)
 
 
 def save_connection(connection: Connection, path: Path) -> None:
-    """Writes the table and leaves everything else in the file as it is, comments included.
+    """Write the table and keep everything else in the file, comments included.
 
-    Raises InputError, with the table to add by hand, where that is impossible; the file is
-    untouched then.
+    Raises InputError, with the table to add by hand, if that is not possible; the file then
+    remains unchanged.
     """
     try:
         before = path.read_bytes().decode("utf-8") if path.exists() else ""
@@ -162,7 +162,7 @@ def save_connection(connection: Connection, path: Path) -> None:
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
         raise InputError(_by_hand(connection, path, f"it can't be read ({error})")) from error
     if not _changes_only(before, after, connection):
-        reason = f"its [{TABLE}.{connection.name}] is not written as a table of its own"
+        reason = f"its [{TABLE}.{connection.name}] is not a separate table"
         raise InputError(_by_hand(connection, path, reason))
     try:
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
@@ -172,7 +172,7 @@ def save_connection(connection: Connection, path: Path) -> None:
 
 
 def _text_with(text: str, connection: Connection) -> str:
-    """Updates the connection's table where it is, or appends it."""
+    """Update the connection's table in place, or append it."""
     bom = _BOM if text.startswith(_BOM) else ""
     document = tomlkit.parse(text.removeprefix(_BOM))
     connections = document.setdefault(TABLE, tomlkit.table(is_super_table=True))
@@ -184,7 +184,7 @@ def _text_with(text: str, connection: Connection) -> str:
         table.add(tomlkit.comment(_WRITTEN_BY))
         _update(table, _as_table(connection))
         connections[connection.name] = table
-    elif isinstance(table, Table) and table.display_name:  # dotted keys have none
+    elif isinstance(table, Table) and table.display_name:  # dotted keys have no name
         _update(table, _as_table(connection))
     else:
         return text
@@ -215,7 +215,7 @@ def _as_table(connection: Connection) -> dict[str, Any]:
 
 
 def _update(table: MutableMapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Touches only the keys that differ, so that the comments beside the others stay."""
+    """Change only keys that differ, so that comments next to the others remain."""
     for key in set(table) - set(values):
         del table[key]
     for key, value in values.items():

@@ -1,16 +1,16 @@
-"""How a data folder is laid out, who may write to it, and how files are put there safely.
+"""The layout of a data folder, its locks, and safe writing of its files.
 
     DATA/format.json                      the layout's version
-    DATA/identity                         tells it from others, to a server that several share
-    DATA/ingest.lock, serve.lock          held while one runs
+    DATA/identity                         identifies it to a server that several share
+    DATA/ingest.lock, serve.lock          held while the command runs
     DATA/keys.json                        the server's keys, as hashes
     DATA/cache/embeddings.sqlite
     DATA/collections/NAME/CURRENT         the pointer: a generation's number
     DATA/collections/NAME/0001/           a generation: index/, catalog.sqlite, manifest.json
-    DATA/collections/NAME/runs/           validations that were run, a file each
-    DATA/views/                           readers' own doors into generations
+    DATA/collections/NAME/runs/           past validation runs, a file each
+    DATA/views/                           the readers' views of generations
 
-A generation without a manifest is one that a run did not finish.
+A generation without a manifest is unfinished.
 """
 
 import errno
@@ -36,17 +36,17 @@ from surefind.model.strings import COLLECTION_NAME
 FORMAT = 1
 MANIFEST = "manifest.json"
 FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
-FULL = "the disk is full: free some space and run it again; nothing was published"
+FULL = "the disk is full; free some space and run it again. Nothing was published"
 _FORMAT_WRITTEN = json.dumps({"format": FORMAT}) + "\n"
 _NAME = re.compile(COLLECTION_NAME)
 
 
 def check_name(collection: str) -> None:
-    """InputError where it is no name for a collection, in whatever store."""
+    """Raise InputError if the name is not valid for a collection, in any store."""
     if not _NAME.fullmatch(collection):
         raise InputError(
-            f"{collection!r} is no name for a collection: use 1 to 63 of a-z, 0-9, - and _, "
-            "beginning with a letter or a digit"
+            f"invalid collection name {collection!r}; use 1 to 63 of a-z, 0-9, - and _, "
+            "starting with a letter or a digit"
         )
 
 
@@ -55,7 +55,7 @@ class DataFolder:
         self.root = root
 
     def check_format(self) -> None:
-        """FormatTooNew where a newer surefind wrote it. A folder that does not exist is fine."""
+        """Raise FormatTooNew if a newer surefind version wrote it. A missing folder is fine."""
         path = self.root / "format.json"
         try:
             if not path.exists():
@@ -69,17 +69,17 @@ class DataFolder:
             found = int(json.loads(path.read_text())["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(
-                f"{path} can't be read ({error}); `surefind doctor --repair` writes it again"
+                f"{path} can't be read ({error}); `surefind doctor --repair` restores it"
             ) from error
         if found > FORMAT:
             raise FormatTooNew(
-                f"the data folder {self.root} was written by a newer surefind (format {found}, "
-                f"this one knows {FORMAT}); upgrade surefind, or use another --data-dir. Where no "
-                f"newer one ever wrote there, {path.name} is damaged: remove it"
+                f"the data folder {self.root} was written by a newer surefind version (format "
+                f"{found}; this version supports up to {FORMAT}); upgrade surefind, or use another "
+                f"--data-dir. If no newer version wrote there, {path.name} is damaged: remove it"
             )
 
-    def mend_format(self) -> list[str]:
-        """What was done. The folder of a newer surefind is left alone."""
+    def repair_format(self) -> list[str]:
+        """Restore the format file and return the repairs. Newer formats remain unchanged."""
         try:
             self.check_format()
         except StoreError:
@@ -88,7 +88,7 @@ class DataFolder:
                 if path.is_dir():
                     shutil.rmtree(path)
                 write_atomically(path, _FORMAT_WRITTEN)
-            return [f"write {path} again"]
+            return [f"restore {path}"]
         return []
 
     @property
@@ -96,12 +96,11 @@ class DataFolder:
         return self.root.exists() and not os.access(self.root, os.W_OK)
 
     def prepare(self) -> None:
-        """Make the folder and mark its format. It writes nothing where both exist."""
+        """Create the folder and its format file if they are missing."""
         self.check_format()
         if self.read_only:
             raise StoreError(
-                f"{self.root} can't be written: give yourself the right to, "
-                "or use another --data-dir"
+                f"{self.root} is not writable; change its permissions, or use another --data-dir"
             )
         with storing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
@@ -110,7 +109,7 @@ class DataFolder:
                 write_atomically(path, _FORMAT_WRITTEN)
 
     def identity(self) -> str:
-        """Made at random when it is first asked for; it goes where the folder goes."""
+        """A random id, created on first use; it moves with the folder."""
         path = self.root / "identity"
         try:
             return path.read_text().strip()
@@ -127,7 +126,7 @@ class DataFolder:
         return self.root / "collections" / name
 
     def generations(self) -> list[GenerationRef]:
-        """Whatever has the name of one, complete or not."""
+        """Every folder with a generation's name, complete or not."""
         return [
             GenerationRef(path.parent.name, int(path.name))
             for path in sorted(self.root.glob("collections/*/[0-9]*"))
@@ -139,7 +138,7 @@ class DataFolder:
 
     @contextmanager
     def held(self, purpose: str) -> Iterator[None]:
-        """Hold the folder for one purpose; StoreBusy when another process does."""
+        """Lock the folder for one purpose; StoreBusy if another process holds the lock."""
         self.prepare()
         path, holder = self.root / f"{purpose}.lock", self.root / f"{purpose}.holder"
         lock = FileLock(path, timeout=0, thread_local=False)
@@ -152,7 +151,7 @@ class DataFolder:
                     "wait for it, stop it, or use another --data-dir"
                 ) from error
         try:
-            with suppress(OSError):  # it only informs: a full disk must not stop a server
+            with suppress(OSError):  # informational: a full disk must not stop a server
                 holder.write_text(f"process {os.getpid()}, since {datetime.now(UTC):%H:%M:%S} UTC")
             yield
         finally:
@@ -169,14 +168,14 @@ def _read(holder: Path) -> str:
 
 @contextmanager
 def storing(where: Path) -> Iterator[None]:
-    """Turns the operating system's refusals into errors that say what to do."""
+    """Translate OSError into errors that name the next step."""
     try:
         yield
     except OSError as error:
         if error.errno in FULL_ERRORS:
             raise StoreFull(f"{where}: {FULL}") from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            advice = "it can't be written: give yourself the right to, or use another --data-dir"
+            advice = "it is not writable; change its permissions, or use another --data-dir"
         else:
             reason = error.strerror or str(error)
             advice = f"{reason}; check the disk and this path, or use another --data-dir"
@@ -191,9 +190,9 @@ def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """What is written becomes the file when all of it is on the disk.
+    """Replace a file atomically once the new content is on disk.
 
-    Readers see the old file or the new one, also after a power cut.
+    Readers see the old file or the new one, even after a power cut.
     """
     with _scratch(path, mode) as (scratch, stream):
         yield stream
@@ -203,7 +202,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def _write_once(path: Path, text: str) -> None:
-    """If several processes write it at the same moment, the first one wins, for all of them."""
+    """Create the file; if several processes do so at once, the first one wins."""
     with _scratch(path, 0o666) as (scratch, stream):
         stream.write(text.encode())
         stream.flush()
@@ -212,22 +211,22 @@ def _write_once(path: Path, text: str) -> None:
             os.link(scratch, path)
         except FileExistsError:
             pass
-        except OSError:  # no links here
+        except OSError:  # no hard links on this file system
             scratch.replace(path)
     sync_folder(path.parent)
 
 
 @contextmanager
 def _scratch(path: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
-    """A locked file beside it; the lock ends with its writer, so that others know it is dead."""
+    """A locked temporary file; the lock ends with its writer, which shows that it is stale."""
     _sweep_scratches(path)
     while True:
         scratch = path.with_name(f".{path.name}.{uuid4().hex}.part")
         handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, "wb") as stream:
-            with suppress(OSError):  # no locks here: then nothing is swept here either
+            with suppress(OSError):  # without file locks, sweeping is off too
                 fcntl.flock(handle, fcntl.LOCK_EX)
-            if not os.fstat(handle).st_nlink:  # swept between making and locking it
+            if not os.fstat(handle).st_nlink:  # swept between creating and locking it
                 continue
             try:
                 yield scratch, stream
@@ -237,11 +236,11 @@ def _scratch(path: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def _sweep_scratches(path: Path) -> None:
-    """Remove what writers of the file left that were killed."""
+    """Remove temporary files of killed writers."""
     name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}\.part")
     for left in path.parent.glob(".*.part"):
         if name.fullmatch(left.name):
-            with suppress(OSError), left.open("rb") as stream:  # locked: its writer lives
+            with suppress(OSError), left.open("rb") as stream:  # locked: the writer is alive
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 left.unlink()
 
@@ -255,7 +254,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """A real copy that keeps holes: the engine's files are mostly holes while they are small."""
+    """Copy sparse files as sparse: small files of the engine consist mostly of holes."""
     for folder, _, names in os.walk(source):
         made = target / Path(folder).relative_to(source)
         made.mkdir(parents=True, exist_ok=True)
@@ -264,12 +263,12 @@ def copy_tree(source: Path, target: Path) -> None:
 
 
 def link_tree(source: Path, target: Path, *, without: str) -> None:
-    """Hard links: instant, and the bytes live on for as long as somebody has them."""
+    """Hard-link all files: instant, and the data exists until the last link is removed."""
     shutil.copytree(source, target, copy_function=os.link, ignore=shutil.ignore_patterns(without))
 
 
 def copy_sparse(source: Path, target: Path) -> None:
-    """One file, holes and all."""
+    """Copy one file and keep its holes."""
     with source.open("rb") as reader, target.open("wb") as writer:
         size = os.fstat(reader.fileno()).st_size
         writer.truncate(size)
@@ -278,7 +277,7 @@ def copy_sparse(source: Path, target: Path) -> None:
             try:
                 offset = os.lseek(reader.fileno(), offset, os.SEEK_DATA)
             except OSError as error:
-                if error.errno == errno.ENXIO:  # nothing but a hole is left
+                if error.errno == errno.ENXIO:  # the rest is a hole
                     return
                 raise
             end = os.lseek(reader.fileno(), offset, os.SEEK_HOLE)
@@ -296,18 +295,18 @@ _MB = 2**20
 
 
 def require_free(folder: DataFolder, free_bytes: int, needed_bytes: int) -> None:
-    """Asked before what writes through memory maps, which a full disk would kill."""
+    """Check before writing through memory maps, which crash on a full disk."""
     if free_bytes < needed_bytes:
         held = _usage(folder)
         raise StoreFull(
-            f"{folder.root}: the disk has {free_bytes // _MB} MB free and this needs about "
-            f"{needed_bytes // _MB} MB. Nothing was changed. Free some space and run it again"
-            + (f". The folder holds {'; '.join(held)}" if held else "")
+            f"{folder.root}: the disk has {free_bytes // _MB} MB free, but about "
+            f"{needed_bytes // _MB} MB are needed. Nothing was changed. Free some space and run "
+            "it again" + (f". The folder contains {'; '.join(held)}" if held else "")
         )
 
 
 def _usage(folder: DataFolder) -> list[str]:
-    """Everything that takes a megabyte or more, with what removes it."""
+    """Everything of a megabyte or more, and how to remove it."""
     seen: set[tuple[int, int]] = set()
     current, old = 0, defaultdict[str, dict[int, int]](dict)
     for ref in folder.generations():
@@ -316,22 +315,22 @@ def _usage(folder: DataFolder) -> list[str]:
         if _pointer(folder, ref.collection) == ref.number:
             current += size
         elif (place / "manifest.json").exists() or not (place / "catalog.sqlite").exists():
-            old[ref.collection][ref.number] = size  # the other ones are being built
+            old[ref.collection][ref.number] = size  # the others are being built
     cache, views = folder.root / "cache", folder.root / "views"
     held = [
         (
             sum(sizes.values()),
             (
-                f"old generations of {name} ({', '.join(map(str, sorted(sizes)))}), which "
-                f"`surefind generations prune --keep 1 --collection {name}` removes"
+                f"old generations of {name} ({', '.join(map(str, sorted(sizes)))}); "
+                f"`surefind generations prune --keep 1 --collection {name}` removes them"
             ),
         )
         for name, sizes in old.items()
     ]
     held += [
-        (_size(cache, seen), f"the embedding cache ({cache}), which may go if you can embed again"),
-        (_size(views, seen), "removed generations that a running server still reads; restart it"),
-        (current, "what readers see"),
+        (_size(cache, seen), f"the embedding cache ({cache}), which you can delete and rebuild"),
+        (_size(views, seen), "removed generations that a running server still uses; restart it"),
+        (current, "current generations"),
     ]
     return [f"{size / _MB:.0f} MB of {what}" for size, what in held if size >= _MB]
 
@@ -339,17 +338,17 @@ def _usage(folder: DataFolder) -> list[str]:
 def _pointer(folder: DataFolder, collection: str) -> int | None:
     try:
         return int((folder.collection(collection) / "CURRENT").read_bytes().split()[0])
-    except (OSError, ValueError, IndexError):  # damaged: `doctor` says so
+    except (OSError, ValueError, IndexError):  # damaged: `doctor` reports it
         return None
 
 
 def _size(folder: Path, seen: set[tuple[int, int]]) -> int:
-    """On the disk, so holes do not count, and a file with several names counts once."""
+    """Disk usage: holes do not count, and hard-linked files count once."""
     total = 0
     for path in _files(folder):
         try:
             told = path.lstat()
-        except OSError:  # it was removed meanwhile
+        except OSError:  # removed in the meantime
             continue
         if (told.st_dev, told.st_ino) not in seen:
             seen.add((told.st_dev, told.st_ino))

@@ -1,4 +1,4 @@
-"""Golden sets on disk: files of YAML, JSON lines or plain text, BEIR folders, TREC topics."""
+"""Golden sets on disk: YAML, JSON Lines and text files, BEIR folders, TREC topics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from surefind.evaluation.golden.judged_sets import (
 _READERS: Mapping[str, Callable[[str, bytes], GoldenSet]] = {
     ".yaml": read_golden_yaml,
     ".yml": read_golden_yaml,
-    ".json": read_golden_yaml,  # as far as golden files go, JSON is YAML
+    ".json": read_golden_yaml,  # JSON is a subset of YAML here
     ".jsonl": read_golden_lines,
     ".ndjson": read_golden_lines,
     ".txt": read_questions,
@@ -34,7 +34,7 @@ _BEIR_QRELS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv"
 
 
 def read_golden(path: Path, qrels: Path | None = None) -> GoldenSet:
-    """By the suffix of its name; with `qrels`, the file holds topics."""
+    """Read a file by its suffix; with `qrels`, the file has topics."""
     if qrels is not None:
         topics = read_topics(path.name, content_of(path))
         return judged_set(path.name, topics, read_qrels(qrels.name, content_of(qrels)))
@@ -44,8 +44,8 @@ def read_golden(path: Path, qrels: Path | None = None) -> GoldenSet:
     if reader is None:
         known = ", ".join(suffix for suffix in _READERS if suffix)
         raise InputError(
-            f"{path}: its name says nothing of its form; it must end in {known}, be a BEIR folder, "
-            "or be given with --qrels"
+            f"{path}: unknown file type; use a BEIR folder or a file that ends in {known}, or add "
+            "--qrels for topics"
         )
     return reader(path.name, content_of(path))
 
@@ -53,31 +53,31 @@ def read_golden(path: Path, qrels: Path | None = None) -> GoldenSet:
 def _beir(folder: Path) -> GoldenSet:
     qrels = next((folder / name for name in _BEIR_QRELS if (folder / name).exists()), None)
     if not (folder / "queries.jsonl").exists() or qrels is None:
-        raise InputError(f"{folder}: a BEIR folder has queries.jsonl, and qrels.tsv or qrels/")
+        raise InputError(f"{folder}: a BEIR folder needs queries.jsonl, and qrels.tsv or qrels/")
     queries = read_beir_queries("queries.jsonl", content_of(folder / "queries.jsonl"))
     return judged_set(folder.resolve().name, queries, read_qrels(qrels.name, content_of(qrels)))
 
 
 def write_golden(path: Path, content: bytes, *, is_new: bool) -> None:
-    """All or nothing. One that `is_new` is refused where a file has come to be there."""
+    """Write atomically. If `is_new`, an existing file is an error."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        target = path.resolve()  # what a link leads to is written, the link stays
+        target = path.resolve()  # write the target of a symlink and keep the link
         if is_new and target.exists():
-            raise InputError(f"{path} is there already; choose another name, or use --force")
+            raise InputError(f"{path} already exists; use another name, or --force")
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
         write_atomically(target, content.decode(), mode)
     except OSError as error:
-        raise InputError(f"{path} can't be written: {error.strerror}; it is as it was") from error
+        raise InputError(f"{path} can't be written: {error.strerror}; it is unchanged") from error
 
 
 def content_of(path: Path) -> bytes:
-    """A huge file is told, not loaded; a pipe, which has no size, is cut and told then."""
+    """Read a file; huge files are rejected unread, pipes once they exceed the limit."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise InputError(
-                f"{path.name}: it has {path.stat().st_size:,} bytes, at most {MAX_BYTES:,} are "
-                "read; split it"
+                f"{path.name} has {path.stat().st_size:,} bytes; at most "
+                f"{MAX_BYTES:,} are allowed; split it"
             )
         with path.open("rb") as stream:
             return stream.read(MAX_BYTES + 1)

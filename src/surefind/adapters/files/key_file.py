@@ -1,4 +1,4 @@
-"""A file in the data folder: the keys of its server, readable by its owner alone."""
+"""The server's API keys in a file of the data folder, readable by its owner only."""
 
 import asyncio
 import json
@@ -13,11 +13,12 @@ from surefind.errors import StoreBusy, StoreError
 from surefind.model import ApiKey, Scope
 
 _OWNER_ONLY = 0o600
-_PATIENCE_S = 10
+LOCK_TIMEOUT_S = 10.0
 
 
 class KeyFile:
-    def __init__(self, folder: DataFolder) -> None:
+    def __init__(self, folder: DataFolder, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
+        self._lock_timeout_s = lock_timeout_s
         self._folder = folder
         self._path = folder.root / "keys.json"
 
@@ -52,20 +53,20 @@ class KeyFile:
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, KeyError, TypeError) as error:
-            # Never taken for an empty one: that would open the server to everybody.
+            # Never treat it as empty: that would open the server to everyone.
             raise _unreadable(self._path, error) from error
 
     def _change(self, edit: Callable[[Sequence[ApiKey]], Sequence[ApiKey]]) -> None:
         self._folder.prepare()
         try:
             with (
-                FileLock(self._path.with_suffix(".lock"), timeout=_PATIENCE_S),
+                FileLock(self._path.with_suffix(".lock"), timeout=self._lock_timeout_s),
                 storing(self._path),
             ):
                 write_atomically(self._path, _written(edit(self._read())), _OWNER_ONLY)
         except Timeout as error:
             raise StoreBusy(
-                f"another process is changing {self._path}; try again when it is done"
+                f"another process is changing {self._path}; try again when it has finished"
             ) from error
 
 

@@ -1,7 +1,7 @@
-"""What readers saw last of a catalog that is elsewhere, for when it is away.
+"""Remembers the last known state of a remote catalog, for when it is unavailable.
 
-An open generation stays open, and a process that starts while the catalog is away finds the last
-manifest in a file, so that the index alone can answer.
+Open generations stay open. A process that starts while the catalog is unavailable reads the last
+manifest from a file, so that it can search with the index alone.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _FILE = "last-seen.json"
 
 
 class LastSeenCatalogs:
-    """`pause_s` lies between two questions to a catalog that did not answer.
+    """`pause_s` is the time between two attempts to reach an unavailable catalog.
 
-    `home` is the folder that has to exist for anything to be remembered in `folder`, below it: who
-    only looks something up leaves no folders behind.
+    Manifests are stored in `folder` only if its parent `home` exists, so that read-only commands
+    create no folders.
     """
 
     def __init__(
@@ -40,33 +40,33 @@ class LastSeenCatalogs:
         self._home = home
         self._pause_s = pause_s
         self._tokens: dict[str, object] = {}
-        self._away_until = 0.0
+        self._unavailable_until = 0.0
         self._asking: set[str] = set()
 
     async def token(self, collection: str) -> object:
-        """As long as one asks, and for a while after a failure, the others go by the last one."""
+        """During a query, and for a while after a failure, callers get the last token."""
         known = collection in self._tokens
-        if known and (collection in self._asking or self._away):
+        if known and (collection in self._asking or self._is_unavailable):
             return self._tokens[collection]
         self._asking.add(collection)
         try:
             self._tokens[collection] = await self._catalogs.token(collection)
         except StoreError as error:
-            self._away_until = time.monotonic() + self._pause_s
+            self._unavailable_until = time.monotonic() + self._pause_s
             if not known:
                 remembered = self._remembered(collection)
                 if remembered is None:
                     raise
                 self._tokens[collection] = ("last seen", remembered.number)
-            else:  # whoever opens a generation now says so itself
-                _log.warning("going by what was seen last: %s", error)
+            else:  # opening a generation reports the failure
+                _log.warning("using the last known generation: %s", error)
         finally:
             self._asking.discard(collection)
         return self._tokens[collection]
 
     async def current(self, collection: str) -> int | None:
         remembered = self._remembered(collection)
-        if remembered is not None and self._away:
+        if remembered is not None and self._is_unavailable:
             return remembered.number
         try:
             return await self._catalogs.current(collection)
@@ -79,7 +79,7 @@ class LastSeenCatalogs:
         remembered = self._remembered(ref.collection)
         if remembered is None or remembered.ref != ref:
             remembered = None
-        elif self._away:
+        elif self._is_unavailable:
             return remembered
         try:
             manifest = await self._catalogs.manifest(ref)
@@ -98,8 +98,8 @@ class LastSeenCatalogs:
         return await self._catalogs.verify(ref, read)
 
     @property
-    def _away(self) -> bool:
-        return time.monotonic() < self._away_until
+    def _is_unavailable(self) -> bool:
+        return time.monotonic() < self._unavailable_until
 
     def _remembered(self, collection: str) -> Manifest | None:
         try:
@@ -108,7 +108,7 @@ class LastSeenCatalogs:
             return None
 
     def _remember(self, manifest: Manifest) -> None:
-        """It only helps: where it can't be written, all is as it would be without it."""
+        """Best effort: a write failure is ignored."""
         path = self._path(manifest.collection)
         with suppress(OSError):
             if self._home.is_dir():

@@ -1,9 +1,9 @@
-"""The runs of a collection's validations: a file each, in the data folder.
+"""Past validation runs of a collection, a file each, in the data folder.
 
     DATA/collections/NAME/runs/20260102T030405.678901Z-RUN.json
 
-Names begin with the time, so their order is that of the runs. Each run writes a file of its own and
-nobody changes one, so runs at the same time do not meet.
+Names start with the time, so they sort by time. Each run writes its own file, and files never
+change, so concurrent runs do not conflict.
 """
 
 import asyncio
@@ -43,14 +43,14 @@ class RunFiles:
     def _keep(self, run: PastRun) -> None:
         folder = self._of(run.collection)
         if self._folder.read_only:
-            raise StoreError(f"{folder} can't be written")
+            raise StoreError(f"{folder} can't be written; use another --data-dir")
         identity = re.sub(r"[^0-9a-z-]", "-", run.run_id.casefold())[:64]
         with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             path = folder / f"{run.started_at:%Y%m%dT%H%M%S.%f}Z-{identity}.json"
             write_atomically(path, _adapter().dump_json(run, indent=1).decode() + "\n")
             for old in self._paths(folder)[: -self._kept]:
-                old.unlink(missing_ok=True)  # another run may have been faster
+                old.unlink(missing_ok=True)  # another run may have removed it
 
     def _runs(self, collection: str) -> tuple[Sequence[PastRun], Sequence[str]]:
         folder = self._of(collection)
@@ -58,7 +58,7 @@ class RunFiles:
         damaged: list[str] = []
         with storing(folder):
             for path in self._paths(folder):
-                with suppress(FileNotFoundError):  # removed as the oldest, meanwhile
+                with suppress(FileNotFoundError):  # just removed as the oldest
                     read = _read(path)
                     if isinstance(read, PastRun):
                         runs.append(read)
@@ -70,14 +70,14 @@ class RunFiles:
         return self._folder.collection(collection) / "runs"
 
     def _paths(self, folder: Path) -> list[Path]:
-        """Oldest first. What is not named like a run is none of ours."""
+        """Run files, oldest first; other files are ignored."""
         if not folder.is_dir():
             return []
         return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
 
 
 def _read(path: Path) -> PastRun | str:
-    """The run, or why it can't be read."""
+    """The run, or the reason why it can't be read."""
     try:
         if path.stat().st_size > MAX_BYTES:
             return "it is too large for a run"

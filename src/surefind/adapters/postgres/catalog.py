@@ -34,7 +34,7 @@ CHUNK_COLUMNS = (
     " context, anchor, tokens, term_count, content_hash, has_code, content_type, created_at"
 )
 
-# Attributes as text: most pages have none, and parsing is then skipped.
+# Attributes as text: most pages have no attributes, which skips parsing.
 _COLUMNS = RECORD_COLUMNS.replace("d.attributes", "d.attributes::text")
 _RECORD = f"""
     SELECT {_COLUMNS}

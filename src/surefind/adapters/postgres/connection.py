@@ -27,7 +27,7 @@ from surefind.adapters.postgres.errors import (
     naming_faults,
     statement_was_lost,
 )
-from surefind.adapters.postgres.pool import Connection, Pool
+from surefind.adapters.postgres.pool import Connection, ConnectionPool
 
 Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
@@ -47,7 +47,7 @@ class Database:
         self.address: Address = address_of(url)
         self.schema = schema
         self._limits = limits or Limits()
-        self._pool = Pool(
+        self._pool = ConnectionPool(
             self.address,
             size=self._limits.pool_size,
             connect_timeout_s=self._limits.connect_timeout_s,
@@ -153,7 +153,7 @@ class Database:
     @asynccontextmanager
     async def ending(self, connection: Connection, timeout_s: float) -> AsyncIterator[None]:
         """Cuts the connection after `timeout_s`, so that nothing waits for an answer."""
-        cutter = _Cutter(connection)
+        cutter = _ConnectionCutter(connection)
         alarm = asyncio.get_running_loop().call_later(timeout_s, cutter.cut)
         try:
             yield
@@ -165,7 +165,7 @@ class Database:
             alarm.cancel()
 
 
-class _Cutter:
+class _ConnectionCutter:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.has_cut = False

@@ -29,6 +29,14 @@ _TEXTS = ("chunk_id", "source_path", "slug", "title", "snippet")
 _KINDS = {"S": _TEXTS, "N": ("order_index",), "D": ("created_at",)}
 _WRITTEN = {"S": "text", "N": "a number", "D": "a timestamp"}
 """PostgreSQL's own categories of types: strings, numbers, dates."""
+_RESTORE = "create it again, or correct documents_table"
+_ADVICE = {
+    "42P01": _RESTORE,
+    "42703": _RESTORE,
+    "3F000": _RESTORE,
+    "42501": "grant the role SELECT on it",
+}
+"""By SQLSTATE: a missing table, column or schema, and a missing privilege."""
 _BETWEEN = "\n\n"
 _BATCH = 500
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -77,10 +85,7 @@ class DocumentsTable:
         await self.require_rows_readable()
 
     async def require_rows_readable(self) -> None:
-        try:
-            await self.select("LIMIT 0")
-        except StoreError as error:
-            raise StoreError(f"{self.place} can't be read: {error}") from error
+        await self.select("LIMIT 0")
 
     async def joined(self, chunk_ids: Sequence[str]) -> JoinedRows:
         rows = await self.rows(chunk_ids)
@@ -93,14 +98,14 @@ class DocumentsTable:
 
     async def select(self, which: str, *values: object) -> list[tuple[Any, ...]]:
         columns = ", ".join(_COLUMNS)
-        return await self._database.fetch(f"SELECT {columns} FROM {self._quoted} {which}", values)  # noqa: S608
+        return await self._fetch(f"SELECT {columns} FROM {self._quoted} {which}", values)  # noqa: S608
 
     async def count(self) -> int:
-        rows = await self._database.fetch(f"SELECT count(*) FROM {self._quoted}")  # noqa: S608
+        rows = await self._fetch(f"SELECT count(*) FROM {self._quoted}")  # noqa: S608
         return int(rows[0][0])
 
     async def documents(self, which: str, *values: object) -> list[DocumentRecord]:
-        rows = await self._database.fetch(
+        rows = await self._fetch(
             'SELECT source_path COLLATE "C", (array_agg(slug ORDER BY order_index, chunk_id))[1],'  # noqa: S608
             " (array_agg(title ORDER BY order_index, chunk_id))[1], count(*),"
             f" string_agg(snippet, %s ORDER BY order_index, chunk_id) FROM {self._quoted} {which}"
@@ -114,6 +119,17 @@ class DocumentsTable:
 
     async def close(self) -> None:
         await self._database.close()
+
+    async def _fetch(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Another program owns the table, so the advice for surefind's own tables would mislead."""
+        try:
+            return await self._database.fetch(statement, values)
+        except StoreError as error:
+            advice = _ADVICE.get(getattr(error.__cause__, "sqlstate", None) or "")
+            if advice is None:
+                raise
+            reason = str(error.__cause__).partition("\n")[0]
+            raise StoreError(f"{self.place} can't be read: {reason}; {advice}") from error
 
 
 class DocumentsTableCatalogs:

@@ -31,7 +31,7 @@ _UNBOUNDED_S = 86_400.0  # getconn has no timeout of its own here: _take bounds 
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 
-class Pool:
+class ConnectionPool:
     def __init__(
         self, address: Address, *, size: int, connect_timeout_s: float, timeout_s: float
     ) -> None:

@@ -1,1 +1,1 @@
-"""Qdrant: the embedded engine, a server, and collections that something else filled."""
+"""Qdrant: the embedded engine, a server, and connected collections."""

@@ -1,4 +1,4 @@
-"""Conditions as tests of a payload's keys, for the engine, embedded or in a server."""
+"""Translates conditions to tests of payload keys, for the embedded engine and the server."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from surefind.model import AnyOf, Between, Condition, Under
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Of numbers, or of dates in ISO 8601; what is None is open."""
+    """Bounds of numbers, or of dates in ISO 8601; None means unbounded."""
 
     gte: float | str | None = None
     gt: float | str | None = None
@@ -24,16 +24,16 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class KeyTest:
-    """The key holds one of the words, or something between the bounds."""
+    """The key has one of the words, or a value within the bounds."""
 
     key: str
     test: tuple[str, ...] | Bounds
 
 
 def key_tests(condition: Condition) -> Sequence[KeyTest]:
-    """One of them has to hold; of a condition that excludes, none may.
+    """Tests of which one must hold, or none for an excluding condition.
 
-    One for each type: the engine matches words or whole numbers, not both at once.
+    There is one test per type, because the engine matches words and integers separately.
     """
     if isinstance(condition, Under):
         return [KeyTest(PATHS[condition.key], (condition.path,))]

@@ -1,4 +1,4 @@
-"""A collection of a Qdrant server that something else filled. Every call here reads."""
+"""Read-only access to a Qdrant collection that another program filled."""
 
 from __future__ import annotations
 
@@ -137,26 +137,26 @@ class QdrantForeignCollection:
             return await self._server.read(call, self._name)
         except StoreChanged as error:
             raise StoreError(
-                f"collection {self._name!r} is gone from {self._server.name}; "
-                "`surefind connect` connects another"
+                f"{self._server.name} no longer has the collection {self._name!r}; run `surefind "
+                "connect` to connect another one"
             ) from error
 
     async def _unknown(self) -> str:
-        """With the names that are near; the server itself may know that there are none."""
-        told = f"{self._server.name} has no collection {self._name!r}"
+        """An error message with similar names, if the server lists its collections."""
+        missing = f"{self._server.name} has no collection {self._name!r}"
         try:
             answer = await self._server.read(lambda client: client.get_collections())
-        except StoreError:  # the key may not list them
-            return f"{told}; check its name"
+        except StoreError:  # the API key may not permit listing
+            return f"{missing}; check its name"
         names = sorted(held.name for held in answer.collections)
         near = difflib.get_close_matches(self._name, names, n=3, cutoff=0.4)
         if near:
-            return f"{told}; did you mean {' or '.join(near)}?"
+            return f"{missing}; did you mean {' or '.join(near)}?"
         listed = ", ".join(names[:20]) + (" …" if len(names) > 20 else "")
-        return f"{told}; it has {listed or 'none at all'}"
+        return f"{missing}; existing collections: {listed or 'none'}"
 
 
-# --- what is written in the server's words ----------------------------------------------------
+# --- conversion to and from the client's types ------------------------------------------------
 
 
 def _spaces(
@@ -237,12 +237,12 @@ def _filter(where: Alternatives, restrict_to: frozenset[int] | None) -> models.F
 
 
 def _tests(condition: Condition) -> list[models.Condition]:
-    """One for each type of value: the engine matches words, numbers and flags differently."""
+    """One test per type of value: the engine matches words, numbers and flags differently."""
     key = ".".join(_written_step(step) for step in parts_of(condition.key))
     if isinstance(condition, Between):
         return [_range(key, condition)]
     if not isinstance(condition, AnyOf):
-        raise TypeError(f"{condition!r} is no condition that a payload's key can be tested by")
+        raise TypeError(f"{condition!r} can't be translated to a test of a payload key")
     tests: list[models.Condition] = []
     words = [value for value in condition.values if isinstance(value, str)]
     if words:

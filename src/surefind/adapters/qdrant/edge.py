@@ -1,14 +1,14 @@
-"""Qdrant Edge: the Qdrant engine in this process. The only file that imports it.
+"""Qdrant Edge: the Qdrant engine in this process. Only this file imports it.
 
-The engine allows one process per shard, so nobody opens a generation itself: each reader opens a
-view of it (see views.py) with a write-ahead log of its own. Any number of readers share the bytes
-and none can be locked out. It is safe because a shard that is never updated, and was opened once
-(see `_settle`), writes to none of its old files. The generation itself keeps its log: it carries
-the count of operations, and the engine ignores an update with a lower count than a point's last
-one without a word.
+The engine allows one process per shard, so readers never open a generation directly: each one opens
+a view of it (see edge_views.py) with its own write-ahead log. Any number of readers share the data
+without locking each other out. This is safe because a shard that is never updated and was opened
+once (see `_settle`) does not write to its existing files. The generation keeps its own log, which
+stores the operation count: the engine silently ignores an update with a lower count than the
+point's last one.
 
-Every call holds the GIL, so searches run where they are called: a thread would only add its own
-cost. A search takes about a millisecond, one with a filter some more (see `_way`).
+Every call holds the GIL, so searches run in the calling thread: another thread would only add
+overhead. A search takes about a millisecond, and slightly more with a filter (see `_way`).
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class EdgeIndexStore:
         worth_indexes: int = _WORTH_INDEXES,
         checked_on_open_bytes: int = CHECKED_ON_OPEN_BYTES,
     ) -> None:
-        """An index of `worth_indexes` points gets indexes of its payload."""
+        """From `worth_indexes` points on, an index gets payload indexes."""
         self._checked_on_open_bytes = checked_on_open_bytes
         self._folder = folder
         self._worth_indexes = worth_indexes
@@ -100,9 +100,9 @@ class EdgeIndexStore:
         root = self._folder.root
         warnings = []
         if self._folder.read_only:
-            warnings.append(f"{root} can't be written: it can be searched, but nothing ingested")
+            warnings.append(f"{root} is not writable: searches work, ingests do not")
         elif root.exists() and self._free_bytes(root) < _BASE_BYTES:
-            warnings.append(f"the disk of {root} is nearly full: nothing can be ingested")
+            warnings.append(f"the disk of {root} is nearly full: ingests do not work")
         return StoreFacts(
             f"embedded in {root}", f"qdrant-edge {version('qdrant-edge-py')}", tuple(warnings)
         )
@@ -113,7 +113,7 @@ class EdgeIndexStore:
     async def require_room(self, points: int, dimensions: int) -> None:
         needed = _BASE_BYTES + points * (dimensions * 4 * 3 + _POINT_BYTES)
         self._folder.prepare()
-        sweep(self._folder.root / _VIEWS)  # of removed generations they may hold the last link
+        sweep(self._folder.root / _VIEWS)  # views may keep removed generations alive
         require_free(self._folder, self._free_bytes(self._folder.root), needed)
 
     async def create(
@@ -121,7 +121,7 @@ class EdgeIndexStore:
     ) -> "EdgeIndexWriter":
         path = self._path(ref)
         with storing(path), engine(path):
-            # A catalog that was made anew counts from one again: what lies here is nobody's.
+            # A new catalog counts from one again, so an existing index here is a leftover.
             shutil.rmtree(path, ignore_errors=True)
             _checksums(path).drop()
             if copy_of is not None:
@@ -156,7 +156,7 @@ class EdgeIndexStore:
             _checksums(self._path(ref)).drop()
 
     async def published(self, ref: GenerationRef) -> None:
-        """Nobody else reads it."""
+        """Nothing to announce: no other program reads the index."""
 
     async def close(self) -> None: ...
 
@@ -164,8 +164,8 @@ class EdgeIndexStore:
         source = self._path(ref)
         if not source.is_dir():
             raise StoreChanged(
-                f"generation {ref} has no index at {source}: it was built elsewhere, or removed; "
-                "`surefind ingest` builds one here, `surefind generations rollback` leads to "
+                f"generation {ref} has no index at {source}: it was built elsewhere or removed; "
+                "`surefind ingest` builds a new one, `surefind generations rollback` switches to "
                 "another generation"
             )
         return source
@@ -217,10 +217,10 @@ class EdgeIndexWriter:
         return points
 
     def _settle(self) -> None:
-        """The first reader's view clears the versions of deleted points, in place.
+        """Open one view, because the first view clears the versions of deleted points in place.
 
-        So there is one before anybody reads: after it, no byte changes. Where there are no hard
-        links, readers have copies, and none changes anything here.
+        Afterwards no byte changes any more. Without hard links, readers use copies, which change
+        nothing here.
         """
         door = self._path.with_name(_SETTLING)
         shutil.rmtree(door, ignore_errors=True)
@@ -237,12 +237,12 @@ class EdgeIndexWriter:
             self._shard.close()
 
     def _index_payloads(self) -> None:
-        """So that a filter looks up whom it leaves. A scan of few is as fast, and needs no files.
+        """Create payload indexes for filters. Small indexes need none: a scan is as fast.
 
-        As soon as there are enough: to index points as they come costs a third of reading them all
-        again. The graph of vectors gets no links of its own among those that share a value: every
-        search would go along them, three times as long at 100,000 points, and what two filters
-        leave together would still have none. See `_way`.
+        They are created once there are enough points: indexing points on arrival takes a third
+        of the time of reading them again. The HNSW graph gets no extra links per payload value:
+        every search would follow them, which takes three times as long at 100,000 points, and
+        combinations of filters would still lack them. See `_way`.
         """
         new = {key: kind for key, kind in self._keys.items() if unquoted(key) not in self._indexed}
         if not new or self._shard.count(edge.CountRequest(exact=False)) < self._worth_indexes:
@@ -262,7 +262,7 @@ class EdgeIndex:
         self._points = told.points_count
         self._schema = {unquoted(key): one.data_type for key, one in told.payload_schema.items()}
         self._counted: dict[tuple[Condition, ...], int] = {}
-        self._asked: dict[str, tuple[object, edge.Query]] = {}
+        self._prepared: dict[str, tuple[object, edge.Query]] = {}
         self._known = point_numbers.KnownPoints(source)
 
     def number(self, point_id: UUID) -> int:
@@ -300,22 +300,22 @@ class EdgeIndex:
         )
 
     def _query(self, leg_query: DenseQuery | SparseQuery) -> edge.Query:
-        """A hybrid search asks each leg twice: the question is handed over once."""
-        asked = leg_query.vector if isinstance(leg_query, DenseQuery) else leg_query.terms
+        """Cached, because a hybrid search runs each query twice."""
+        vector = leg_query.vector if isinstance(leg_query, DenseQuery) else leg_query.terms
         using = DENSE if isinstance(leg_query, DenseQuery) else LEXICAL
-        if using not in self._asked or self._asked[using][0] is not asked:
-            given = asked.tolist() if isinstance(asked, np.ndarray) else _sparse(asked)
-            self._asked[using] = asked, edge.Query.Nearest(given, using=using)
-        return self._asked[using][1]
+        if using not in self._prepared or self._prepared[using][0] is not vector:
+            given = vector.tolist() if isinstance(vector, np.ndarray) else _sparse(vector)
+            self._prepared[using] = vector, edge.Query.Nearest(given, using=using)
+        return self._prepared[using][1]
 
     def _way(
         self, leg_query: DenseQuery | SparseQuery, only: edge.Filter | None
     ) -> edge.SearchParams | None:
-        """A search goes along the graph from one that the filter leaves to the next.
+        """Choose between HNSW and exact search, depending on the filter's selectivity.
 
-        Where it leaves few, these are no neighbours, and the best are not reached: measured on
-        100,000 points, .15 of the best ten where a tenth is left, .8 at a fifth, .99 at two fifths.
-        So few are looked at one by one.
+        A filtered search walks the graph along matching points. If few match, they are rarely
+        neighbours, and recall drops: with 100,000 points, recall@10 is .15 if a tenth matches, .8
+        for a fifth, and .99 for two fifths. So selective filters use exact search.
         """
         if leg_query.restrict_to is not None or (
             isinstance(leg_query, DenseQuery) and leg_query.exact
@@ -324,11 +324,11 @@ class EdgeIndex:
         if only is None or isinstance(leg_query, SparseQuery):
             return None
         if not all(self._indexes(test) for one in leg_query.where for test in key_tests(one)):
-            return _WIDER  # to look at all payloads takes seconds
+            return _WIDER  # reading all payloads takes seconds
         return _SCAN if self._left(leg_query.where, only) < _FEW * self._points else _WIDER
 
     def _indexes(self, test: KeyTest) -> bool:
-        """Whether whom the test leaves can be looked up."""
+        """Whether payload indexes can answer the test."""
         held = self._schema.get(unquoted(test.key))
         if not isinstance(test.test, Bounds):
             return held == edge.PayloadSchemaType.Keyword
@@ -336,7 +336,7 @@ class EdgeIndex:
         return held == (dated if test.test.dated else number)
 
     def _left(self, where: tuple[Condition, ...], only: edge.Filter) -> int:
-        """Counted once: the engine's estimate takes conditions for independent of each other."""
+        """The number of matching points, cached. The engine's estimate assumes independence."""
         left = self._counted.get(where)
         if left is None:
             if len(self._counted) >= _FILTERS_KEPT:
@@ -346,11 +346,12 @@ class EdgeIndex:
         return left
 
     async def payloads(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        asked = {point_numbers.number_of(point_id): point_id for point_id in point_ids}
+        by_number = {point_numbers.number_of(point_id): point_id for point_id in point_ids}
         with engine(self._source):
-            records = self._shard.retrieve(list(asked), with_payload=True, with_vector=False)
+            records = self._shard.retrieve(list(by_number), with_payload=True, with_vector=False)
         return {
-            asked[cast("int", record.id)]: from_payload(record.payload or {}) for record in records
+            by_number[cast("int", record.id)]: from_payload(record.payload or {})
+            for record in records
         }
 
     async def vectors(self, point_ids: Sequence[UUID]) -> Matrix:
@@ -360,9 +361,9 @@ class EdgeIndex:
         rows = {
             record.id: record.vector[DENSE] for record in records if isinstance(record.vector, dict)
         }
-        for number, wanted in zip(numbers, point_ids, strict=True):
+        for number, point_id in zip(numbers, point_ids, strict=True):
             if number not in rows:
-                raise StoreError(f"the vector index at {self._source} has no point {wanted}")
+                raise StoreError(f"the vector index at {self._source} has no point {point_id}")
         return np.array([rows[number] for number in numbers], dtype=np.float32)
 
     async def count(self) -> int:
@@ -370,7 +371,7 @@ class EdgeIndex:
             return self._shard.count(edge.CountRequest(exact=True))
 
     async def indexed(self) -> int:
-        """The engine adds up all vectors of a point: its terms are always indexed, and one more."""
+        """The engine counts both vectors of a point, and always indexes the sparse one."""
         with engine(self._source):
             told = self._shard.info()
         return max(0, told.indexed_vectors_count - told.points_count)
@@ -382,7 +383,7 @@ class EdgeIndex:
 
 
 class Bm25Analyzer:
-    """The engine's own: English stop words, Snowball stems, terms by their hash."""
+    """The engine's analyzer: English stop words, Snowball stems, hashed terms."""
 
     name = "qdrant-bm25-english"
 
@@ -438,9 +439,9 @@ def _load(path: Path, source: Path) -> edge.EdgeShard:
     if some and not isinstance(some[0].id, int):
         shard.close()
         raise StoreError(
-            f"the vector index at {source} was built by an earlier surefind, which named points "
-            "otherwise; the next `surefind ingest` makes a generation that can be read, with the "
-            "vectors of the embedding cache"
+            f"the vector index at {source} was built by an earlier surefind version and uses "
+            "other point ids; run `surefind ingest` to build a new generation. It reuses the "
+            "embedding cache"
         )
     return shard
 
@@ -453,8 +454,8 @@ def _sparse(terms: SparseVector) -> edge.SparseVector:
     return edge.SparseVector(list(terms.ids), list(terms.weights))
 
 
-class engine:  # noqa: N801 - a class, since every search enters it; it reads as a function
-    """Wraps every call of the engine, whose errors are bare Exceptions, and names the index."""
+class engine:  # noqa: N801 - used like a function; a class is faster, and every search enters it
+    """Wraps engine calls: translates their bare Exceptions and names the index."""
 
     __slots__ = ("_where",)
 
@@ -470,10 +471,10 @@ class engine:  # noqa: N801 - a class, since every search enters it; it reads as
             return False
         if "No space left on device" in str(error):
             raise StoreFull(f"the vector index at {self._where}: {FULL}") from error
-        # A damaged file may make the engine panic, which is no Exception to Python.
+        # A damaged file can make the engine panic, which Python does not see as an Exception.
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
             raise StoreError(
-                f"the vector index at {self._where} failed: {error}; check that the disk has room, "
-                "then run `surefind doctor`, which reads the index and says what can be done"
+                f"the vector index at {self._where} failed: {error}; check the free disk space, "
+                "then run `surefind doctor` to verify the index"
             ) from error
         return False

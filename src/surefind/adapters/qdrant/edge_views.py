@@ -1,8 +1,8 @@
-"""A reader's own door into the files of a generation.
+"""Views: each reader's private folder with the files of a generation.
 
-A view is a folder of hard links: it costs no time and no room, and its bytes live on when the
-generation is removed. Where there can be no links (a data folder that may only be read, another
-file system, a disk without room) it is a copy in the temporary folder, in a room of the user's own.
+A view consists of hard links: it takes no time and no space, and its data outlives the generation.
+If hard links are not possible (a read-only data folder, another file system, a full disk), it is a
+copy in a private folder of the user in the temporary folder.
 """
 
 import os
@@ -22,7 +22,7 @@ from surefind.errors import StoreFull
 FreeBytes = Callable[[Path], int]
 
 ROOM_BYTES = 72 * 2**20
-"""The engine gives each reader a log of 64 MB: all holes, but not every file system knows holes."""
+"""The engine creates a sparse log of 64 MB per reader; not every file system supports holes."""
 
 
 def free_bytes(path: Path) -> int:
@@ -30,7 +30,7 @@ def free_bytes(path: Path) -> int:
 
 
 class EdgeView:
-    """`path` is the folder to open. The lock beside it says that its owner lives."""
+    """`path` is the folder to open. The lock file next to it shows that its owner is alive."""
 
     def __init__(self, source: Path, views: Path, *, without: str, free: FreeBytes) -> None:
         if not _usable(views, free):
@@ -57,7 +57,7 @@ def _usable(views: Path, free: FreeBytes) -> bool:
 
 
 def _temporary_room(source: Path, free: FreeBytes) -> Path:
-    """One for all readers of a user, so that what a killed one left is found and removed."""
+    """One folder for all readers of a user, so that leftovers of killed ones are removed."""
     place = Path(tempfile.gettempdir())
     room = place / f"surefind-views-{os.getuid()}"
     with suppress(OSError):
@@ -68,14 +68,14 @@ def _temporary_room(source: Path, free: FreeBytes) -> Path:
     size = sum(path.stat().st_blocks * 512 for path in source.rglob("*"))
     if free(place) < ROOM_BYTES + size:
         raise StoreFull(
-            f"the disk is full: searching needs {(ROOM_BYTES + size) // 2**20} MB for a moment, "
-            f"and neither the data folder nor {place} has them; free some space"
+            f"the disk is full: a search needs {(ROOM_BYTES + size) // 2**20} MB of temporary "
+            f"space in the data folder or in {place}; free some space"
         )
     return room if ours else Path(tempfile.mkdtemp(prefix="surefind-views-"))
 
 
 def _is_ours(room: Path) -> bool:
-    """Anybody may make a folder there: only one that nobody else can look into is used."""
+    """Other users can create folders there; use only one that is private to this user."""
     try:
         found = room.lstat()
     except OSError:
@@ -85,13 +85,13 @@ def _is_ours(room: Path) -> bool:
 
 
 def _claim(views: Path) -> tuple[Path, FileLock]:
-    """The lock is taken before the folder exists: no sweep can mistake it for a dead one."""
+    """Take the lock before creating the folder, so that no sweep removes it."""
     while True:
         name = uuid4().hex
         lock = FileLock(views / f"{name}.lock", timeout=0, thread_local=False)
         try:
             lock.acquire()
-        except Timeout:  # a sweep came between making and taking it
+        except Timeout:  # a sweep locked it first
             continue
         return views / name, lock
 
@@ -103,7 +103,7 @@ def _clear(door: Path, lock: FileLock) -> None:
 
 
 def sweep(views: Path) -> None:
-    """Remove the views of readers that died: their locks are free."""
+    """Remove the views of dead readers, whose locks are free."""
     for path in views.glob("*.lock"):
         lock = FileLock(path, timeout=0, thread_local=False)
         try:

@@ -1,6 +1,6 @@
-"""The payload of a Qdrant point: built and read here, and nowhere else.
+"""Builds and parses the payload of a Qdrant point; no other file does.
 
-The names are those that the published contracts and other readers of the collection expect.
+Published contracts and other readers of the collection rely on the key names.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from surefind.model.filters import path_prefixes
 
 FRONT_MATTER = "front_matter"
 PATHS = {"source_path": "source_path_steps", "url": "url_steps"}
-"""Where a path's every beginning is kept: to lie under a path is to have it among them."""
+"""Holds every ancestor of a path, so that "is below" becomes an equality test."""
 
 FLAGS = {True: "true_fields", False: "false_fields"}
-"""Which fields are true and which are false, by name: the embedded engine matches no booleans."""
+"""The names of true and of false fields, because the embedded engine can't match booleans."""
 
 CHUNK_ID = "chunk_id"
 
@@ -25,10 +25,7 @@ _ONE_CHUNK = frozenset({CHUNK_ID, "content_hash"})
 
 
 def indexed_keys() -> dict[str, FieldKind]:
-    """What is worth an index of its own, of all that every chunk can be filtered by.
-
-    Not what tells one chunk from all others: nobody searches in a single one.
-    """
+    """The fields of every chunk to index, except unique ones: filtering to one chunk is useless."""
     kept = {
         payload_key(field.name): field.kinds[0]
         for field in FIELDS
@@ -38,9 +35,9 @@ def indexed_keys() -> dict[str, FieldKind]:
 
 
 def indexed_attributes(attributes: Mapping[str, Attribute]) -> dict[str, FieldKind]:
-    """The same for a page's own keys. One key has one index: its first value says of which kind.
+    """The front-matter keys to index. Each has one index; its first value determines the type.
 
-    Flags are found by the names of those that are true or false, which have an index already.
+    Flags need no index: the lists of true and false fields are indexed already.
     """
     found = {}
     for name, value in attributes.items():
@@ -52,7 +49,7 @@ def indexed_attributes(attributes: Mapping[str, Attribute]) -> dict[str, FieldKi
 
 
 def _kind_of(value: str | float) -> FieldKind:
-    """A date is rather asked for by a range than letter by letter."""
+    """Index dates as dates, because filters on dates are mostly ranges."""
     if not isinstance(value, str):
         return FieldKind.NUMBER
     try:
@@ -63,12 +60,12 @@ def _kind_of(value: str | float) -> FieldKind:
 
 
 def payload_key(field: str) -> str:
-    """Where the payload keeps a field that can be filtered by."""
+    """The payload key of a filter field."""
     return field if field in _OWN else f'{FRONT_MATTER}."{field}"'
 
 
 def unquoted(key: str) -> str:
-    """The embedded engine tells keys without the quotes that they do not need."""
+    """The key as the embedded engine reports it, without unnecessary quotes."""
     return key.replace('"', "")
 
 
@@ -135,7 +132,10 @@ def from_payload(payload: Mapping[str, object]) -> ChunkRecord:
             created_at=datetime.fromisoformat(str(payload["created_at"])),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreChanged(f"a point's payload is not one that surefind wrote: {error}") from error
+        raise StoreChanged(
+            f"surefind did not write the payload of a point ({error}); run `surefind ingest "
+            "--rebuild`"
+        ) from error
     check_text(record.chunk, "the vector index")
     return record
 
@@ -149,7 +149,7 @@ def _flags(record: ChunkRecord) -> dict[str, list[str]]:
 
 def _attributes(value: object) -> dict[str, Attribute]:
     if not isinstance(value, dict):
-        raise TypeError(f"{value!r} is no mapping")
+        raise TypeError(f"{value!r} is not a mapping")
     return {
         str(name): tuple(held) if isinstance(held, list) else held for name, held in value.items()
     }
@@ -157,11 +157,11 @@ def _attributes(value: object) -> dict[str, Attribute]:
 
 def _strings(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise TypeError(f"{value!r} is no list")
+        raise TypeError(f"{value!r} is not a list")
     return tuple(str(item) for item in value)
 
 
 def _integer(value: object) -> int:
     if not isinstance(value, int):
-        raise TypeError(f"{value!r} is no integer")
+        raise TypeError(f"{value!r} is not an integer")
     return value

@@ -1,4 +1,4 @@
-"""What every index of points goes by, be the engine embedded or in a server."""
+"""Rules shared by the embedded engine and the server."""
 
 from uuid import UUID
 
@@ -12,29 +12,29 @@ DENSE, LEXICAL = "dense", "terms"
 """The names of a point's two vectors."""
 
 
-_HALF_STEP = 2**8  # of a float32's 24 bits, 15 are kept
+_HALF_STEP = 2**8  # keeps 15 of a float32's 24 bits
 
 
 def check_vector(vector: Vector, dimensions: int, chunk_id: str) -> None:
-    """The engine stores NaN without a word and never finds it again."""
+    """Check a vector, because the engine stores NaN silently and never finds it again."""
     if vector.shape != (dimensions,):
         raise StoreError(
-            f"the vector of {chunk_id} has {vector.shape} numbers, the index takes {dimensions}"
+            f"the vector of {chunk_id} has {vector.shape} numbers instead of {dimensions}"
         )
     if not np.isfinite(vector).all():
-        raise StoreError(f"the vector of {chunk_id} holds a number that is not finite")
+        raise StoreError(f"the vector of {chunk_id} contains a number that is not finite")
 
 
 def finds_nothing(query: DenseQuery | SparseQuery) -> bool:
-    """What the engine would refuse: no terms (all were stop words), nobody to choose among."""
+    """Queries that the engine would reject: no terms (only stop words) or an empty restriction."""
     return not query.limit or (isinstance(query, SparseQuery) and not query.terms.ids)
 
 
 def reproducible(scores: list[float]) -> list[float]:
-    """BM25 scores that equal content gets from every build.
+    """Round BM25 scores so that equal content gets equal scores in every build.
 
-    The engine adds up a passage's terms in 32 bits, in an order that depends on how the index was
-    filled. The last digits differ between builds and would decide ties, so they are rounded off.
+    The engine sums the terms of a passage in 32 bits, in an order that depends on how the index was
+    filled. The last digits differ between builds and would decide ties, so they are rounded away.
     """
     bits = np.asarray(scores, dtype=np.float32).view(np.int32)
     rounded: list[float] = ((bits + _HALF_STEP) & -2 * _HALF_STEP).view(np.float32).tolist()
@@ -42,11 +42,11 @@ def reproducible(scores: list[float]) -> list[float]:
 
 
 def ranked(points: list[int], scores: list[float]) -> Ranking:
-    """The engine's own order, but for ties, which it leaves to chance."""
+    """The engine's order, with ties sorted by number: the engine orders them randomly."""
     if len(set(scores)) == len(scores):
         return Ranking(points, scores)
     rows = sorted(range(len(points)), key=points.__getitem__)
-    rows.sort(key=scores.__getitem__, reverse=True)  # which leaves equals in the order they have
+    rows.sort(key=scores.__getitem__, reverse=True)  # stable: keeps the order of ties
     return Ranking([points[row] for row in rows], [scores[row] for row in rows])
 
 

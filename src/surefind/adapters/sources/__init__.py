@@ -1,1 +1,1 @@
-"""Where pages come from: folders and websites."""
+"""Sources of pages: folders and websites."""

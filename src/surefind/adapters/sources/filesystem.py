@@ -1,4 +1,4 @@
-"""Folders and files of documentation as sources."""
+"""Folders and files as sources."""
 
 import asyncio
 import glob
@@ -25,9 +25,9 @@ _NO_PAGES = frozenset(
 def sources_of(
     paths: Sequence[str | PathLike[str]], collection: str, base_url: str | None
 ) -> list["FolderSource"]:
-    """One source per folder given, and one per folder that files were given of.
+    """One source for each given folder, and one for each folder that contains given files.
 
-    A pattern, `docs/**/*.md`, stands for the pages that match it below its fixed part, `docs`.
+    A pattern such as `docs/**/*.md` gives the matching pages below its fixed part, `docs`.
     """
     files: dict[Path, list[Path]] = {}
     sources = []
@@ -48,12 +48,12 @@ def sources_of(
 
 
 def _is_pattern(given: str | PathLike[str]) -> bool:
-    """A name may hold these signs itself: what exists is no pattern."""
+    """An existing path is never a pattern, because file names can contain these characters."""
     return glob.has_magic(os.fspath(given)) and not os.path.lexists(given)
 
 
 def _matching(pattern: str) -> tuple[Path, list[Path]]:
-    """(the folder that the pattern begins with, the pages below it that match)."""
+    """(the fixed part of the pattern, the matching pages below it)."""
     steps = Path(pattern).parts
     fixed = next(at for at, step in enumerate(steps) if glob.has_magic(step))
     root = Path(*steps[:fixed])
@@ -61,7 +61,7 @@ def _matching(pattern: str) -> tuple[Path, list[Path]]:
     pages = [path.resolve() for path in found if path.suffix.lower() in SUFFIXES]
     pages = [path for path in pages if path.is_file() and path.name.lower() not in _NO_PAGES]
     if not pages:
-        raise InputError(f"{pattern} matches no page; name a folder of documentation, or a page")
+        raise InputError(f"{pattern} matches no page; use a folder of documentation, or a page")
     return root.resolve(), pages
 
 
@@ -72,13 +72,13 @@ def page_of(
     collection: str,
     base_url: str | None,
 ) -> "FolderSource":
-    """The source of that one page, by the name and folder it was ingested under, or would be."""
+    """The source of one page, under the folder that it was or would be ingested from."""
     _checked(path)
     resolved = path.resolve()
     roots = [folder for folder in resolved.parents if folder.name in names]
     if not roots:
         raise InputError(
-            f"{path} is in none of the folders that collection {collection!r} was made from "
+            f"{path} is not in a source folder of the collection {collection!r} "
             f"({', '.join(names)}); ingest its folder first"
         )
     ingested = [
@@ -90,33 +90,33 @@ def page_of(
 
 def _checked(given: str | PathLike[str]) -> Path:
     if not os.fspath(given):
-        raise InputError("a source is empty; name a folder of documentation, or a page")
+        raise InputError("a source is empty; use a folder of documentation, or a page")
     path = Path(given)
     try:
         exists, readable, folder = path.exists(), os.access(path, os.R_OK), path.is_dir()
     except OSError as error:
         raise InputError(f"{os.fspath(given)[:200]} can't be read: {error.strerror}") from error
     except ValueError as error:
-        raise InputError(f"{given!r} can't be read: no path holds a NUL character") from error
+        raise InputError(f"{given!r} can't be read: it contains a NUL character") from error
     if not exists:
-        raise InputError(f"{path} does not exist; name a folder of documentation, or a page")
+        raise InputError(f"{path} does not exist; use a folder of documentation, or a page")
     if not readable:
-        raise InputError(f"{path} can't be read: give yourself the right to")
+        raise InputError(f"{path} can't be read: permission denied; change its permissions")
     if not folder and path.suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"{path} is no page that surefind reads; it reads {', '.join(sorted(SUFFIXES))}"
+            f"{path} is not a supported page; supported are {', '.join(sorted(SUFFIXES))}"
         )
     return path
 
 
 class FolderSource:
-    """A page's identity is the folder's own name and the path below it: `docs/guide/install.md`.
+    """A page is identified by the folder's name and the path below it: `docs/guide/install.md`.
 
-    So it is the same from whichever directory the command is run.
+    So its identity does not depend on the current directory.
     """
 
     def __init__(self, root: Path, folder: SiteFolder, files: Sequence[Path] | None = None) -> None:
-        """All pages below `root`, or just `files`, which lie in it."""
+        """All pages below `root`, or only `files` in it."""
         self._root = root
         self._folder = folder
         self._chosen = files
@@ -135,7 +135,7 @@ class FolderSource:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of the site's configuration was not understood."""
+        """Parts of the site's configuration that were not understood."""
         return self._folder.notes
 
     @property
@@ -144,7 +144,7 @@ class FolderSource:
 
     async def pages(
         self,
-        known: Mapping[str, str] | None = None,  # noqa: ARG002 - reading a file is as cheap as asking
+        known: Mapping[str, str] | None = None,  # noqa: ARG002 - reading a file is as cheap as checking it
     ) -> AsyncIterator[SourcePage | PageFailure]:
         refused: list[OSError] = []
         paths = await asyncio.to_thread(lambda: sorted(self._files(refused)))
@@ -157,13 +157,13 @@ class FolderSource:
                 yield page
 
     def _files(self, refused: list[OSError]) -> Iterator[Path]:
-        """A folder that can't be read is no empty folder: it is added to `refused`."""
+        """Pages in the folder; unreadable folders are added to `refused`, not treated as empty."""
         if self._chosen is not None:
             yield from self._chosen
             return
         for folder, folders, names in os.walk(
             self._root, onerror=refused.append
-        ):  # no link, no loop
+        ):  # without symlinks there are no loops
             folders[:] = [n for n in folders if not n.startswith(".") and n not in PRUNED]
             for name in names:
                 path = Path(folder) / name
@@ -177,7 +177,7 @@ class FolderSource:
     def _read(self, path: Path) -> SourcePage | PageFailure:
         source_path = f"{self.name}/{path.relative_to(self._root).as_posix()}"
         if not source_path.isprintable():
-            reason = "its name holds bytes that are no text; rename it"
+            reason = "its name is not valid text; rename it"
             return PageFailure(_spelled_out(source_path), reason)
         try:
             content = _content(path)
@@ -185,13 +185,13 @@ class FolderSource:
             return PageFailure(source_path, f"it can't be read: {error.strerror or error}")
         suffix = path.suffix.lower()
         if self._folder.markdown_is_mdx and suffix == ".md":
-            suffix = ".mdx"  # Docusaurus reads both alike
+            suffix = ".mdx"  # Docusaurus treats both as MDX
         site_path = path.relative_to(self._folder.root).as_posix()
         content, warnings = self._with_included(site_path, content)
         return SourcePage(source_path, site_path, content, suffix, warnings=warnings)
 
     def _with_included(self, site_path: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
-        """What is no text stays as it is: whoever reads the page says so."""
+        """Expand includes; bytes that are not text stay unchanged, and the parser reports them."""
         if self._folder.with_included is None:
             return content, ()
         try:
@@ -202,37 +202,37 @@ class FolderSource:
         return text.encode(), (*told, *warnings)
 
     def _included(self, path: str) -> str | None:
-        """A file below the site's folder; a link that leads out of it is refused."""
+        """Read a file below the site's folder; symlinks out of it are rejected."""
         root = self._folder.root.resolve()
         try:
             file = (root / path).resolve()
             if not file.is_relative_to(root):
-                raise InputError("which is outside of the site's folder")
+                raise InputError("which is outside the site's folder")
             content = _content(file) if file.is_file() else None
         except OSError as error:
             raise InputError(f"which can't be read ({error.strerror or error})") from error
         try:
             return None if content is None else decode(content)[0]
         except InputError as error:
-            raise InputError("which is no text") from error
+            raise InputError("which is not text") from error
 
 
 def _spelled_out(name: str) -> str:
-    """Every name as another one, and on one line."""
+    """An unambiguous spelling on one line."""
     text = os.fsencode(name.replace("\\", "\\\\")).decode("utf-8", "backslashreplace")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _content(path: Path) -> bytes:
-    """A page that is written while it is read is read once more; then it is a failure."""
+    """Read a page; if it changes during reading, read it once more, then fail."""
     for _ in range(2):
         before = path.stat()
         if not stat.S_ISREG(before.st_mode):
-            raise OSError("it is no regular file")
+            raise OSError("it is not a regular file")
         if before.st_size > MAX_PAGE_BYTES:
             raise OSError(f"it is larger than {MAX_PAGE_BYTES // 2**20} MB")
         content = path.read_bytes()
         after = path.stat()
         if (before.st_size, before.st_mtime_ns) == (len(content), after.st_mtime_ns):
             return content
-    raise OSError("it changes while it is read; run it again")
+    raise OSError("it changed during reading; run it again")

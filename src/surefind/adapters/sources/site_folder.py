@@ -1,4 +1,4 @@
-"""Which site a folder of documentation belongs to, by the configuration beside it."""
+"""Finds the site that a folder of documentation belongs to, by its configuration file."""
 
 import hashlib
 import os
@@ -20,12 +20,12 @@ PRUNED = frozenset({"node_modules", "__pycache__", "site-packages"})
 _MKDOCS = ("mkdocs.yml", "mkdocs.yaml")
 
 WithIncluded = Callable[[str, str, ReadFile], tuple[str, tuple[str, ...]]]
-"""(site path, text of the page, reader of files) to (text with what it takes in, warnings)."""
+"""(site path, text of the page, file reader) -> (text with includes expanded, warnings)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteFolder:
-    """`root` is the folder that the site's paths are relative to."""
+    """`root` is the folder that site paths are relative to."""
 
     root: Path
     site: Site
@@ -37,7 +37,7 @@ class SiteFolder:
 
 
 def find_site(folder: Path, collection: str, base_url: str | None) -> SiteFolder:
-    """The nearest configuration, in the folder itself or above it, within one repository."""
+    """Use the nearest configuration in the folder or above it, within one repository."""
     for root in _upwards(folder):
         for name in _DOCUSAURUS:
             if (root / name).is_file():
@@ -88,7 +88,7 @@ def _mkdocs(root: Path, config: Path, base_url: str | None) -> SiteFolder:
 
 
 def _pages(root: Path) -> list[str]:
-    """Every page below a site: whether one is shown can depend on its neighbours."""
+    """Every page of a site, because neighbours can affect whether a page is published."""
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = [n for n in folders if not n.startswith(".") and n not in PRUNED]

@@ -1,4 +1,4 @@
-"""One generation's catalog in an SQLite file: reading it, and writing it."""
+"""Reads and writes one generation's catalog in an SQLite file."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ def checksums_of(catalog: Path) -> Checksums:
 
 
 class SqliteCatalog:
-    """Read-only. The file never changes, so SQLite needs no lock on it and any thread may read."""
+    """Read-only. The file is immutable, so SQLite needs no locks and any thread can read."""
 
     is_fixed = True
 
@@ -70,7 +70,7 @@ class SqliteCatalog:
         await self.chunk("")  # one indexed lookup; counting all rows would be slow
 
     async def by_point(self, point_ids: Sequence[UUID]) -> Mapping[UUID, ChunkRecord]:
-        """A few rows of a local file: a tenth of a millisecond, less than a thread would cost."""
+        """Runs inline: reading a few rows takes 0.1 ms, less than a thread switch."""
         asked = {point.bytes: point for point in point_ids}
         with _database(self._path):
             marks = ",".join("?" * len(asked))
@@ -107,13 +107,13 @@ class SqliteCatalog:
     async def document_text(self, source_path: str) -> str:
         rows = await self._rows("SELECT text FROM document WHERE source_path = ?", source_path)
         if not rows:
-            raise UnknownDocument(f"there is no document {source_path!r}")
+            raise UnknownDocument(f"unknown document: {source_path!r}")
         return str(rows[0][0])
 
     async def whole_document(self, source_path: str) -> Document:
         found = await self._made(_whole_document, f"{_WHOLE} WHERE source_path = ?", source_path)
         if not found:
-            raise UnknownDocument(f"there is no document {source_path!r}")
+            raise UnknownDocument(f"unknown document: {source_path!r}")
         return found[0]
 
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
@@ -154,7 +154,7 @@ class SqliteCatalog:
 
 
 class SqliteCatalogWriter(SqliteCatalog):
-    """No journal while building: a build that dies is thrown away whole."""
+    """Builds without a journal: an interrupted build is discarded."""
 
     is_fixed = False
 
@@ -163,7 +163,7 @@ class SqliteCatalogWriter(SqliteCatalog):
         super().__init__(path)
 
     def _check(self, limit_bytes: int) -> None:
-        """It is not sealed yet."""
+        """Nothing to check before the catalog is sealed."""
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
@@ -176,7 +176,7 @@ class SqliteCatalogWriter(SqliteCatalog):
         return connection
 
     async def _run(self, work: Callable[[], T]) -> T:
-        """In place: one small write after the other, in a process that serves nobody else."""
+        """Run inline: writes are small and sequential, and this process serves no requests."""
         with _database(self._path):
             return work()
 
@@ -260,7 +260,7 @@ def _row(record: ChunkRecord) -> tuple[object, ...]:
 
 def _record(row: Sequence[Any]) -> ChunkRecord:
     if not _PLAIN.issuperset(map(type, row[:-1])):
-        raise TypeError("a column holds another kind of value than was stored")
+        raise TypeError("a column has a value of the wrong type")
     heading_path, attributes, created_at, _ = row[-4:]
     return record_of(row, _heading_path(heading_path), _json(attributes), _moment(created_at))
 
@@ -289,7 +289,7 @@ def _json(stored: str) -> dict[str, Any]:
 
 @contextmanager
 def _database(path: Path) -> Iterator[None]:
-    """Around whatever reads the file: a damaged one gives other errors than SQLite's, too."""
+    """Translate errors; a damaged file can cause more than SQLite's own exceptions."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""SQLite: the embedding cache, one file that outlives every generation."""
+"""The embedding cache in SQLite, one file for all generations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _LOOKUP_ROWS = 500
 _CHECKED_ROWS = 4096
 _GUARDED = b"\xc3\xd1\xff\x7f"
-"""Before the checksum at a vector's end. It is not a number, so no old vector ends so."""
+"""Precedes the checksum at a vector's end. It is NaN, so no vector without a checksum ends so."""
 
 _UNIT = 1e-3
 
@@ -33,7 +33,7 @@ class SqliteEmbeddingCache:
     def __init__(
         self, path: Path, notify: Callable[[str], None], *, read_only: bool = False
     ) -> None:
-        """`read_only` is for looking things up where nothing may be written."""
+        """Use `read_only` if the data folder is not writable."""
         self._path = path
         self._notify = notify
         self._read_only = read_only
@@ -48,10 +48,10 @@ class SqliteEmbeddingCache:
         except sqlite3.OperationalError as error:
             raise StoreError(
                 f"the embedding cache {path} can't be opened ({error}); free some space if the "
-                "disk is full, or remove the file: it is built again"
+                "disk is full, or delete the file, which will be rebuilt"
             ) from error
         except (sqlite3.DatabaseError, ValueError) as error:
-            self._connection = self._anew(error)
+            self._connection = self._replaced(error)
 
     async def read(
         self, fingerprint: EmbedderFingerprint, input_type: str, passages: Sequence[str]
@@ -122,22 +122,22 @@ class SqliteEmbeddingCache:
         with _database(self._path):
             try:
                 return await asyncio.to_thread(work)
-            except sqlite3.OperationalError:  # the disk, a lock: the file itself may be fine
+            except sqlite3.OperationalError:  # a full disk or a lock: the file may be intact
                 raise
             except (sqlite3.DatabaseError, ValueError) as error:
                 if self._read_only:
                     raise
                 self._connection.close()
-                self._connection = self._anew(error)
+                self._connection = self._replaced(error)
                 return await asyncio.to_thread(work)
 
-    def _anew(self, error: Exception) -> sqlite3.Connection:
-        """It can be rebuilt, so a damaged one is put aside instead of stopping the work."""
+    def _replaced(self, error: Exception) -> sqlite3.Connection:
+        """Move a damaged cache aside and start a new one, because it can be rebuilt."""
         path, aside = self._path, self._path.with_suffix(".damaged")
-        self._notify(f"the embedding cache {path} is damaged ({error}); kept as {aside.name}")
+        self._notify(f"the embedding cache {path} is damaged ({error}); moved to {aside.name}")
         with storing(path):
             path.replace(aside)
-            for log in ("-wal", "-shm"):  # they belong to the pages of the old one
+            for log in ("-wal", "-shm"):  # they belong to the old file
                 path.with_name(path.name + log).unlink(missing_ok=True)
         return _connect(path)
 
@@ -168,13 +168,13 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def _guarded(key: bytes, vector: Vector) -> bytes:
-    """The vector with a checksum of itself and its key."""
+    """The vector with a checksum over its key and itself."""
     stored = vector.astype(np.float32).tobytes()
     return stored + _GUARDED + zlib.crc32(key + stored).to_bytes(4, "little")
 
 
 def _vector(key: object, blob: object) -> Vector | None:
-    """None where it is damaged. One of an earlier surefind has no checksum, but length 1."""
+    """None if damaged. Vectors of earlier surefind versions have no checksum, but length 1."""
     if not isinstance(key, bytes) or not isinstance(blob, bytes) or len(blob) % 4:
         return None
     if blob[-8:-4] == _GUARDED:
@@ -202,7 +202,7 @@ def _key(fingerprint: EmbedderFingerprint, input_type: str, passage: str) -> byt
 def _database(path: Path) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, ValueError) as error:  # a damaged header fails as text that is none
+    except (sqlite3.Error, ValueError) as error:  # a damaged header raises ValueError
         if "full" in str(error):
             raise StoreFull(f"the embedding cache {path}: {FULL}") from error
         raise StoreError(f"the embedding cache {path}: {error}") from error

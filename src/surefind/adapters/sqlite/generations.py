@@ -1,4 +1,4 @@
-"""SQLite: a generation's catalog is one file beside its index, immutable once it is sealed."""
+"""Generations in SQLite: the catalog is one file per generation, immutable once sealed."""
 
 import asyncio
 import os
@@ -64,17 +64,17 @@ class SqliteCatalogStore:
         except (OSError, ValueError) as error:
             raise StoreChanged(
                 f"the pointer {path} can't be read ({error}); `surefind doctor --repair` or "
-                "`surefind generations rollback --to N` writes it again"
+                "`surefind generations rollback --to N` restores it"
             ) from error
 
     async def token(self, collection: str) -> object:
-        """Microseconds, so that every search may ask."""
+        """Takes microseconds, so every search can call it."""
         pointer = self._pointers.get(collection)
         if pointer is None:
             pointer = str(self._folder.collection(collection) / _POINTER)
             self._pointers[collection] = pointer
         try:
-            found = os.stat(pointer)  # noqa: PTH116 - a Path would cost more than the look
+            found = os.stat(pointer)  # noqa: PTH116 - a Path would take longer than the call
         except OSError:
             return None
         return (found.st_ino, found.st_mtime_ns)
@@ -86,12 +86,12 @@ class SqliteCatalogStore:
         except FileNotFoundError as error:
             raise UnknownGeneration(
                 f"collection {ref.collection!r} has no generation {ref.number}; "
-                "`surefind generations list` shows those it has"
+                "`surefind generations list` lists the existing ones"
             ) from error
         except OSError as error:
             raise damaged(path, f"it can't be read: {error.strerror}") from error
         if manifest.ref != ref:
-            raise damaged(path, f"it is that of generation {manifest.ref}")
+            raise damaged(path, f"it belongs to generation {manifest.ref}")
         return manifest
 
     async def manifests(self, collection: str) -> list[Manifest]:
@@ -131,7 +131,7 @@ class SqliteCatalogStore:
         return found + VerifiedFiles(1, len(content))
 
     async def seal(self, manifest: Manifest) -> None:
-        """The first seal names the lists of checksums: a later one can't know of a lost one."""
+        """The first seal records the checksum lists; later, a list may be missing unnoticed."""
         path = self._folder.generation(manifest.ref) / MANIFEST
         with storing(path.parent):
             sealed = await self.manifest(manifest.ref) if path.exists() else None
@@ -147,7 +147,7 @@ class SqliteCatalogStore:
             write_atomically(path, _pointer_to(ref.number))
 
     async def drop(self, ref: GenerationRef) -> None:
-        """The manifest first: what is left when this is cut short is unfinished, not wrong."""
+        """Remove the manifest first: an interrupted removal leaves an unfinished generation."""
         folder = self._folder.generation(ref)
         with storing(folder):
             (folder / MANIFEST).unlink(missing_ok=True)
@@ -159,10 +159,10 @@ class SqliteCatalogStore:
             yield
 
     async def require_writing(self) -> None:
-        """The lock is this process's for as long as it lives."""
+        """Nothing to check: the process holds the lock until it exits."""
 
     async def close(self) -> None:
-        """Each catalog closes its own file."""
+        """Nothing to close: each catalog closes its own file."""
 
     def _path(self, ref: GenerationRef) -> Path:
         return self._folder.generation(ref) / _FILE
@@ -177,12 +177,12 @@ class SqliteCatalogStore:
 
 
 def _pointer_to(number: int) -> str:
-    """With a checksum: a flipped bit would lead to another generation that is there, too."""
+    """Includes a checksum, because a flipped bit could name another existing generation."""
     return f"{number} {zlib.crc32(b'%d' % number):08x}\n"
 
 
 def _pointed_to(content: bytes) -> int:
-    """An earlier surefind wrote the number alone."""
+    """Parse the pointer; earlier surefind versions wrote the number only."""
     found = _WRITTEN_POINTER.fullmatch(content)
     if found is None or (found[2] and int(found[2], 16) != zlib.crc32(found[1])):
         raise ValueError("it is damaged")

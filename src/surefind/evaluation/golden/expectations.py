@@ -14,7 +14,7 @@ from surefind.model import ChunkRecord
 
 
 def squeezed(text: str) -> str:
-    """With each run of white space collapsed to one space."""
+    """Collapse each run of white space to one space."""
     return " ".join(text.split())
 
 
@@ -72,7 +72,7 @@ class BySource:
 
 @dataclass(frozen=True, slots=True)
 class ByText:
-    """A quotation from the passage; white space does not matter."""
+    """A quotation from the passage; white space is ignored."""
 
     text: str
     grade: int = 1

@@ -67,7 +67,7 @@ class QualityRule:
         return None if self.quantity in QUANTITIES else Measure.parse(self.quantity)
 
     def is_met_by(self, value: float) -> bool:
-        """True means that the run fails, or warns."""
+        """True if the run has to fail, or warn."""
         return _COMPARISONS[self.comparison](value, self.limit)
 
 
@@ -81,7 +81,7 @@ def _quantity(name: str) -> str:
 
 
 def _limit(quantity: str, written: str) -> float:
-    """A limit outside the range of the quantity would apply always or never."""
+    """Reject limits outside the quantity's range: such a rule would always or never apply."""
     value = _number(written)
     if quantity not in QUANTITIES or quantity in _SHARES:
         if not 0 <= value <= 1:
@@ -89,7 +89,7 @@ def _limit(quantity: str, written: str) -> float:
             raise InputError(f"{quantity} is a number from 0 to 1, not {written}{hint}")
     elif value < 0:
         raise InputError(
-            f"{quantity} is never below 0, so the rule needs another limit than {written}"
+            f"{quantity} is never below 0, so the limit can't be {written}; use 0 or more"
         )
     return value
 

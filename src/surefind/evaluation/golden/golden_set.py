@@ -63,7 +63,7 @@ _EXPECTED = (*_PLACES, "heading", "grade")
 
 
 class TestKind(StrEnum):
-    """A positive must find something, a negative must not, a query only has to be answered."""
+    """A positive must find something, a negative must not, and a query only has to succeed."""
 
     __test__ = False
 
@@ -84,8 +84,8 @@ class SuccessCriteria:
 class GoldenTest:
     """A positive test without `expected` is invalid when it runs.
 
-    `known_wrong` was judged as not relevant. `line` and `where_lines` locate the test and its
-    conditions in their file; they do not count for equality.
+    `known_wrong` holds what was judged as not relevant. `line` and `where_lines` locate the test
+    and its conditions in the file; equality ignores them.
     """
 
     test_id: str
@@ -101,7 +101,7 @@ class GoldenTest:
 
     @property
     def digest(self) -> str:
-        """Covers everything that decides the outcome, and so not the category."""
+        """Covers everything that affects the outcome, so not the category."""
         question = (self.test_id, self.query_text, self.kind, self.criteria, self.where)
         judgements = (sorted(map(repr, self.expected)), sorted(map(repr, self.known_wrong)))
         return hashlib.sha256(repr((question, judgements)).encode()).hexdigest()[:_DIGEST_LENGTH]
@@ -116,8 +116,8 @@ class GoldenTest:
 class GoldenSet:
     """`top_k`, `mode` and `collapse` are None if the file leaves them to the caller.
 
-    In a set that is `measured_only`, no single test fails the run: only its numbers count.
-    `places` has the file and line of each measure, including those in rules.
+    In a set that is `measured_only`, no single test fails the run: only the measures count.
+    `measure_lines` has the file and line of each measure, including those in rules.
     """
 
     name: str
@@ -128,7 +128,7 @@ class GoldenSet:
     mode: Mode | None = None
     measured_only: bool = False
     collapse: Collapse | None = None
-    places: Mapping[Measure, str] = field(default_factory=dict, repr=False, compare=False)
+    measure_lines: Mapping[Measure, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def digest(self) -> str:
@@ -140,7 +140,7 @@ class GoldenSet:
 def decoded(source: str, content: bytes) -> str:
     if len(content) > MAX_BYTES:
         raise InputError(
-            f"{source} has {len(content):,} bytes, at most {MAX_BYTES:,} are allowed; split it"
+            f"{source} has {len(content):,} bytes; at most {MAX_BYTES:,} are allowed; split it"
         )
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
@@ -173,7 +173,7 @@ def read_golden_lines(source: str, content: bytes) -> GoldenSet:
 
 
 def read_questions(source: str, content: bytes) -> GoldenSet:
-    """One question per line; blank lines and lines that begin with # are skipped."""
+    """One question per line; blank lines and lines starting with # are skipped."""
     lines = enumerate(decoded(source, content).split("\n"), start=1)
     questions = [(number, line.strip()) for number, line in lines]
     if not any(line for _, line in questions):
@@ -189,9 +189,23 @@ def read_questions(source: str, content: bytes) -> GoldenSet:
 def limited(source: str, tests: Sequence[GoldenTest]) -> tuple[GoldenTest, ...]:
     if len(tests) > MAX_TESTS:
         raise InputError(
-            f"{source} has {len(tests):,} tests, at most {MAX_TESTS:,} are allowed; split it"
+            f"{source} has {len(tests):,} tests; at most {MAX_TESTS:,} are allowed; split it"
         )
     return tuple(tests)
+
+
+def check_tests(golden: GoldenSet) -> None:
+    """InputError if a set that was not read from a file holds no tests, or one of them twice."""
+    if not golden.tests:
+        raise InputError(f"{golden.name}: there are no tests")
+    limited(golden.name, golden.tests)
+    seen: set[str] = set()
+    for test in golden.tests:
+        if not isinstance(test, GoldenTest):
+            raise InputError(f"{golden.name}: each must be a GoldenTest, not {test!r:.80}")
+        if test.test_id in seen:
+            raise InputError(f"{golden.name}: test_id {test.test_id!r} is used twice")
+        seen.add(test.test_id)
 
 
 # --- the whole file ---------------------------------------------------------------------------
@@ -218,7 +232,9 @@ def _golden_set(
         tests=limited(source, read),
         measures=tuple(measure for measure, _ in measures),
         gates=tuple(gate for gate, _ in gates),
-        places={one: f"{item.source}, line {item.line}" for one, item in named if one is not None},
+        measure_lines={
+            one: f"{item.source}, line {item.line}" for one, item in named if one is not None
+        },
         top_k=None if top_k is None else top_k.whole("top_k", 1, MAX_CUTOFF),
         mode=_one_of(Mode, values["mode"], "mode") if "mode" in values else None,
         collapse=_one_of(Collapse, values["collapse"], "collapse")
@@ -236,7 +252,7 @@ def _check_ids(tests: Iterable[tuple[GoldenTest, LocatedValue]]) -> None:
 
 
 def _listed(values: Mapping[str, LocatedValue], key: str) -> Sequence[LocatedValue]:
-    """A list, or its only item without brackets."""
+    """A list, or a single item without brackets."""
     held = values.get(key)
     if held is None:
         return ()
@@ -313,7 +329,7 @@ def _criteria(place: LocatedValue | None, otherwise: SuccessCriteria) -> Success
 
 
 def _above_zero(place: LocatedValue, name: str) -> float:
-    """A minimum of zero would let every test pass."""
+    """Reject zero, with which every test would pass."""
     value = place.fraction(name)
     if not value:
         place.refuse(f"{name} must be above 0.0, not {place.written}")
@@ -334,7 +350,7 @@ def _expected(values: Mapping[str, LocatedValue]) -> tuple[Expectation, ...]:
         return ()
     items = held.items("expected_results")
     if len(items) > MAX_EXPECTED:
-        held.refuse(f"expected_results has {len(items)} items, at most {MAX_EXPECTED} are allowed")
+        held.refuse(f"expected_results has {len(items)} items; at most {MAX_EXPECTED} are allowed")
     read = tuple(_expectation(item) for item in items)
     for at, expectation in enumerate(read):
         if expectation in read[:at]:
@@ -343,7 +359,7 @@ def _expected(values: Mapping[str, LocatedValue]) -> tuple[Expectation, ...]:
 
 
 def _expectation(place: LocatedValue) -> Expectation:
-    """Plain text is a chunk id, or a URL if it contains `://`."""
+    """Parse an expectation. Plain text is a chunk id, or a URL if it contains `://`."""
     if not isinstance(place.value, Mapping):
         name = place.identifier("expected_results")
         return ByAddress(name) if "://" in name else ByChunk(name)

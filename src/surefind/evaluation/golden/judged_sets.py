@@ -1,6 +1,6 @@
-"""Published test collections: BEIR's queries and qrels, TREC's topics and qrels.
+"""Reads published test collections: BEIR's queries and qrels, TREC's topics and qrels.
 
-One of their documents is a page with that name here, or a chunk with that id.
+A document of a test collection is matched to the page with that name, or the chunk with that id.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read_beir_queries(source: str, content: bytes) -> dict[str, str]:
 
 
 def read_qrels(source: str, content: bytes) -> Grades:
-    """BEIR's three columns with a header, or TREC's four. Any other line is an error."""
+    """Read BEIR's three columns with a header, or TREC's four. Other lines are errors."""
     grades: dict[str, dict[str, int]] = {}
     for number, line in enumerate(decoded(source, content).split("\n"), start=1):
         columns = line.split("\t") if "\t" in line else line.split()
@@ -71,7 +71,7 @@ def read_qrels(source: str, content: bytes) -> Grades:
 
 
 def read_topics(source: str, content: bytes) -> dict[str, str]:
-    """TREC's tagged topics, or lines of an id, a tab and the question."""
+    """Read TREC's tagged topics, or lines with an id, a tab and a question."""
     text = decoded(source, content)
     pairs = _tagged(source, text) if "<top>" in text.casefold() else _tabbed(source, text)
     queries: dict[str, str] = {}
@@ -104,15 +104,15 @@ def _tabbed(source: str, text: str) -> Iterable[tuple[str, str]]:
 
 
 def judged_set(name: str, queries: Mapping[str, str], grades: Grades) -> GoldenSet:
-    """All queries. Those without a relevant document run, and count as unjudged."""
+    """Build a golden set of all queries. Those without a relevant document count as unjudged."""
     unknown = [query for query in grades if query not in queries]
     if unknown:
         raise InputError(
-            f"{name}: the query {unknown[0]!r} has judgements and no text; use the qrels that "
+            f"{name}: the query {unknown[0]!r} has judgements but no text; use the qrels that "
             "belong to these queries"
         )
     tests = [_test(query, text, grades.get(query, {})) for query, text in queries.items()]
-    # Identical documents are judged separately, so folding would hide judged hits.
+    # Identical documents are judged separately, so collapsing would hide judged hits.
     return GoldenSet(name, limited(name, tests), measured_only=True, collapse=Collapse.OFF)
 
 
@@ -120,6 +120,6 @@ def _test(query: str, text: str, grades: Mapping[str, int]) -> GoldenTest:
     expected = tuple(ByName(document, grade) for document, grade in grades.items() if grade > 0)
     wrong = tuple(ByName(document, 0) for document, grade in grades.items() if grade == 0)
     kind = TestKind.POSITIVE if expected else TestKind.QUERY
-    # There may be more relevant documents than top_k; one of them is an answer.
+    # A query can have more relevant documents than top_k, so one found document is enough.
     criteria = SuccessCriteria(1 / len(expected)) if expected else SuccessCriteria()
     return GoldenTest(query, text, kind, expected, criteria, known_wrong=wrong)

@@ -1,4 +1,4 @@
-"""Find mistakes in golden tests themselves."""
+"""Finds mistakes in golden tests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from surefind.evaluation.golden.resolution import ResolvedExpectations
 
 _MOST = 0.5
 NEAR = 0.8
-"""The overlap of words from which on two questions count as nearly the same."""
+"""The word overlap above which two questions are near-duplicates."""
 _WORD = re.compile(r"\w+[+#]*")  # C, C++ and C# are three words
-Asked = tuple[str, tuple[str, ...]]
+QuestionKey = tuple[str, tuple[str, ...]]
 """A normalized question, and its filter."""
 
 
 class LintSeverity(StrEnum):
-    """A test with an ERROR proves nothing or the wrong thing; a WARNING should be checked."""
+    """A test with an ERROR proves nothing or the wrong thing; a WARNING should be reviewed."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -47,8 +47,8 @@ _WARNINGS = {Problem.NEAR_DUPLICATE, Problem.REPEATED, Problem.VACUOUS}
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """`other` is the second test, if the problem is between two. Lines are 0 if the set has no
-    file. A finding about all tests has no `test_id`.
+    """`other` is the second test of a problem between two. Lines are 0 if the set has no file. A
+    finding about all tests has no `test_id`.
     """
 
     problem: Problem
@@ -65,12 +65,12 @@ class LintFinding:
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What the collection contributes to the check.
+    """Facts about the collection that the checks use.
 
-    - `meaning`: the chunks that each expectation means.
-    - `older`: for chunks that are gone, the last generation that had them.
+    - `meaning`: the chunks that each expectation resolves to.
+    - `older`: for missing chunks, the last generation that had them.
     - `refused`: test id -> why its question or filter is invalid.
-    - `texts`: chunk id -> hash of its text, as equal texts are shown as one hit.
+    - `texts`: chunk id -> hash of its text, because equal texts are merged into one hit.
     - `near`: hints for stale expectations.
     - `chunks`: the size of the collection, 0 if unknown.
     - `left`: filter -> the number of chunks that match it.
@@ -109,7 +109,7 @@ def _alone(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
         )
     least = _least_hits(test, known)
     if least > known.top_k:
-        reason = f"it needs at least {least} results to pass, and top_k is {known.top_k}"
+        reason = f"it needs at least {least} results to pass, but top_k is {known.top_k}"
         yield finding(Problem.UNREACHABLE, reason)
     for one in test.expected:
         if known.meaning.get(one):
@@ -117,33 +117,33 @@ def _alone(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
         number = known.older.get(one.chunk_id) if isinstance(one, ByChunk) else None
         if number is None:
             hint = f"; {known.near[one]}" if one in known.near else ""
-            yield finding(Problem.STALE, f"nothing in the collection is {one}{hint}")
+            yield finding(Problem.STALE, f"nothing in the collection matches {one}{hint}")
         else:
             yield finding(
                 Problem.OTHER_GENERATION,
-                f"{one} was last in generation {number}; name its url and heading, or its words",
+                f"{one} was last in generation {number}; use its url and heading, or a quotation",
             )
     for one, other in combinations(test.expected, 2):
         if known.meaning.get(one) and known.meaning.get(one) == known.meaning.get(other):
-            yield finding(Problem.REPEATED, f"{one} and {other} mean the same passages")
+            yield finding(Problem.REPEATED, f"{one} and {other} match the same passages")
 
 
 def _vacuous(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
-    """Tests that pass, or nearly always pass, whatever the search does."""
+    """Tests that always or nearly always pass, whatever the search returns."""
     left = known.left.get(test.where) if test.where else None
     if left == 0 and test.kind is TestKind.NEGATIVE:
-        reason = "no passage matches its where, so it passes whatever the search does"
+        reason = "no passage matches its where, so it always passes"
         yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
     if left and test.kind is TestKind.POSITIVE and known.top_k >= _MOST * left:
         reason = (
-            f"only {left} passages match its where, and top_k is {known.top_k}: it nearly always "
-            "passes"
+            f"only {left} passages match its where, and top_k is {known.top_k}, so it "
+            "nearly always passes"
         )
         yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
     for one in test.expected:
         met = len(known.meaning.get(one, ()))
         if known.chunks and met >= max(2, _MOST * known.chunks):
-            reason = f"{met} of the {known.chunks} passages match {one}: nearly any answer passes"
+            reason = f"{met} of the {known.chunks} passages match {one}: it nearly always passes"
             yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
 
 
@@ -151,18 +151,18 @@ def _too_small(tests: Sequence[GoldenTest], known: KnownFacts) -> Iterator[LintF
     positive = any(test.kind is TestKind.POSITIVE and not test.where for test in tests)
     if positive and known.chunks and known.top_k >= _MOST * known.chunks:
         reason = (
-            f"top_k is {known.top_k}, and the collection has {known.chunks} passages: nearly any "
-            "order passes; lower top_k"
+            f"top_k is {known.top_k}, and the collection has only {known.chunks} passages, so "
+            "nearly any order passes; lower top_k"
         )
         yield LintFinding(Problem.VACUOUS, "", 0, reason)
 
 
 def _least_hits(test: GoldenTest, known: KnownFacts) -> int:
-    """A lower bound: with fewer hits the test can't pass.
+    """A lower bound on the hits that the test needs to pass.
 
     One hit may meet several expectations, for example a page and a sentence on it. The exact
-    number is a set cover problem, so this is the larger of two simple bounds: the hits that meet
-    most expectations, and the expectations that have no hit in common.
+    number is a set cover problem, so this is the larger of two simple bounds: one from the hits
+    that meet most expectations, one from expectations that share no hit.
     """
     hits_of = [
         {known.texts.get(chunk, chunk) for chunk in known.meaning[one]}
@@ -182,31 +182,31 @@ def _least_hits(test: GoldenTest, known: KnownFacts) -> int:
     return max(by_counting, apart - (len(hits_of) - needed))
 
 
-# --- tests beside each other ------------------------------------------------------------------
+# --- pairs of tests ---------------------------------------------------------------------------
 
 
 def _pairs(tests: Sequence[GoldenTest]) -> Iterator[LintFinding]:
-    asked: dict[Asked, list[GoldenTest]] = defaultdict(list)
+    by_question: dict[QuestionKey, list[GoldenTest]] = defaultdict(list)
     for test in tests:
-        asked[asked_by(test)].append(test)
-    for same in asked.values():
+        by_question[question_key(test)].append(test)
+    for same in by_question.values():
         for test in same[1:]:
             yield _same_question(same[0], test)
-    firsts = [same[0] for same in asked.values()]
+    firsts = [same[0] for same in by_question.values()]
     for one, other, share in _near(firsts):
-        message = f"it asks nearly the same as {one.test_id} ({share:.0%} of the words)"
+        message = f"its question resembles that of {one.test_id} ({share:.0%} of the words)"
         yield _two(Problem.NEAR_DUPLICATE, one, other, message)
 
 
 def _same_question(first: GoldenTest, test: GoldenTest) -> LintFinding:
     expected = {frozenset(first.expected), frozenset(test.expected)}
     if TestKind.NEGATIVE in {first.kind, test.kind} and first.kind is not test.kind:
-        message = f"it asks the same as {first.test_id}, and only one of them expects an answer"
+        message = f"its question equals that of {first.test_id}, but only one expects an answer"
         return _two(Problem.CONTRADICTORY, first, test, message)
     if len(expected) > 1:
-        message = f"it asks the same as {first.test_id}, and expects something else"
+        message = f"its question equals that of {first.test_id}, but the expectations differ"
         return _two(Problem.CONTRADICTORY, first, test, message)
-    message = f"it asks and expects the same as {first.test_id}"
+    message = f"its question and expectations equal those of {first.test_id}"
     return _two(Problem.DUPLICATE, first, test, message)
 
 
@@ -214,17 +214,17 @@ def _two(problem: Problem, first: GoldenTest, test: GoldenTest, message: str) ->
     return LintFinding(problem, test.test_id, test.line, message, first.test_id, first.line)
 
 
-def asked_by(test: GoldenTest) -> Asked:
-    """Equal for tests that ask the same; case, white space and punctuation do not matter."""
+def question_key(test: GoldenTest) -> QuestionKey:
+    """Equal for tests with the same question and filter, ignoring case, space and punctuation."""
     question = " ".join(_WORD.findall(test.query_text.casefold())) or test.query_text
     return question, tuple(sorted(test.where))
 
 
 def _near(tests: Sequence[GoldenTest]) -> Iterator[tuple[GoldenTest, GoldenTest, float]]:
-    """Pairs whose sets of words overlap by NEAR or more, without comparing every pair.
+    """Pairs whose word sets overlap by NEAR or more, without comparing every pair.
 
-    Two such sets share one of their rarest words (prefix filtering): with the words in order from
-    rare to common, only the first few have to be looked up.
+    Prefix filtering: two such sets share one of their rarest words, so only the first few words,
+    sorted from rare to common, have to be looked up.
     """
     words = [frozenset(_WORD.findall(test.query_text.casefold())) for test in tests]
     frequency = Counter(word for each in words for word in each)

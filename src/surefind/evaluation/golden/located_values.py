@@ -41,7 +41,7 @@ class LocatedValue:
         raise InputError(f"{self.source}, line {self.line}: {reason}")
 
     def mapping(self, name: str, known: Sequence[str]) -> Mapping[str, LocatedValue]:
-        """The value as a mapping, all of whose keys are `known`."""
+        """The value as a mapping; unknown keys are errors."""
         if not isinstance(self.value, Mapping):
             self.refuse(f"{name} must be a mapping, not {self.kind}")
         for key, inner in self.value.items():
@@ -63,7 +63,7 @@ class LocatedValue:
         try:
             self.value.encode()
         except UnicodeEncodeError:
-            self.refuse(f"{name} contains half of a character (a lone surrogate)")
+            self.refuse(f"{name} contains a lone surrogate; save valid Unicode")
         return self.value
 
     def identifier(self, name: str) -> str:
@@ -108,8 +108,8 @@ class LocatedValue:
 
 
 def read_yaml(source: str, text: str) -> LocatedValue | None:
-    """The only document of a file, or None if the file has no content."""
-    # JSON is read as YAML; its errors should say JSON.
+    """The single document of a file, or None if the file is empty."""
+    # The YAML parser also reads JSON; error messages should then say JSON.
     form = "JSON" if source.casefold().endswith(".json") else "YAML"
     if odd := _UNPRINTABLE.search(text):
         line = text.count("\n", 0, odd.start()) + 1
@@ -130,13 +130,13 @@ def read_yaml(source: str, text: str) -> LocatedValue | None:
 
 
 def _joined(match: re.Match[str]) -> str:
-    """JSON may escape one character as two surrogates, which YAML does not know."""
+    """JSON can escape a character as a surrogate pair, which YAML does not support."""
     halves = bytes.fromhex(match.group(2) + match.group(3))
     return match.group(1) + halves.decode("utf-16-be")
 
 
 class _Builder:
-    """Builds the tree from parser events, to refuse deep nesting before it overflows the stack."""
+    """Builds the tree from parser events, to reject deep nesting before the stack overflows."""
 
     def __init__(self, source: str, text: str) -> None:
         self._source = source
@@ -152,7 +152,8 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 if found is not None:
                     self._refuse(
-                        event, "a second document begins here; a golden file is a single document"
+                        event,
+                        "a second document starts here; a golden file must be a single document",
                     )
                 found = self._value(0)
         return found
@@ -239,7 +240,7 @@ def _json_line(source: str, number: int, line: str) -> LocatedValue:
         place.refuse(_TOO_DEEP)
     except InputError as error:
         place.refuse(f"invalid JSON: {error}")
-    except ValueError:  # Python's limit on digits; its own message is about Python
+    except ValueError:  # Python's limit on digits; its message would confuse
         place.refuse("a number has too many digits; put it in quotes")
     return _placed(place, value, 0)
 

@@ -18,14 +18,14 @@ from surefind.evaluation.golden.expectations import (
 from surefind.model import ChunkRecord
 
 _NEAR = 0.75
-"""How similar a suggestion must be: a typing error, not another word."""
+"""How similar a suggestion must be: close enough to be a typing error."""
 MAX_COMPARED = 100_000
-"""A limit on comparisons letter by letter, which take some seconds; then only ends are compared."""
+"""Limits letter-by-letter comparisons to a few seconds; beyond it, only path ends are compared."""
 
 
 @dataclass(slots=True)
 class _NamedPage:
-    """`headings` maps their folded form to the original."""
+    """A page; `headings` maps folded headings to the originals."""
 
     url: str
     headings: dict[str, str] = field(default_factory=dict)
@@ -33,9 +33,11 @@ class _NamedPage:
 
 
 class NearMisses:
-    """Call `show` for every chunk, then ask for the suggestions."""
+    """Finds suggestions: call `show` for every chunk, then `of`."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_compared: int = MAX_COMPARED) -> None:
+        """`max_compared` limits the names that are compared for each kind of expectation."""
+        self._max_compared = max_compared
         self._pages: dict[str, _NamedPage] = {}
 
     def show(self, record: ChunkRecord) -> None:
@@ -46,11 +48,13 @@ class NearMisses:
             page.headings.setdefault(folded(heading), squeezed(heading))
 
     def of(self, expectations: Iterable[Expectation]) -> Mapping[Expectation, str]:
-        """A hint for each expectation that something similar exists for."""
+        """Hints for the expectations that have a near miss."""
         pages = self._pages.values()
-        sources = _Names(self._pages)
-        addresses = _Names({address_key(page.url): page for page in pages})
-        paths = _Names({address_key(page.url, path_only=True): page for page in pages})
+        sources = _Names(self._pages, self._max_compared)
+        addresses = _Names({address_key(page.url): page for page in pages}, self._max_compared)
+        paths = _Names(
+            {address_key(page.url, path_only=True): page for page in pages}, self._max_compared
+        )
         hints: dict[Expectation, str] = {}
         for one in expectations:
             if isinstance(one, BySource):
@@ -64,16 +68,16 @@ class NearMisses:
 class _Names:
     """Pages by name, with a search for the most similar name."""
 
-    def __init__(self, pages: Mapping[str, _NamedPage]) -> None:
+    def __init__(self, pages: Mapping[str, _NamedPage], max_compared: int) -> None:
         self.pages = pages
-        self._left = MAX_COMPARED
+        self._left = max_compared
         self._known: dict[str, str] = {}
         self._by_end: dict[str, list[str]] = {}
         for name in pages:
             self._by_end.setdefault(name.rpartition("/")[2], []).append(name)
 
     def nearest(self, name: str) -> str:
-        """A page in another folder with the same end of its path, or else a similar name."""
+        """A page with the same path ending in another folder, or else one with a similar name."""
         if name not in self._known:
             self._known[name] = self._elsewhere(name) or self._misspelt(name)
         return self._known[name]
@@ -86,7 +90,7 @@ class _Names:
             for known in alike
             if f"/{known}".endswith(end) or end.endswith(f"/{known.lstrip('/')}")
         ]
-        return same[0] if len(same) == 1 else ""  # one of many index pages is a guess
+        return same[0] if len(same) == 1 else ""  # with several candidates it would be a guess
 
     def _misspelt(self, name: str) -> str:
         if self._left <= 0:

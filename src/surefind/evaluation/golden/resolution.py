@@ -1,4 +1,4 @@
-"""Resolve the expectations of a golden set to chunks, in one pass over a collection."""
+"""Resolves the expectations of a golden set to chunks, in one pass over a collection."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from surefind.evaluation.golden.expectations import (
 from surefind.model import ChunkRecord
 
 ResolvedExpectations = Mapping[Expectation, frozenset[str]]
-"""The chunks that each expectation means; empty if it is stale."""
+"""The chunks that match each expectation; empty if it is stale."""
 LostAnswers = Mapping[Expectation, str]
-"""Expectations that the previous generation met and this one does not -> the message for each."""
+"""Expectations that only the previous generation met -> the message for each."""
 LOST_ANSWER = "lost_answer"
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedGoldenSet:
-    """The meaning of the expectations of a golden set in one generation."""
+    """The resolved expectations of a golden set in one generation."""
 
     meaning: ResolvedExpectations
     lost: LostAnswers = field(default_factory=dict)
@@ -42,8 +42,8 @@ _Key = tuple[str, str]
 class Resolver:
     """Call `show` for every chunk, then read `meaning`.
 
-    All expectations except quotations have a key, so that a chunk is compared only with those that
-    may mean it.
+    All expectations except quotations have a key, so each chunk is compared only with the
+    candidates for its keys.
     """
 
     def __init__(self, expectations: Iterable[Expectation]) -> None:
@@ -80,7 +80,7 @@ class Resolver:
     def show_page(
         self, quotations: Sequence[ByText], text: str, chunks: Sequence[ChunkRecord]
     ) -> None:
-        """A quotation that spans several chunks means all of them."""
+        """Resolve quotations on a page; one that spans several chunks matches all of them."""
         for quotation in quotations:
             for match in _pattern(quotation.text).finditer(text):
                 self._meant[quotation].update(

@@ -1,7 +1,7 @@
-"""Write golden tests: new files, and one more test in an existing file.
+"""Writes golden tests: new files, and one more test in an existing file.
 
-An existing file keeps its comments, order and line ends. The result is read back and must contain
-the old tests and the new one, and nothing else.
+An existing file keeps its comments, order and line endings. The result is parsed again and must
+contain exactly the old tests and the new one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 _ODD = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _MARK = "\ufeff"
 _MISREAD_BY_YAML = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\x85\u2028\u2029]")
-"""Surrogates, as JSON escapes them, and characters that only YAML treats as line ends."""
+"""Surrogate pairs, as JSON escapes them, and characters that only YAML treats as line ends."""
 
 
 def new_file(tests: Iterable[GoldenTest], remarks: Sequence[str]) -> str:
@@ -50,9 +50,9 @@ def new_file(tests: Iterable[GoldenTest], remarks: Sequence[str]) -> str:
 
 
 def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
-    """The file with one more test at the end of its list.
+    """The file with the test appended to its list.
 
-    Where the test keeps the default criteria, the file's own criteria apply.
+    If the test has default criteria, the file's criteria apply to it.
     """
     check_string("test_category", test.category)
     lines = source.casefold().endswith((".jsonl", ".ndjson"))
@@ -61,7 +61,7 @@ def with_test(source: str, content: bytes, test: GoldenTest) -> bytes:
     mark = _MARK if content.startswith(_MARK.encode()) else ""
     text = decoded(source, content)
     no_safe_place = InputError(
-        f"{source}: there is no safe place for one more test; add it by hand or name another --file"
+        f"can't safely add a test to {source}; add it by hand or use another --file"
     )
     try:
         added = _with_line(text, test) if lines else _with_item(text, test)
@@ -92,7 +92,7 @@ def _is_one_more(before: GoldenSet, after: GoldenSet, test: GoldenTest) -> bool:
 
 
 def _with_item(text: str, test: GoldenTest) -> str:
-    """Works with offsets, as YAML knows more kinds of line ends than we do."""
+    """Uses offsets, because YAML has more kinds of line ends than Python's `split`."""
     root, tests = _nodes(text)
     remarked = "#" in text[tests.start_mark.index : tests.end_mark.index]
     if root.flow_style or (tests.flow_style and (tests.value or remarked)):
@@ -116,7 +116,7 @@ def _is_after_a_blank_line(text: str, node: yaml.Node) -> bool:
 
 
 def _with_flow_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> str:
-    """In brackets, a test is written as JSON, on its own line if the last one is."""
+    """Add a test to a flow list, as JSON; on its own line if the last test is."""
     written = json.dumps(values_of(test), ensure_ascii=False)
     written = _ODD.sub(_escaped, written)
     at = tests.start_mark.index + 1
@@ -130,7 +130,7 @@ def _with_flow_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> st
 
 
 def _with_first_item(text: str, tests: yaml.SequenceNode, test: GoldenTest) -> str:
-    """Replaces empty brackets with a block list."""
+    """Replace empty brackets with a block list."""
     head, tail = text[: tests.start_mark.index].rstrip(" "), text[tests.end_mark.index :]
     rest, line_end, more = tail.partition("\n")
     return f"{head}{rest}\n{_item(test, 2).rstrip()}{line_end}{more}"
@@ -145,12 +145,12 @@ def _nodes(text: str) -> tuple[yaml.CollectionNode, yaml.SequenceNode]:
 
 
 def _as_long(match: re.Match[str]) -> str:
-    """Only offsets matter here, not the text."""
+    """Keep the length: only offsets matter here."""
     return "x" * len(match.group())
 
 
 def _last_leaf(node: yaml.Node) -> yaml.Node:
-    """The end mark of a block is where the next token begins; that of a leaf is exact."""
+    """The last scalar: its end mark is exact, while that of a block is the next token's start."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
@@ -189,7 +189,7 @@ def _scalar(value: object) -> str:
 
 
 def _quoted(value: str) -> str:
-    """As JSON, with the characters escaped that only YAML treats as line ends."""
+    """Quote as JSON, and escape the characters that only YAML treats as line ends."""
     return _ODD.sub(_escaped, json.dumps(value, ensure_ascii=False))
 
 
@@ -222,7 +222,7 @@ def values_of(test: GoldenTest) -> dict[str, Any]:
 
 
 def _criteria(test: GoldenTest) -> dict[str, float]:
-    """Those that differ from the default."""
+    """The criteria that differ from the defaults."""
     criteria: dict[str, float] = {}
     if test.criteria.min_accuracy != 1.0:
         criteria["min_accuracy"] = test.criteria.min_accuracy
@@ -240,7 +240,9 @@ def _expected(one: Expectation) -> dict[str, Any]:
     elif isinstance(one, ByChunk):
         values = {"chunk_id": one.chunk_id}
     elif isinstance(one, ByName):
-        raise InputError(f"{one}: golden files can't hold documents of a test collection")
+        raise InputError(
+            f"{one}: golden files can't name documents of a test collection; use a source_path"
+        )
     else:
         values = {"text": one.text}
     heading = getattr(one, "heading", "")

@@ -1,1 +1,1 @@
-"""Measures: of rankings, thresholds, latency and the index."""
+"""Measures of rankings, thresholds, latency and index recall."""

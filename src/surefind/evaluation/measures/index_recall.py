@@ -1,6 +1,6 @@
-"""How much of what an exact search finds the approximate index finds too.
+"""Recall of the approximate index, measured against exact search.
 
-Points that tie with the last one that counts may take its place: no order between them is right.
+A point that ties with the last exact result counts as found, since ties have no right order.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class QueryRecall:
 
 @dataclass(frozen=True, slots=True)
 class RecallUnder:
-    """The mean over queries under one filter, with its 95 % interval; `condition` may be empty.
+    """The mean recall under one filter, with its 95 % interval; `condition` may be empty.
 
-    `share` of the chunks meet it; None where each test had a filter of its own.
+    `share` is the fraction of chunks that match; None if each test has its own filter.
     """
 
     __pydantic_config__ = _STRICT
@@ -46,9 +46,9 @@ class RecallUnder:
 
 @dataclass(frozen=True, slots=True)
 class IndexRecall:
-    """`exercised` is false where no vector is indexed: every search looks at all of them then.
+    """`exercised` is false if no vectors are indexed, so that every search is a full scan.
 
-    `k` results count of the `depth` that a search asks the index for.
+    Searches request `depth` results from the index; recall counts the first `k`.
     """
 
     __pydantic_config__ = _STRICT
@@ -62,32 +62,34 @@ class IndexRecall:
 
     @property
     def lowest(self) -> float | None:
-        """Of the means; one where every search is exact, None where nothing could be asked."""
+        """The lowest mean: 1 if every search is exact, None if no query ran."""
         if not self.exercised:
             return 1.0
         return min((one.recall for one in self.under), default=None)
 
 
 def recall_at(k: int, exact: Ranking, found: Ranking) -> float | None:
-    """None where there is nothing to find."""
-    wanted = exact.scores[:k]
-    if not wanted:
+    """The recall of one query; None if there is nothing to find."""
+    best = exact.scores[:k]
+    if not best:
         return None
-    least = wanted[-1] - _TIE
-    return min(len(wanted), sum(score >= least for score in found.scores[:k])) / len(wanted)
+    least = best[-1] - _TIE
+    return min(len(best), sum(score >= least for score in found.scores[:k])) / len(best)
 
 
-def recall_under(condition: str, share: float | None, asked: Sequence[QueryRecall]) -> RecallUnder:
-    recalls = [one.recall for one in asked]
+def recall_under(
+    condition: str, share: float | None, queries: Sequence[QueryRecall]
+) -> RecallUnder:
+    recalls = [one.recall for one in queries]
     low, high = bootstrap_interval(recalls)
     if recalls and min(recalls) == 1.0:
-        # All of a few were whole; that is no proof that all are.
+        # A perfect mean over a few queries has no spread, but does not prove perfect recall.
         low = wilson_interval(len(recalls), len(recalls))[0]
-    lossy = sorted((one for one in asked if one.recall < 1.0), key=lambda one: one.recall)
+    lossy = sorted((one for one in queries if one.recall < 1.0), key=lambda one: one.recall)
     return RecallUnder(
         condition=condition,
         share=share,
-        queries=len(asked),
+        queries=len(queries),
         recall=sum(recalls) / len(recalls) if recalls else 0.0,
         low=max(0.0, low),
         high=min(1.0, high),

@@ -1,10 +1,10 @@
-"""What a load measured: latencies from the moment at which a request was due.
+"""Results of a load test: latencies measured from the time at which a request was due.
 
-Whoever waits for one answer before the next question is sent asks little while the server stalls,
-and then calls it fast. So with a rate each request has its moment, whether the server is ready or
-not, and its latency begins then. Without one, as many users as there are ask as soon as they are
-answered; an answer that took longer than usual then stands also for the questions that a steady
-user would have asked meanwhile, each with what was left of the wait.
+This avoids coordinated omission: a client that waits for each answer sends few requests while the
+server stalls, and so reports it as fast. With a rate, each request has a scheduled time, and its
+latency starts then. Without a rate, each user sends the next request after the previous answer; a
+slow answer then also counts for the requests that a steady user would have sent in the meantime,
+each with the rest of the wait.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 from surefind.evaluation.statistics.significance import percentile
 
 UNANSWERED = "unanswered"
-"""The kind of those whose answer had not come when the time was over."""
+"""The error kind of requests without an answer when the time was over."""
 STOPPED = "stopped"
-"""Those that were waited for when somebody ended the load. That is no failure of theirs."""
+"""The kind of requests that were open when the user stopped the load: not failures."""
 _MOST_IMPLIED = 1_000_000
 _STRICT: Any = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """One request; seconds since the run began. `error` is the kind of its failure, if it failed.
+    """One request; times are seconds since the start. `error` is the kind of failure, if any.
 
-    What was never answered ends when the run was given up or stopped: it waited at least so long.
+    An unanswered request ends when the run timed out or stopped, so its wait is a lower bound.
     """
 
     due_s: float
@@ -46,11 +46,10 @@ class SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """`offered_per_s` is None where nobody set a rate. Percentiles count what failed, too.
+    """`offered_per_s` is None if no rate was set. Percentiles include failed requests.
 
-    `duration_s` is how long it was put on: less than was asked for where somebody ended it.
-
-    `implied` are the questions that were not asked since the server kept a user waiting.
+    `duration_s` is the actual duration, shorter than requested if the user stopped the load.
+    `implied` counts the requests that users could not send while they waited for the server.
     """
 
     __pydantic_config__ = _STRICT
@@ -75,7 +74,7 @@ class LoadResult:
 
     @property
     def waiting(self) -> int:
-        """How many were due and not answered yet when somebody ended the load."""
+        """The number of due but unanswered requests when the load was stopped."""
         return self.sent - self.answered - sum(self.errors.values())
 
 
@@ -105,7 +104,7 @@ def load_of(
 
 
 def _implied(times: Sequence[float]) -> Iterator[float]:
-    """Waits of the questions that would have come at the usual pace, the median."""
+    """The waits of the requests that users would have sent at the median pace."""
     usual = percentile(times, 0.5)
     if usual <= 0:
         return

@@ -1,8 +1,8 @@
-"""Measures of a ranking against judgements, by the conventions of trec_eval.
+"""Ranking measures, by the conventions of trec_eval.
 
-A grade of 1 or more is relevant, 0 is judged and not relevant, less than 0 counts as not judged.
-P@k divides by k, R@k by all that is relevant, and the ideal order is that of all judgements. A
-ranking is taken in the order in which the engine gave it: scores and ties are the engine's own.
+Grades of 1 or more are relevant, 0 is judged as not relevant, and negative grades count as not
+judged. P@k divides by k, R@k by the number of relevant documents, and the ideal ranking uses all
+judgements. The engine's order is used as is, including its order of ties.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import accumulate
 from surefind.errors import InputError
 
 Judgements = Mapping[str, int]
-"""What is known of one query: label -> grade."""
+"""The judgements of one query: label -> grade."""
 
 MAX_GRADE = 100
 MAX_CUTOFF = 1000
@@ -26,7 +26,7 @@ _FORM = re.compile(r"([A-Za-z_-]+)(?:@([0-9]{1,9}))?")
 
 
 class MeasureKind(StrEnum):
-    """What is measured. The exponential gain, 2^grade - 1, has a name of its own."""
+    """The kinds of measures. nDCG with exponential gain, 2^grade - 1, is a separate kind."""
 
     PRECISION = "P"
     RECALL = "R"
@@ -53,7 +53,7 @@ _KINDS = {kind.value.casefold(): kind for kind in MeasureKind} | {
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """`str(Measure.parse("ndcg@10")) == "nDCG@10"`. Without a cutoff the whole ranking counts."""
+    """`str(Measure.parse("ndcg@10")) == "nDCG@10"`. Without a cutoff, the full ranking counts."""
 
     kind: MeasureKind
     cutoff: int | None = None
@@ -79,7 +79,7 @@ class Measure:
         return self.kind.value if self.cutoff is None else f"{self.kind.value}@{self.cutoff}"
 
     def of(self, ranking: Sequence[str], judgements: Judgements) -> float:
-        """Of one query, in 0..1; zero where nothing is relevant."""
+        """The value for one query, in 0..1; 0 if nothing is relevant."""
         return self._of(_Judged.of(ranking, judgements))
 
     def _of(self, judged: _Judged) -> float:
@@ -91,7 +91,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A ranking as grades (None: not judged), and the ideal one."""
+    """A ranking as grades (None: not judged), and the ideal ranking."""
 
     grades: tuple[int | None, ...]
     ideal: tuple[int, ...]
@@ -137,7 +137,7 @@ def _hit(judged: _Judged, cutoff: int | None) -> float:
 
 
 def _judged(judged: _Judged, cutoff: int | None) -> float:
-    """Of the first k, or of all where there are fewer: how many anybody has judged."""
+    """The fraction of judged documents in the first k, or in all if there are fewer."""
     top = judged.grades[:cutoff]
     return sum(grade is not None for grade in top) / len(top) if top else 0.0
 
@@ -186,9 +186,9 @@ def measure_query(
 class Measurement:
     """The values of every judged query, and their means.
 
-    `failed` were asked and gave no ranking, or were never asked: they count as zero. `unjudged`
-    have no judgements: they count for nothing. `without_relevant` were judged, and nothing is
-    relevant to them: they count, as zero.
+    `failed` queries have no ranking, because they failed or did not run; they count as zero.
+    `unjudged` queries have no judgements; they do not count. `without_relevant` queries have
+    judgements but no relevant document; they count as zero.
     """
 
     measures: tuple[Measure, ...]
@@ -199,7 +199,7 @@ class Measurement:
 
     @property
     def means(self) -> dict[Measure, float]:
-        """Zero for every measure where no query was judged."""
+        """The means; zero if no query was judged."""
         count = len(self.queries)
         return {
             measure: math.fsum(values[measure] for values in self.queries.values()) / count
@@ -214,7 +214,7 @@ def measure_run(
     judgements: Mapping[str, Judgements],
     measures: Sequence[Measure],
 ) -> Measurement:
-    """`rankings` of the queries that were asked; None for one that failed."""
+    """Measure a run. `rankings` holds None for a query that failed."""
     chosen = tuple(dict.fromkeys(measures))
     judged = {query: known for query, known in judgements.items() if known}
     return Measurement(

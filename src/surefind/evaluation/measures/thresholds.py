@@ -1,8 +1,7 @@
-"""A threshold that tells questions with an answer from those without, and how often it errs.
+"""Learns the threshold that separates answerable from unanswerable questions, and its error rates.
 
-It is chosen by its cost: the share of negatives that it accepts, weighed, and of positives that it
-rejects. The rates told are not those on the tests that chose it, which flatter: each part of the
-tests is judged by a threshold that the other parts chose.
+The threshold minimizes the weighted rates of accepted negatives and rejected positives. Error
+rates are cross-validated, because rates on the tests that chose the threshold would be too good.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """What the best similarities of positives and negatives say together.
+    """How well the best similarities separate positives from negatives.
 
-    `similarity` and `slope` are None where the two can't be told apart; `message` says why then.
-    `overlap` is the share of all of them that lie where both kinds do.
+    `similarity` and `slope` are None if they can't be separated; `message` then says why.
+    `overlap` is the fraction of all values in the range where both kinds occur.
     """
 
     __pydantic_config__ = _STRICT
@@ -51,13 +50,13 @@ class Separation:
 def separate(
     positives: Sequence[float], negatives: Sequence[float], false_accept_cost: float = 1.0
 ) -> Separation | None:
-    """None where one kind is missing: then nobody has asked for a threshold."""
+    """Learn a threshold; None if either kind of test is missing."""
     if not positives or not negatives:
         return None
     good, bad = np.sort(np.asarray(positives, float)), np.sort(np.asarray(negatives, float))
     rejected, accepted = _cross_validated(good, bad, false_accept_cost)
     false_accepts, false_rejects = _rate(accepted, len(bad)), _rate(rejected, len(good))
-    told = Separation(
+    separation = Separation(
         positives=len(good),
         negatives=len(bad),
         positive_mean=fmean(positives),
@@ -67,33 +66,39 @@ def separate(
         false_accepts=false_accepts,
         false_rejects=false_rejects,
     )
-    doubt = _doubt(told)
+    doubt = _doubt(separation)
     if doubt:
-        return replace(told, message=doubt)
+        return replace(separation, message=doubt)
     return replace(
-        told, similarity=_best(good, bad, false_accept_cost), slope=_slope(positives, negatives)
+        separation,
+        similarity=_best(good, bad, false_accept_cost),
+        slope=_slope(positives, negatives),
     )
 
 
-def _doubt(told: Separation) -> str:
-    """A coin that accepts a share of all errs by one in sum: what may be as bad is no threshold."""
-    if told.false_accepts.high + told.false_rejects.high < 1.0:
+def _doubt(separation: Separation) -> str:
+    """Why the threshold is useless: its error rates may add up to 1, as those of a coin toss."""
+    if separation.false_accepts.high + separation.false_rejects.high < 1.0:
         return ""
-    if told.false_accepts.value + told.false_rejects.value < 1.0 and not told.overlap:
+    if (
+        separation.false_accepts.value + separation.false_rejects.value < 1.0
+        and not separation.overlap
+    ):
         return (
-            f"{told.positives} positives and {told.negatives} negatives are too few to say how "
-            "often a threshold would err; add tests of both kinds"
+            f"{separation.positives} positives and {separation.negatives} negatives are too few to "
+            "estimate the error rates of a threshold; add tests of both kinds"
         )
     return (
-        f"positives and negatives can't be separated: {told.overlap:.0%} of them lie where both "
-        f"kinds do (means {told.positive_mean:.3f} and {told.negative_mean:.3f})"
+        f"positives and negatives can't be separated: {separation.overlap:.0%} of them are in the "
+        f"range where both kinds occur (means {separation.positive_mean:.3f} and "
+        f"{separation.negative_mean:.3f})"
     )
 
 
 def _best(good: Numbers, bad: Numbers, cost: float) -> float:
-    """In the middle of the widest gap of those that cost least.
+    """The middle of the widest gap among the cheapest thresholds.
 
-    `good` and `bad` are sorted; a question counts as answered from the threshold on.
+    `good` and `bad` are sorted; a question at the threshold counts as answered.
     """
     values = np.unique(np.concatenate([good, bad]))
     edges = np.concatenate([[values[0] - 0.01], values, [values[-1] + 0.01]])
@@ -107,12 +112,12 @@ def _best(good: Numbers, bad: Numbers, cost: float) -> float:
 
 
 def _cross_validated(good: Numbers, bad: Numbers, cost: float) -> tuple[int, int]:
-    """How many (positives, negatives) the thresholds of the others judge wrongly."""
+    """Cross-validation errors: (rejected positives, accepted negatives)."""
     rejected = accepted = 0
     parts = zip(_parts(good), _parts(bad), strict=True)
     for (kept_good, out_good), (kept_bad, out_bad) in parts:
         if not len(kept_good) or not len(kept_bad):
-            # One of a kind: without it there is no threshold to judge it by.
+            # The only test of its kind: the others alone give no threshold.
             rejected, accepted = rejected + len(out_good), accepted + len(out_bad)
             continue
         threshold = _best(kept_good, kept_bad, cost)
@@ -122,7 +127,7 @@ def _cross_validated(good: Numbers, bad: Numbers, cost: float) -> tuple[int, int
 
 
 def _parts(values: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
-    """(the others, one part) for each part; which is drawn from a fixed seed."""
+    """(the other parts, one part) for each part, drawn with a fixed seed."""
     order = np.random.default_rng(_SEED).permutation(len(values))
     for fold in range(FOLDS):
         out = np.zeros(len(values), dtype=bool)
@@ -131,7 +136,7 @@ def _parts(values: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
 
 
 def _slope(positives: Sequence[float], negatives: Sequence[float]) -> float:
-    """Of a logistic curve between two bells of one width."""
+    """The slope of the logistic curve between two normal distributions of equal variance."""
     gap = max(_LEAST_SPREAD, fmean(positives) - fmean(negatives))
     spread = (pvariance(positives) + pvariance(negatives)) / 2
     return gap / max(spread, _LEAST_SPREAD**2)

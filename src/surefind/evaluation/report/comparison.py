@@ -1,6 +1,6 @@
-"""A run beside an earlier one, over the tests that both share: what changed, and whether by chance.
+"""Compares a run with a baseline over their shared tests: what changed, and whether by chance.
 
-A test is shared where both runs have its id, and it asks and expects the same; its category and
+A test is shared if both runs have its id, with the same question and expectations. Its category and
 the other tests of the file do not matter.
 """
 
@@ -30,19 +30,19 @@ from surefind.evaluation.statistics.significance import (
 )
 
 _EQUAL = 1e-9
-_NOTHING_JUDGED = "no test has a judged answer, so there is nothing to compare"
-_SAVE_ANEW = "save a new one with --save-baseline"
+_NOTHING_JUDGED = "no test has judged results, so there is nothing to compare"
+_SAVE_BASELINE = "save a new one with --save-baseline"
 
 
 def compare_reports(baseline: Report, report: Report) -> Comparison:
-    """NotComparable, with the reason, where the two have nothing to compare."""
+    """Compare two runs; NotComparable, with the reason, if they share nothing to compare."""
     measures = _shared_measures(baseline, report)
     sharing = _shared_tests(baseline, report.golden, _digests(report), report.golden_digest)
     before, after = by_id(baseline.tests), by_id(report.tests)
     pairs = [(before[name], after[name]) for name in sharing.shared]
-    asked = [pair for pair in pairs if not _was_not_run(pair)]
-    stale = [pair for pair in asked if _became_stale(pair)]
-    compared = [pair for pair in asked if not _became_stale(pair)]
+    answered = [pair for pair in pairs if not _was_not_run(pair)]
+    stale = [pair for pair in answered if _became_stale(pair)]
+    compared = [pair for pair in answered if not _became_stale(pair)]
     changes = _measured(pairs, measures)
     changed = [(_change(pair, measures[0]), _direction(pair, measures)) for pair in compared]
     better = tuple(change for change, direction in changed if direction > 0)
@@ -69,7 +69,7 @@ def compare_reports(baseline: Report, report: Report) -> Comparison:
 def check_baseline(
     baseline: Report, golden: GoldenSet, top_k: int, measures: Sequence[Measure]
 ) -> None:
-    """NotComparable, with the reason, as far as it can be known before a question is asked."""
+    """Raise NotComparable, with the reason, if the check can already fail before the run."""
     _check_alike(baseline, top_k)
     if not any(test.expected or test.known_wrong for test in golden.tests):
         raise NotComparable(_NOTHING_JUDGED)
@@ -79,32 +79,29 @@ def check_baseline(
 
 
 def compared_with(baseline: Report, report: Report) -> Report:
-    """The report with what the comparison says.
+    """Add the comparison to the report.
 
-    Where there can be none, it says why, and is no pass: a comparison that was asked for and could
-    not be made must not read as if all were well.
+    If the runs are not comparable, the report says why and does not pass: a requested comparison
+    that failed must not look like success.
     """
     try:
         compared = with_comparison(report, compare_reports(baseline, report))
     except NotComparable as error:
         return without_comparison(report, str(error))
-    return replace(compared, warnings=(*compared.warnings, *_asked_otherwise(baseline, report)))
+    return replace(compared, warnings=(*compared.warnings, *_option_changes(baseline, report)))
 
 
-def _asked_otherwise(baseline: Report, report: Report) -> Iterator[str]:
-    """To compare two ways of asking is a good use; to do so unawares is not."""
+def _option_changes(baseline: Report, report: Report) -> Iterator[str]:
+    """Warnings about different search options: comparing them is useful only on purpose."""
     before, now = baseline.subject, report.subject
     if before.mode is not now.mode:
-        yield f"the baseline was asked in {before.mode.value} mode, this run in {now.mode.value}"
+        yield f"the baseline used {before.mode.value} mode, this run {now.mode.value}"
     if before.collapse is not now.collapse:
-        yield (
-            f"the baseline was asked with collapse {before.collapse.value}, this run with "
-            f"{now.collapse.value}"
-        )
+        yield (f"the baseline used collapse {before.collapse.value}, this run {now.collapse.value}")
     if before.embedder != now.embedder:
-        yield f"the baseline was embedded by {before.embedder}, this run by {now.embedder}"
+        yield f"the baseline used the embedder {before.embedder}, this run {now.embedder}"
     if before.collection != now.collection:
-        yield f"the baseline asked the collection {before.collection}, this run {now.collection}"
+        yield f"the baseline searched the collection {before.collection}, this run {now.collection}"
 
 
 # --- what can be compared ---------------------------------------------------------------------
@@ -112,7 +109,7 @@ def _asked_otherwise(baseline: Report, report: Report) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Sharing:
-    """Ids of tests, in the order of the run that has them."""
+    """Test ids, in the order of the run that has them."""
 
     shared: tuple[str, ...]
     added: tuple[str, ...]
@@ -128,7 +125,7 @@ def _shared_tests(
     baseline: Report, golden: str, digests: Mapping[str, str], golden_digest: str
 ) -> _Sharing:
     before = _digests(baseline)
-    # A report of an older surefind has no digests of single tests: it is all or nothing.
+    # Reports of older surefind versions have no digests of single tests: it is all or nothing.
     is_all = baseline.golden_digest == golden_digest
     known = [name for name in digests if name in before]
     same = [name for name in known if is_all or (before[name] and before[name] == digests[name])]
@@ -136,12 +133,12 @@ def _shared_tests(
         tests = f"{baseline.golden}, {baseline.golden_digest[:12]}"
         if known and not any(before.values()):
             raise NotComparable(
-                f"the baseline ({tests}) was saved by an older surefind, and the tests changed "
-                f"since; {_SAVE_ANEW}"
+                f"the baseline ({tests}) was saved by an older surefind version, and the tests "
+                f"have changed since; {_SAVE_BASELINE}"
             )
         raise NotComparable(
-            f"the baseline was made with other tests ({tests}) than this run ({golden}, "
-            f"{golden_digest[:12]}), they share none; {_SAVE_ANEW}"
+            f"the baseline ({tests}) and this run ({golden}, {golden_digest[:12]}) share no tests; "
+            f"{_SAVE_BASELINE}"
         )
     return _Sharing(
         shared=tuple(same),
@@ -161,8 +158,8 @@ def _shared_measures(baseline: Report, report: Report) -> Sequence[str]:
 def _check_alike(baseline: Report, top_k: int) -> None:
     if baseline.subject.top_k != top_k:
         raise NotComparable(
-            f"the baseline looked at {baseline.subject.top_k} results, this run at "
-            f"{top_k}; use --top-k {baseline.subject.top_k}, or save a new baseline"
+            f"the baseline used top_k {baseline.subject.top_k}, this run {top_k}; use --top-k "
+            f"{baseline.subject.top_k}, or save a new baseline"
         )
     if baseline.interrupted:
         raise NotComparable(f"the baseline's run ended early: {baseline.interrupted}")
@@ -174,8 +171,8 @@ def _shared(baseline: Report, measures: Sequence[str]) -> Sequence[str]:
     shared = [name for name in measures if name in baseline.means.values]
     if not shared:
         raise NotComparable(
-            f"the baseline has other measures ({', '.join(baseline.means.values)}) than this run "
-            f"({', '.join(measures)}); {_SAVE_ANEW}"
+            f"the baseline's measures ({', '.join(baseline.means.values)}) and this run's "
+            f"({', '.join(measures)}) differ; {_SAVE_BASELINE}"
         )
     return shared
 
@@ -183,7 +180,7 @@ def _shared(baseline: Report, measures: Sequence[str]) -> Sequence[str]:
 # --- what changed -----------------------------------------------------------------------------
 
 _Pair = tuple[TestOutcome, TestOutcome]
-"""One test: in the baseline, and now."""
+"""One test in the baseline and in this run."""
 
 
 def _was_not_run(pair: _Pair) -> bool:
@@ -230,7 +227,7 @@ def _change(pair: _Pair, measure: str) -> TestChange:
 
 
 def _direction(pair: _Pair, measures: Sequence[str]) -> int:
-    """By the outcome first; among equal ones by the first measure that changed."""
+    """Positive if better: by the outcome, else by the first measure that changed."""
     before, after = pair
     passed = (after.outcome is Outcome.PASSED) - (before.outcome is Outcome.PASSED)
     if passed:
@@ -249,11 +246,11 @@ def _overall(
     *,
     is_whole: bool,
 ) -> ComparisonEvidence:
-    """The worst that any measure shows; and no praise where tests fell out of the comparison."""
+    """The worst evidence of any measure; never positive if tests could not be compared."""
     found = {change.evidence for change in changes}
     if ComparisonEvidence.WORSE in found:
         return ComparisonEvidence.WORSE
-    # A negative that is given an answer now has no measure that could tell of it.
+    # No measure shows a negative that now gets an answer.
     unmeasured = any(one.value_after is None for one in worse)
     if ComparisonEvidence.MIXED in found or unmeasured or not is_whole:
         return ComparisonEvidence.MIXED

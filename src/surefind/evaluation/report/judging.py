@@ -1,7 +1,7 @@
-"""Judge one test by its hits: what was found, the accuracy, and the measures.
+"""Judges one test by its hits: what was found, the accuracy, and the measures.
 
 Measures count expectations, not chunks: an expected page is found once, by the first of its chunks,
-and its other chunks are skipped. So re-chunking the pages does not change what the numbers mean.
+and its other chunks are skipped. So the measures remain comparable after re-chunking.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class JudgedTest:
-    """`labels` has the names of each hit in the measures."""
+    """`labels` has the names of each hit as the measures see it."""
 
     sought: tuple[ExpectationResult, ...]
     labels: tuple[tuple[str, ...], ...]
@@ -31,7 +31,7 @@ class JudgedTest:
     measures: Mapping[str, float]
 
     def outcome(self, min_accuracy: float) -> Outcome:
-        """For a positive test. A stale expectation does not hide that others were not found."""
+        """The outcome of a positive test. Other missing results outrank a stale expectation."""
         if self.accuracy is None:
             return Outcome.STALE
         if self.accuracy < min_accuracy - _TOLERANCE:
@@ -40,7 +40,7 @@ class JudgedTest:
 
     @property
     def unmeetable(self) -> ExpectationResult | None:
-        """The first expectation that nothing in the collection can meet."""
+        """The first expectation that no chunk of the collection matches."""
         return next((one for one in self.sought if one.stale or one.lost), None)
 
 
@@ -52,10 +52,10 @@ def judge(
     twins: Sequence[Sequence[str]] = (),
     lost: LostAnswers | None = None,
 ) -> JudgedTest:
-    """`chunk_ids` are those of the hits, best first; empty if the question failed.
+    """Judge a test. `chunk_ids` are those of the hits, best first; empty if the question failed.
 
-    `twins` has, for each hit, the chunks with exactly the same text that are folded into it. They
-    count as found.
+    `twins` has, for each hit, the chunks with identical text that were merged into it. They count
+    as found.
     """
     folded = twins or [()] * len(chunk_ids)
     hits = [(own, *same) for own, same in zip(chunk_ids, folded, strict=True)]
@@ -83,7 +83,7 @@ def judge(
 
 @lru_cache
 def _name(measure: Measure) -> str:
-    """Cached, as every test names the same few measures."""
+    """Cached, because all tests use the same few measures."""
     return str(measure)
 
 

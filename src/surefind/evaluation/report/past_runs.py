@@ -1,4 +1,4 @@
-"""What is remembered of a run, and which runs may be joined into a trend."""
+"""Summaries of past runs, and the trends that they form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STRICT: Any = {"extra": "forbid"}
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """The numbers of a report without its tests. `means` is empty where nothing was judged."""
+    """The numbers of a report without its tests. `means` is empty if nothing was judged."""
 
     __pydantic_config__ = _STRICT
 
@@ -74,10 +74,10 @@ def remembered(report: Report) -> PastRun:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Runs that asked the same questions in the same way, oldest first.
+    """Runs of the same questions with the same options, oldest first.
 
-    `measure` is the first that all of them have; empty where they are judged by none, and then the
-    share of passed tests stands in.
+    `measure` is the first that all runs have; if there is none, it is empty and the trend shows
+    the fraction of passed tests.
     """
 
     golden: str
@@ -98,9 +98,9 @@ class Trend:
 
 
 def trends(runs: Iterable[PastRun]) -> tuple[Trend, ...]:
-    """One for each way of asking that was run twice or more; that of the latest run first.
+    """One trend for each set of options with two or more runs; that of the latest run first.
 
-    A run that ended early measured something else, and is left out.
+    Runs that ended early are excluded, because their numbers are not comparable.
     """
     grouped: dict[tuple[str, int, Mode, bool], list[PastRun]] = {}
     for run in sorted(runs, key=lambda run: run.started_at):
@@ -112,7 +112,7 @@ def trends(runs: Iterable[PastRun]) -> tuple[Trend, ...]:
 
 
 def trend_of(report: Report, runs: Iterable[PastRun]) -> Trend | None:
-    """The trend that a report is the latest run of, where there is one."""
+    """The trend whose latest run is this report, if there is one."""
     now = remembered(report)
     earlier = [run for run in runs if run.run_id != now.run_id]
     found = (one for one in trends([*earlier, now]) if one.runs[-1].run_id == now.run_id)

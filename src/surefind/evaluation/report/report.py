@@ -1,6 +1,6 @@
-"""The report of a validation: what was asked, what came, what it proves. Plain values, frozen.
+"""The report of a validation, as frozen values.
 
-Its JSON is these classes field by field; SCHEMA names their version and changes with them.
+The JSON report mirrors these classes field by field; SCHEMA is their version and changes with them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from surefind.model import Collapse, Mode
 
 SCHEMA: Literal["surefind.validation/1"] = "surefind.validation/1"
 
-# Read by who turns JSON into these classes: what they do not have is an error, not silence.
+# pydantic reads this when it parses the JSON: unknown fields are errors.
 _STRICT: Any = {"extra": "forbid"}
 
 
 class Outcome(StrEnum):
-    """STALE: what it expects is not there any more. INVALID: it expects nothing that can be."""
+    """STALE: an expected result no longer exists. INVALID: the test can't be judged as written."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -44,9 +44,9 @@ class Outcome(StrEnum):
 class FoundHit:
     """One hit of a test's question.
 
-    `labels` are the names that the measures know it by: those of the expectations that it is the
-    first to meet, or its own; none where it only repeats what was found before. `twins` are chunks
-    of the very same text that it is shown for.
+    `labels` are its names in the measures: the expectations that it is the first to meet, or its
+    own name; empty if it only repeats earlier hits. `twins` are chunks with identical text that
+    this hit represents.
     """
 
     __pydantic_config__ = _STRICT
@@ -63,12 +63,12 @@ class FoundHit:
 
 @dataclass(frozen=True, slots=True)
 class ExpectationResult:
-    """One expectation: the rank where it was found, or why it was not.
+    """One expectation: the rank at which it was found, or why it was not found.
 
-    `stale`: nothing in the collection is it. `lost`: nothing is it any more, and the generation
-    before had it; it counts as not found. `meant` are the chunks that it means, the first few
-    where it means many; `nearest` is the one of them that came nearest to being shown. `ahead` are
-    the ids of chunks that were shown before it.
+    `stale` is true if no chunk of the collection matches. `lost` is true if only the previous
+    generation had a match; the expectation then counts as not found. `meant` lists the first few
+    matching chunks, and `nearest` is the highest-ranked of them. `ahead` lists the chunks that
+    ranked before it.
     """
 
     __pydantic_config__ = _STRICT
@@ -88,9 +88,9 @@ class ExpectationResult:
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """`accuracy` is None where there is nothing to find, `latency_ms` where nothing was asked.
+    """`accuracy` is None if the test expects nothing, `latency_ms` if it did not run.
 
-    `digest` is the same in two runs that asked the same test; empty in older reports.
+    `digest` identifies the test across runs; it is empty in older reports.
     """
 
     __test__ = False
@@ -132,10 +132,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Of the judged tests that were run. `failed` count as zero, `unjudged` for nothing.
+    """The means over judged tests. `failed` tests count as zero; `unjudged` ones do not count.
 
-    `values` is empty where none is judged. `without_relevant` were judged, and nothing is relevant
-    to them: they count as zero, as trec_eval has it, and as unjudged where all are like that.
+    `values` is empty if no test is judged. `without_relevant` tests have judgements but nothing
+    relevant: they count as zero, as in trec_eval, or as unjudged if all tests are like that.
     """
 
     __pydantic_config__ = _STRICT
@@ -158,7 +158,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Negatives:
-    """Questions that nothing answers; `accepted` are those that were given an answer."""
+    """Questions without an answer in the collection; `accepted` counts those that got one."""
 
     __pydantic_config__ = _STRICT
 
@@ -169,9 +169,9 @@ class Negatives:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds of the searches that were answered, `concurrency` at a time.
+    """Milliseconds of the successful searches, run `concurrency` at a time.
 
-    Each is the time of its own embedding and search, without what it waited for others.
+    Each time covers embedding and search, without queueing.
     """
 
     __pydantic_config__ = _STRICT
@@ -187,8 +187,8 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Integrity:
-    """Of all hits: `complete` have a text, an address and a title; the text of `tampered` chunks
-    is not the one that their hash was made of. `uncatalogued` chunks are in the index alone.
+    """Checks of all hits: `complete` ones have a text, a URL and a title; the text of `tampered`
+    chunks does not match its hash; `uncatalogued` chunks are in the index only.
     """
 
     __pydantic_config__ = _STRICT
@@ -202,7 +202,7 @@ class Integrity:
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """`value` is None where there was nothing to measure it by; `met` is the bad news."""
+    """`value` is None if nothing could be measured; `met` means that the run fails or warns."""
 
     __pydantic_config__ = _STRICT
 
@@ -214,7 +214,7 @@ class RuleOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What was validated, and how it was asked. `indexed` vectors are searched by a graph."""
+    """The validated collection and the search options. `indexed` counts the vectors in HNSW."""
 
     __pydantic_config__ = _STRICT
 
@@ -233,7 +233,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class MeasureChange:
-    """`p` is corrected for the number of measures."""
+    """`p` is corrected for multiple measures."""
 
     __pydantic_config__ = _STRICT
 
@@ -246,7 +246,7 @@ class MeasureChange:
 
 @dataclass(frozen=True, slots=True)
 class TestChange:
-    """One test whose outcome or first measure is another than in the baseline."""
+    """One test whose outcome or first measure changed since the baseline."""
 
     __test__ = False
     __pydantic_config__ = _STRICT
@@ -261,13 +261,13 @@ class TestChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Against a baseline, over the tests that both runs share.
+    """A comparison with a baseline, over the shared tests.
 
     `measure` is the first measure. A test is better or worse by its outcome, else by the first
-    measure that changed. `worse_at_most` is the share of queries like these that got worse at
-    most, with 95 % confidence. `became_stale` are tests whose answer was there in the baseline.
-    `added`, `changed` and `vanished` are the ids of tests that only one run has, or that ask or
-    expect something else now; they are not compared.
+    measure that changed. `worse_at_most` is an upper bound, with 95 % confidence, on the fraction
+    of similar queries that got worse. `became_stale` lists tests whose results existed in the
+    baseline. `added`, `changed` and `vanished` list the tests that are not compared, because only
+    one run has them or their question or expectations changed.
     """
 
     __pydantic_config__ = _STRICT
@@ -293,7 +293,7 @@ class Comparison:
 
     @property
     def lost_entirely(self) -> int:
-        """How many found something in the baseline and find nothing now."""
+        """The number of tests that found something in the baseline and find nothing now."""
         return sum(bool(one.value_before) and one.value_after == 0 for one in self.worse)
 
 
@@ -301,9 +301,9 @@ class Comparison:
 class Report:
     """`interrupted` says why a run ended early, `reasons` why the verdict is not pass.
 
-    `store_away` is set where it ended since a store or a service did not answer any more.
-    `separation` is there where there are positives and negatives, `index_recall` and `load` where
-    they were asked for.
+    `store_away` is true if the run ended because a store or a service became unavailable.
+    `separation` is set if there are positives and negatives, `index_recall` and `load` if they
+    were requested.
     """
 
     __pydantic_config__ = _STRICT

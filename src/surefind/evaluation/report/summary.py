@@ -1,4 +1,4 @@
-"""Many tests' outcomes become one report, with a verdict and its reasons."""
+"""Summarizes test outcomes into a report, with a verdict and its reasons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from surefind.evaluation.statistics.significance import ComparisonEvidence, Verd
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a run was, beside its tests."""
+    """The facts of a run besides its tests."""
 
     run_id: str
     subject: Subject
@@ -89,9 +89,9 @@ def summarise(
 
 
 def with_comparison(report: Report, comparison: Comparison, against: str = "") -> Report:
-    """A run that got worse fails; where it can't be told from chance, it is inconclusive.
+    """Add a comparison: a worse run fails; one that may be worse by chance is inconclusive.
 
-    `against` names the baseline in the reasons, where it is not a run that was saved.
+    `against` names the baseline in the reasons if it is not a saved run.
     """
     verdict, reasons = report.verdict, report.reasons
     against = against or f"the baseline (run {comparison.baseline_run_id})"
@@ -101,7 +101,7 @@ def with_comparison(report: Report, comparison: Comparison, against: str = "") -
         verdict = verdict if report.interrupted else Verdict.FAIL
     elif comparison.verdict is Verdict.INCONCLUSIVE:
         lost = {test.test_id for test in report.tests if test.cause == LOST_ANSWER}
-        # A removed answer has been named already, and it is not chance.
+        # Lost answers are reported already, and they are not due to chance.
         if not lost or any(one.test_id not in lost for one in comparison.worse):
             reasons = (*reasons, *_undecided(comparison, against))
         verdict = verdict if verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
@@ -117,7 +117,7 @@ def _undecided(comparison: Comparison, against: str) -> Iterable[str]:
         yield f"compared with {against}, by {mixed.measure}: {counts}, which may be chance"
     elif comparison.worse:
         worse = _counted(len(comparison.worse), "test")
-        yield f"compared with {against}: {worse} got worse in a way that no measure shows"
+        yield f"compared with {against}: {worse} got worse, which no measure shows"
     elif not stale:
         yield f"compared with {against}: no judged test is left to compare"
     if stale:
@@ -125,7 +125,7 @@ def _undecided(comparison: Comparison, against: str) -> Iterable[str]:
 
 
 def without_comparison(report: Report, reason: str) -> Report:
-    """A comparison was asked for, and there can be none: no pass, whatever the tests say."""
+    """Record that the requested comparison was not possible; the run then does not pass."""
     verdict = report.verdict if report.verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
     not_compared = f"not compared with the baseline: {reason}"
     return replace(report, verdict=verdict, reasons=(*report.reasons, not_compared))
@@ -140,7 +140,7 @@ def totals_of(tests: Iterable[TestOutcome]) -> Totals:
 
 
 def means_of(tests: Iterable[TestOutcome], measures: Sequence[Measure]) -> Means:
-    """Where nothing was relevant to any of them, nothing could be found, and that is no zero."""
+    """The means. If no test has anything relevant, there are no values, rather than zeros."""
     run = [test for test in tests if test.outcome is not Outcome.NOT_RUN]
     judged = [test for test in run if test.measures]
     barren = [test.test_id for test in judged if not any(one.grade for one in test.sought)]
@@ -193,11 +193,11 @@ def _latency(tests: Iterable[TestOutcome], concurrency: int) -> Latency:
 
 
 def _separation(tests: Iterable[TestOutcome], false_accept_cost: float) -> Separation | None:
-    """By the best similarity of each question: it is what a search's confidence goes by."""
+    """Separation by the best similarity of each question, as for a search's confidence."""
     best: dict[TestKind, list[float]] = {kind: [] for kind in TestKind}
     for test in tests:
         judged = test.outcome in {Outcome.PASSED, Outcome.FAILED}
-        # A negative without a threshold can't be judged yet, and is what a threshold is made of.
+        # A negative can't be judged without a threshold, but helps to learn one.
         if test.best_similarity is not None and (judged or test.kind is TestKind.NEGATIVE):
             best[test.kind].append(test.best_similarity)
     return separate(best[TestKind.POSITIVE], best[TestKind.NEGATIVE], false_accept_cost)
@@ -213,7 +213,7 @@ def _mean(values: Sequence[float]) -> float:
 def _quantities(
     tests: Sequence[TestOutcome], totals: Totals, negatives: Negatives, latency: Latency
 ) -> dict[str, float]:
-    """What gates may speak of, as far as there is anything to say."""
+    """The quantities that rules can refer to, as far as they were measured."""
     known: dict[str, float] = {
         "failed": totals.failed,
         "stale": totals.stale,
@@ -238,7 +238,7 @@ def _quantities(
 
 
 def _beyond_the_tests(run: RunFacts) -> dict[str, float]:
-    """Under load, latencies and errors are those of the load."""
+    """Quantities of the extra checks; with a load test, latencies and errors are from it."""
     known: dict[str, float] = {}
     if run.index_recall is not None and run.index_recall.lowest is not None:
         known["index_recall"] = run.index_recall.lowest
@@ -266,7 +266,7 @@ def _warnings(gates: Iterable[RuleOutcome]) -> tuple[str, ...]:
 
 
 def _has_fail_gates(golden: GoldenSet) -> bool:
-    """Then they say how many tests may fail; and a judged collection is there for its numbers."""
+    """Whether rules decide instead of single tests: `fail_if` rules, or a judged collection."""
     return golden.measured_only or any(gate.severity is RuleSeverity.FAIL for gate in golden.gates)
 
 
@@ -277,8 +277,8 @@ def _failures(report: Report, *, decided_by_gates: bool) -> Iterable[str]:
         had = "its answer" if lost == 1 else "their answers"
         expect = "it expects" if lost == 1 else "they expect"
         yield (
-            f"{_counted(lost, 'test')} lost {had}: the generation before had what {expect}; change "
-            "the tests if that is meant"
+            f"{_counted(lost, 'test')} lost {had}: the previous generation had what {expect}; "
+            "update the tests if this is intended"
         )
     for gate in report.gates:
         if gate.met and gate.severity is RuleSeverity.FAIL:
@@ -308,19 +308,19 @@ def _doubts(report: Report) -> Iterable[str]:
         yield "there were no queries"
     if totals.stale:
         expect = "test expects" if totals.stale == 1 else "tests expect"
-        yield f"{totals.stale} {expect} what is not there any more"
+        yield f"{totals.stale} {expect} results that no longer exist"
     if totals.invalid:
         yield f"{_counted(totals.invalid, 'test')} can't be judged as written"
     for gate in report.gates:
         if gate.value is None and gate.severity is RuleSeverity.FAIL:
-            yield f"{gate.rule}: nothing was there to measure it by"
+            yield f"{gate.rule}: nothing could be measured"
 
 
 def _nothing_to_measure_by(golden: GoldenSet, tests: Sequence[TestOutcome]) -> Iterable[str]:
-    """A set that is there for its numbers must have some; plain questions are only asked."""
+    """A judged collection must have judgements; a list of plain questions need not."""
     if golden.measured_only and tests and not any(test.sought for test in tests):
-        asked = "the query" if len(tests) == 1 else f"any of the {len(tests)} queries"
-        yield f"nothing is judged relevant to {asked}, so there is nothing to measure by"
+        queries = "the query" if len(tests) == 1 else f"any of the {len(tests)} queries"
+        yield f"nothing is judged relevant to {queries}, so nothing can be measured"
 
 
 def _speaks_of(report: Report, quantity: str) -> bool:

@@ -1,4 +1,4 @@
-"""How reports for people put things; the JSON has everything as it is."""
+"""Phrases that all human-readable reports share."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ _NAMED = 5
 
 
 def in_short(text: str, length: int = SHORT) -> str:
-    """On one line, and no longer than anybody reads.
+    """Shorten a text to one line.
 
     >>> in_short("one  two three", 9)
     'one two …'
     """
-    # A text of megabytes is not split into its words for the few that are shown.
+    # Cut first, so that megabytes of text are not split into words.
     flat = " ".join(text[: 10 * length].split())
     is_whole = len(flat) <= length and len(text) <= 10 * length
     return flat if is_whole else f"{flat[: length - 1]}…"
 
 
 def passed_by(report: Report) -> str:
-    """What a pass goes by where tests failed; nothing where all is well, or nothing passed."""
+    """Why a run passed despite failed tests; empty if no test failed or the run did not pass."""
     if report.verdict is not Verdict.PASS or not report.totals.failed:
         return ""
     has_rules = any(gate.severity is RuleSeverity.FAIL for gate in report.gates)
-    return " by its rules" if has_rules else ", as no single test decides"
+    return " by its rules" if has_rules else ", because no single test decides"
 
 
 def values_of(change: TestChange, measure: str, arrow: str = "->") -> str:
-    """Both values of the measure, where both are known."""
+    """Both values of the measure, if both are known."""
     if change.value_before is None or change.value_after is None:
         return ""
     return f", {measure} {change.value_before:.3f} {arrow} {change.value_after:.3f}"
 
 
 def compared(comparison: Comparison, against: str = "the baseline") -> Iterator[str]:
-    """What a comparison comes to, in the same words in every report."""
+    """The result of a comparison, in the same words in every report."""
     better, worse = len(comparison.better), len(comparison.worse)
     yield (
         f"compared with {against}: {comparison.evidence}: {better} better, {worse} worse, "
@@ -48,13 +48,13 @@ def compared(comparison: Comparison, against: str = "the baseline") -> Iterator[
     )
     if comparison.compared:
         yield (
-            f"at most {comparison.worse_at_most:.1%} of queries like these got worse, with 95 % "
+            f"at most {comparison.worse_at_most:.1%} of similar queries got worse, with 95 % "
             "confidence"
         )
     if lost := comparison.lost_entirely:
-        yield f"{lost} of the worse found something before and {_find(lost)} nothing now"
+        yield f"{lost} of the worse tests found something before and {_find(lost)} nothing now"
     if comparison.became_stale:
-        yield f"became stale, what they expect was there before: {_ids(comparison.became_stale)}"
+        yield f"became stale since the baseline: {_ids(comparison.became_stale)}"
     left_out = (
         ("not in the baseline", comparison.added),
         ("changed since the baseline", comparison.changed),

@@ -1,7 +1,7 @@
-"""Whether two runs over the same queries differ by more than chance.
+"""Tests whether two runs over the same queries differ by more than chance.
 
-With numpy alone: scipy would add over a hundred megabytes to every installation for a test that is
-twenty lines. Chance is drawn from a fixed seed, so the same values give the same answer.
+This uses only numpy: scipy would add over a hundred megabytes to every installation for a test of
+twenty lines. Resampling uses a fixed seed, so results are reproducible.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Numbers = NDArray[np.float64]
 
 
 class Verdict(StrEnum):
-    PASS = "pass"  # noqa: S105 - no password
+    PASS = "pass"  # noqa: S105 - not a password
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
 
 
 class ComparisonEvidence(StrEnum):
-    """What a comparison shows. Every report prints these words; the verdict follows from them."""
+    """The conclusion of a comparison. Reports print these words, and they decide the verdict."""
 
     NO_CHANGE = "no_change"
     BETTER = "better"
@@ -64,12 +64,12 @@ class ComparisonEvidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeasureDifference:
-    """Of one measure over the same queries, after minus before.
+    """The difference of one measure over the same queries, after minus before.
 
-    `low` and `high` bound the true mean difference with 95 % confidence, also where a few queries
-    in a thousand are lost entirely and none of them is among these. `p` is the probability of a
-    difference this large by chance. `detectable` is the smallest loss that this many queries show
-    four times out of five, after the correction for several measures; 1 if they can show none.
+    `low` and `high` bound the true mean difference with 95 % confidence, even if a few queries in a
+    thousand are lost entirely and none of them is in the sample. `p` is the probability of a
+    difference this large by chance. `detectable` is the smallest loss that this many queries
+    reveal with 80 % power after the correction for several measures; 1 if they can't reveal any.
     """
 
     queries: int
@@ -91,14 +91,16 @@ class MeasureDifference:
 def compare(
     before: Sequence[float], after: Sequence[float], level: float = LEVEL, measures: int = 1
 ) -> MeasureDifference:
-    """`before` and `after` are the values of the same queries in the same order, from 0 to 1.
+    """Compare two runs: the values, from 0 to 1, of the same queries in the same order.
 
-    `measures` is how many are compared at once.
+    `measures` is the number of measures that are compared at once.
     """
     if len(before) != len(after):
-        raise InputError(f"{len(before)} values can't be paired with {len(after)}")
+        raise InputError(
+            f"{len(before)} values can't be paired with {len(after)}; pass the same queries"
+        )
     differences = [new - old for old, new in zip(before, after, strict=True)]
-    # What rounding leaves of a value that did not change is no change.
+    # Rounding noise is not a change.
     differences = [0.0 if abs(one) < _EQUAL else one for one in differences]
     low, high = difference_interval(differences, 1 - level)
     return MeasureDifference(
@@ -121,10 +123,10 @@ def evidence(
     level: float = LEVEL,
     tolerance: float = TOLERANCE,
 ) -> ComparisonEvidence:
-    """`p` is the corrected one where several measures are compared.
+    """The conclusion; `p` must be corrected if several measures are compared.
 
-    NO_HARM says only that no query got worse, NOT_WORSE that the true mean is not lower by more
-    than `tolerance`; how much worse it may still be is what the interval says.
+    NO_HARM means only that no query got worse; NOT_WORSE means that the true mean is not lower by
+    more than `tolerance`. The interval shows how much worse it may still be.
     """
     if difference.queries == 0:
         return ComparisonEvidence.MIXED
@@ -140,7 +142,7 @@ def evidence(
 
 
 def fewest_queries(level: float = LEVEL) -> int:
-    """How many must have changed, all in one direction, for a difference to be significant.
+    """How many queries must change, all in one direction, for a significant difference.
 
     >>> fewest_queries(0.05)
     6
@@ -149,14 +151,14 @@ def fewest_queries(level: float = LEVEL) -> int:
 
 
 def permutation_test(differences: Sequence[float], resamples: int = _RESAMPLES) -> float:
-    """Two-sided, paired: were there no difference, each sign might as well be the other one.
+    """Two-sided paired test: without a real difference, every sign could equally be flipped.
 
-    All signs are tried where there are few, random ones where there are many.
+    All sign combinations are tried for small samples, random ones for large samples.
     """
     values = np.array([value for value in differences if value], dtype=np.float64)
     if not len(values):
         return 1.0
-    # What rounding may take from a sum grows with what was summed, not with what is left of it.
+    # The rounding error of a sum grows with its terms, not with the result.
     least = abs(float(values.sum())) - 1e-9 * float(np.abs(values).sum())
     if len(values) <= _EXACT:
         patterns = np.arange(2 ** len(values))[:, None] >> np.arange(len(values)) & 1
@@ -166,18 +168,18 @@ def permutation_test(differences: Sequence[float], resamples: int = _RESAMPLES) 
 
     def flipped(rows: int) -> Numbers:
         signs = chance.integers(0, 2, (rows, len(values)), dtype=np.int8)
-        # The sum with signs is twice the sum of those that stay, less all of them.
+        # The signed sum is twice the sum of the positive terms minus the sum of all.
         return np.asarray(2.0 * (signs @ values) - values.sum())
 
     sums = np.abs(_drawn(flipped, len(values), resamples))
-    # The signs as they are count among the draws: a p of zero would be a lie.
+    # The observed signs count as one of the draws, so p is never zero.
     return float((np.count_nonzero(sums >= least) + 1) / (len(sums) + 1))
 
 
 def bootstrap_interval(
     differences: Sequence[float], confidence: float = 0.95, resamples: int = _RESAMPLES
 ) -> tuple[float, float]:
-    """Of the mean; percentiles, widened by what drawing from a sample makes them too narrow."""
+    """Percentile interval of the mean, widened to correct the bias of small samples."""
     values = np.asarray(differences, dtype=np.float64)
     if not len(values):
         return 0.0, 0.0
@@ -200,12 +202,12 @@ def bootstrap_interval(
 def difference_interval(
     differences: Sequence[float], confidence: float = 0.95, resamples: int = _RESAMPLES
 ) -> tuple[float, float]:
-    """Of the mean of differences from -1 to 1; it also holds for rare differences of -1 or 1.
+    """Interval of a mean of differences in -1..1, valid even if differences of -1 or 1 are rare.
 
-    A sample of 30 often has none of the queries that one change in a hundred loses, and what is
-    drawn from the sample alone has none either. So one more value, the worst one possible, is
-    drawn along with the sample for the lower bound, and the best one for the upper: the bound of
-    Learned-Miller and Thomas (2019). For wins and losses it is that of Clopper and Pearson.
+    If a change loses one query in a hundred, a sample of 30 often contains none of them, and
+    neither does any resample. So the worst possible value is added to the sample for the lower
+    bound, and the best one for the upper bound, as in Learned-Miller and Thomas (2019). For wins
+    and losses, this equals the bound of Clopper and Pearson.
 
     >>> [round(bound, 3) for bound in difference_interval([0.0] * 30)]
     [-0.116, 0.116]
@@ -215,7 +217,7 @@ def difference_interval(
     steps, counts = np.unique(np.asarray(differences, dtype=np.float64), return_counts=True)
     chance = np.random.default_rng(_SEED)
     extreme = chance.standard_exponential(resamples)
-    # Weights of equal values are drawn together: their sum has a gamma distribution.
+    # Draw the weights of equal values together: their sum has a gamma distribution.
     total, weighed = extreme.copy(), np.zeros(resamples)
     for step, count in zip(steps.tolist(), counts.tolist(), strict=True):
         weight = chance.standard_gamma(count, resamples)
@@ -224,13 +226,13 @@ def difference_interval(
     tail = (1 - confidence) / 2
     low = float(np.quantile((weighed - extreme) / total, tail))
     high = float(np.quantile((weighed + extreme) / total, 1 - tail))
-    # Draws leave the last digits to chance, and the mean itself is always inside.
+    # Random draws affect the last digits; keep the mean inside the interval.
     mean = _mean(differences)
     return max(-1.0, min(low, mean)), min(1.0, max(high, mean))
 
 
 def share_at_most(count: int, total: int, confidence: float = 0.95) -> float:
-    """The upper bound of a share, after Clopper and Pearson: it holds for every true share.
+    """The upper bound of a proportion by Clopper and Pearson, valid for every true proportion.
 
     >>> round(share_at_most(0, 30), 3)
     0.095
@@ -248,7 +250,7 @@ def share_at_most(count: int, total: int, confidence: float = 0.95) -> float:
 
 
 def wilson_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Of a share; it never claims certainty, also where all or none of a few were counted.
+    """Interval of a proportion; never a single point, even if all or none were counted.
 
     >>> [round(bound, 3) for bound in wilson_interval(0, 10)]
     [0.0, 0.278]
@@ -259,12 +261,12 @@ def wilson_interval(count: int, total: int, confidence: float = 0.95) -> tuple[f
     share, spread = count / total, z * z / total
     middle = (share + spread / 2) / (1 + spread)
     half = z * math.sqrt(share * (1 - share) / total + spread / (4 * total)) / (1 + spread)
-    # Rounding must not push a bound past the share itself.
+    # Rounding must not push a bound past the proportion.
     return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
 
 
 def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
-    """Corrected for looking at many measures at once, after Holm; in the order given."""
+    """Correct p-values for multiple comparisons by Holm's method; keeps the order."""
     corrected: dict[Name, float] = {}
     highest = 0.0
     for done, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
@@ -276,11 +278,11 @@ def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
 def minimum_detectable_effect(
     differences: Sequence[float], level: float = LEVEL, power: float = POWER, measures: int = 1
 ) -> float:
-    """The loss in the mean that this many queries, this spread, show with this power.
+    """The mean loss that queries of this number and spread reveal with this power.
 
-    After Holm's correction the smallest of several p-values has to be below `level` divided by
-    their number, and it takes `fewest_queries` to make it so small: that many must get worse, each
-    by what is usual among those that changed, or by 1 where none did.
+    After Holm's correction, the smallest p-value must be below `level` divided by the number of
+    measures, which takes at least `fewest_queries`. So that many queries must get worse, each by
+    the usual change, or by 1 if nothing changed.
     """
     count = len(differences)
     fewest = fewest_queries(level / measures)
@@ -292,10 +294,10 @@ def minimum_detectable_effect(
     step = float(changed.mean()) if len(changed) else 1.0
     normal = NormalDist()
     least = normal.inv_cdf(1 - level / measures / 2)
-    # Few queries do not tell their own spread well: as Student's quantile is above the normal one.
+    # Small samples estimate their spread badly, so use Student's quantile, not the normal one.
     away = least * (1 + (least**2 + 1) / (4 * (count - 1))) + normal.inv_cdf(power)
-    # The losses themselves widen the spread that they have to be told from: the mean loss that
-    # is `away` standard errors from zero solves a quadratic equation.
+    # The losses also widen the spread, so the mean loss that is `away` standard errors from zero
+    # solves a quadratic equation.
     per_query = count / away**2 + 1
     noise = float(values.var(ddof=1))
     by_spread = (step + math.sqrt(step**2 + 4 * per_query * noise)) / (2 * per_query)
@@ -303,7 +305,7 @@ def minimum_detectable_effect(
 
 
 def _share_for(fewest: int, total: int, power: float) -> float:
-    """The share of queries to lose so that at least `fewest` are lost with this power."""
+    """The fraction of queries to lose so that at least `fewest` are lost with this power."""
     low, high = 0.0, 1.0
     while high - low > _SHARE_STEP:
         middle = (low + high) / 2
@@ -315,7 +317,7 @@ def _share_for(fewest: int, total: int, power: float) -> float:
 
 
 def _binomial_cdf(count: int, total: int, share: float) -> float:
-    """The probability of at most `count` of `total`, for a share inside of 0 to 1."""
+    """The probability of at most `count` of `total`, for a share between 0 and 1."""
     counts = np.arange(count + 1)
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, total + 1)))])
     logs = factorials[total] - factorials[counts] - factorials[total - counts]
@@ -324,7 +326,7 @@ def _binomial_cdf(count: int, total: int, share: float) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Interpolated; zero where there are no values."""
+    """The interpolated percentile; zero without values."""
     return float(np.quantile(np.asarray(values, dtype=np.float64), share)) if values else 0.0
 
 
@@ -333,7 +335,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _drawn(draw: Callable[[int], Numbers], width: int, resamples: int) -> Numbers:
-    """In blocks, so that memory is bounded; fewer where there are many values, as time is too."""
+    """Draw in blocks to bound memory, and fewer times for many values to bound time."""
     rows = min(resamples, max(_FEWEST_RESAMPLES, _MOST_DRAWS // width))
     return np.concatenate([draw(block) for block in _blocks(rows, max(1, _BLOCK_DRAWS // width))])
 

@@ -1,4 +1,4 @@
-"""The command line. Each command imports what it needs when it runs, so that help is instant."""
+"""The command line. Each command imports its dependencies when it runs, so `--help` is instant."""
 
 import logging
 import sys
@@ -10,8 +10,8 @@ from surefind.interfaces.cli.console import (
     INTERRUPTED,
     LogLines,
     note,
+    repair_streams,
     silence_stdout,
-    steady_streams,
 )
 from surefind.interfaces.cli.documents import chunks, generations, ingest, inspect
 from surefind.interfaces.cli.documents import transfer as moving
@@ -26,13 +26,13 @@ from surefind.interfaces.cli.maintenance import (
 )
 from surefind.interfaces.cli.searching import query, search, serve
 from surefind.interfaces.cli.validation import golden, validate
-from surefind.interfaces.failures import AWAY, failure_of
+from surefind.interfaces.failures import UNAVAILABLE, failure_of
 
 app = typer.Typer(
     name="surefind",
-    help="Finds the passages an answer needs, and proves that it does.",
-    epilog="Exit codes: 0 done, 1 quality failed or a guard stopped it, 2 the caller's mistake, "
-    "3 inconclusive, 4 a store or service is away.",
+    help="Search documentation, and measure how well the search works.",
+    epilog="Exit codes: 0 success, 1 a check failed or a guard stopped the command, "
+    "2 invalid input, 3 inconclusive, 4 a store or service is unavailable.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -60,8 +60,8 @@ app.add_typer(model.app, name="model")
 app.command("settings")(settings.settings)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(f"surefind {version('surefind')}")
@@ -71,15 +71,19 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(
-        False, "--version", help="Print the version.", callback=_version, is_eager=True
+        False,
+        "--version",
+        help="Print the version and exit.",
+        callback=_print_version,
+        is_eager=True,
     ),
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Errors become one line on stderr and an exit code, never a traceback."""
-    steady_streams()
+    """Print errors as one line on stderr and set the exit code; never show a traceback."""
+    repair_streams()
     log = logging.StreamHandler(sys.stderr)
     log.setFormatter(LogLines())
     logging.basicConfig(handlers=[log], level=logging.WARNING)
@@ -88,10 +92,10 @@ def main() -> None:
     except SurefindError as error:
         note(f"error: {error}")
         sys.exit(failure_of(error).exit_code)
-    except KeyboardInterrupt:  # before or after the command, which handles its own
+    except KeyboardInterrupt:  # outside a command; commands handle their own
         sys.exit(INTERRUPTED)
     except OSError as error:
-        silence_stdout()  # it may be what failed
+        silence_stdout()  # stdout itself may have failed
         where = f"{error.filename}: " if error.filename else ""
         note(f"error: {where}{error.strerror or error}")
-        sys.exit(AWAY)
+        sys.exit(UNAVAILABLE)

@@ -1,6 +1,6 @@
-"""What the commands share: their common options, and how they speak.
+"""Shared by all commands: common options, output, prompts and progress.
 
-Results go to stdout, everything else to stderr, so that `--json` is JSON and nothing else.
+Results go to stdout and everything else to stderr, so that `--json` prints only JSON.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ T = TypeVar("T")
 
 DataDir = Annotated[
     str | None,
-    typer.Option("--data-dir", help="Where everything is stored. [default: .surefind]"),
+    typer.Option("--data-dir", help="The folder for all data. [default: .surefind]"),
 ]
 Collection = Annotated[
     str | None,
-    typer.Option("--collection", "-c", help="The collection to work on. [default: docs]"),
+    typer.Option("--collection", "-c", help="The collection to use. [default: docs]"),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
 PLAIN_FIRST_S = 2.0
 PLAIN_INTERVAL_S = 5.0
 INTERRUPTED = 130
-"""The exit code of what Ctrl-C has ended, as shells count it."""
+"""The exit code after Ctrl-C, as in a shell."""
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
 
 def note(message: str) -> None:
-    """For the person at the terminal, never part of the result."""
+    """Print a message to stderr; it is never part of the result."""
     print(f"surefind: {without_passwords(message)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
@@ -60,7 +60,7 @@ class LogLines(logging.Formatter):
 def show(text: str) -> None:
     try:
         print(text, flush=True)  # noqa: T201
-    except BrokenPipeError:  # whoever read it has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         silence_stdout()
 
 
@@ -69,10 +69,10 @@ def show_json(value: Any) -> None:
     show(json.dumps(value, ensure_ascii=plain, indent=2))
 
 
-def asked(question: str, *, default: bool) -> bool:
-    """What the person at the terminal says; Enter is the default, and Ctrl-D is a no.
+def confirm(question: str, *, default: bool) -> bool:
+    """Ask a yes-or-no question at the terminal. Enter takes the default; Ctrl-D means no.
 
-    Ctrl-C ends the command as it does everywhere, in a line of its own.
+    Ctrl-C ends the command, on a new line.
     """
     choice = "Y/n" if default else "y/N"
     try:
@@ -85,17 +85,17 @@ def asked(question: str, *, default: bool) -> bool:
                 return False
             if not answer or answer in _ANSWERS:
                 return _ANSWERS.get(answer, default)
-            note("please say y or n")
+            note("answer y or n")
     except KeyboardInterrupt:
         print(file=sys.stderr)  # noqa: T201
-        note("stopped; nothing was done")
+        note("stopped; nothing was changed")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def steady_streams() -> None:
-    """Streams that are closed, or know few letters, must not stop anything.
+def repair_streams() -> None:
+    """Keep closed standard streams and narrow encodings from failing a command.
 
-    A closed one gets a file all the same, or the next file to be opened would stand in its place.
+    A closed stream is opened on the null device, or the next file opened would take its number.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
@@ -111,10 +111,10 @@ def steady_streams() -> None:
 
 
 def silence_stdout() -> None:
-    """What is still to be written goes nowhere, and says nothing about it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
+    """Discard any remaining output without an error."""
+    null_device = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_device, 1)
+    os.close(null_device)
 
 
 def broken_lines(links: tuple[BrokenLink, ...]) -> list[str]:
@@ -124,14 +124,14 @@ def broken_lines(links: tuple[BrokenLink, ...]) -> list[str]:
 def run(
     work: Callable[[Application], Awaitable[T]],
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
-    **given: Any,
+    **options: Any,
 ) -> T:
-    """Wire an application from the settings and what the command was given, use it, close it."""
+    """Build the application from settings and command options, run `work`, and close it."""
     from surefind.bootstrap import Application
     from surefind.settings import load
 
     async def using() -> T:
-        application = Application(load(**given), note)
+        application = Application(load(**options), note)
         try:
             return await work(application)
         finally:
@@ -143,7 +143,7 @@ def run(
 
 @contextmanager
 def progress_display() -> Iterator[Callable[[Progress], None]]:
-    """Bars on a terminal, a plain line every few seconds elsewhere, nothing for short work."""
+    """Progress bars on a terminal, otherwise a line every few seconds; nothing for short work."""
     if sys.stderr.isatty():
         with _bars() as report:
             yield report

@@ -1,1 +1,1 @@
-"""HTTP: the API and the page."""
+"""The HTTP API and the search page."""

@@ -30,7 +30,7 @@ from surefind.services.serving.rate_limiter import RateLimiter
 def _layers(
     application: Application, metrics: Metrics, limiter: ConcurrencyLimiter, *, public: bool
 ) -> list[Middleware]:
-    """From the outside in. Whatever an inner one answers, the outer ones have seen."""
+    """The middleware, outermost first, so the outer layers see every response of the inner ones."""
     settings = application.settings
     rates = RateLimiter(settings.rate_limit_per_minute)
     return [
@@ -45,17 +45,17 @@ def _layers(
 
 
 def create_app(application: Application, *, public: bool = False) -> FastAPI:
-    """`public`: other machines can reach it."""
+    """Build the application; `public` means that other machines can reach it."""
     settings = application.settings
     limiter = ConcurrencyLimiter(settings.max_concurrency, settings.max_queue)
     metrics = Metrics(limiter)
     app = FastAPI(
         title="surefind",
         version=version("surefind"),
-        description="Finds the passages an answer needs.",
+        description="Search documentation for the passages that answer a question.",
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # a redirect would repeat whatever Host the client names
+        redirect_slashes=False,  # a redirect would echo the client's Host header
         middleware=_layers(application, metrics, limiter, public=public),
     )
     app.router.route_class = CheckedRoute
@@ -69,7 +69,6 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     add_collections(app, application)
     add_probes(app, application, metrics)
     add_pages(app, application)
-    wanted = application.settings.docs
-    if wanted or (wanted is None and not public):
+    if settings.docs or (settings.docs is None and not public):
         add_reference(app)
     return app

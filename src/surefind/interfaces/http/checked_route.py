@@ -1,4 +1,4 @@
-"""Checks every string of a request once, before a route sees it: path, query string and body."""
+"""Validates every string of a request before its route runs: path, query string and body."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -12,12 +12,12 @@ from starlette.exceptions import HTTPException
 from surefind.errors import InputError
 from surefind.model.strings import check_string, check_strings
 
-# What is no UTF-8 in an address is decoded to this.
+# Invalid UTF-8 in a path is decoded to this character.
 _REPLACED = "\ufffd"
 
 
 class CheckedRoute(APIRoute):
-    """The route class of the whole application, so that no route can forget the check."""
+    """The route class of the whole application, so that no route can skip the check."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -35,13 +35,13 @@ class _CheckedRequest(Request):
         body = json.loads(await self.body(), parse_float=_number)
         try:
             check_strings(body)
-        except InputError as error:  # FastAPI takes any other exception for a bug of the parser
+        except InputError as error:  # FastAPI treats other exceptions as parser bugs
             raise HTTPException(400, str(error)) from error
         return body
 
 
 def _number(written: str) -> float:
-    """JSON has one kind of number: 5.0 is as whole as 5, and JSON Schema says so too."""
+    """JSON has a single number type, so 5.0 is the integer 5, as in JSON Schema."""
     value = float(written)
     return int(value) if value.is_integer() else value
 

@@ -1,4 +1,4 @@
-"""Every error leaves as `{error, message}`, with the contract's names and statuses."""
+"""Sends every error as `{error, message}`, with the contract's names and statuses."""
 
 import logging
 from collections.abc import Mapping
@@ -20,31 +20,31 @@ from surefind.interfaces.failures import failure_of
 
 _log = logging.getLogger(__name__)
 _NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed", 429: "rate_limited"}
-STOPPING = (503, "service_unavailable", "the server is being stopped; try again later")
-INTERNAL_ERROR = (500, "internal_error", "Something went wrong; the log says more")
+STOPPING = (503, "service_unavailable", "the server is shutting down; try again later")
+INTERNAL_ERROR = (500, "internal_error", "Something went wrong; see the server log")
 
 
 def error_response(
     status: int, name: str, message: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    # A message may quote what was sent, and half of a character can't be sent back.
+    # A message may quote a lone surrogate from the request, which UTF-8 can't encode.
     message = message.encode("utf-8", "backslashreplace").decode()
     return JSONResponse({"error": name, "message": message}, status, headers)
 
 
 def public_message(error: SurefindError) -> str:
-    """What a client may read: what stores and services say of themselves may name files and hosts.
+    """The message for clients. Messages of stores and services may reveal files and hosts.
 
-    The whole of it is in the log, under the request's id.
+    Their full text is in the log, under the request's ID.
     """
     if isinstance(error, NothingIngested):
         return str(error)
     if isinstance(error, EmbeddingError):
-        return "the embedding service failed; the log says more, try again later"
+        return "the embedding service failed; see the server log, or try again later"
     if isinstance(error, RerankingError):
-        return "the reranking service failed; the log says more, try again later"
+        return "the reranking service failed; see the server log, or try again later"
     if isinstance(error, StoreError):
-        return "a store is unavailable; the log says more, try again later"
+        return "a store is unavailable; see the server log, or try again later"
     return str(error)
 
 
@@ -82,5 +82,5 @@ def _explain(error: RequestValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return "The body is not valid JSON"
-    _, *place = first["loc"]  # the body, the address or its query: the field says enough
+    _, *place = first["loc"]  # drop "body", "path" or "query"; the field name is enough
     return explain(tuple(place), first["msg"], first["type"])

@@ -1,4 +1,4 @@
-"""Answers as OpenAPI shows them."""
+"""Example responses for the OpenAPI document."""
 
 from surefind.interfaces.json_output import Json
 

@@ -1,4 +1,4 @@
-"""The server's log: one JSON object a line, each with the id of the request it belongs to."""
+"""The server's log: one JSON object per line, with the request's ID."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """From now on, everything that is logged goes to stderr as a line of JSON."""
+    """Send all log records to stderr as lines of JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

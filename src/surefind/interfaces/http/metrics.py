@@ -1,4 +1,4 @@
-"""The metrics of one server, served at `/metrics` in the text format of Prometheus."""
+"""The metrics of a server, at `/metrics` in Prometheus text format."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 
 
 class Metrics:
-    """Counts requests as they are answered, and reads everything else when it is scraped.
+    """Counts requests as they are answered; reads everything else when scraped.
 
-    Each application has a registry of its own: two in one process never add up.
+    Each application has its own registry, so two in one process don't share counts.
     """
 
     def __init__(self, limiter: ConcurrencyLimiter) -> None:
@@ -58,7 +58,7 @@ class Metrics:
 
     async def render(self, application: Application) -> bytes:
         counted = list(self._registry.collect())
-        for family in counted:  # the library's switch for these series is global to the process
+        for family in counted:  # the library can only disable these series globally
             family.samples = [
                 sample for sample in family.samples if not sample.name.endswith("_created")
             ]
@@ -110,5 +110,5 @@ async def _collection(application: Application) -> list[Metric]:
         ready = 1
     except SurefindError:
         ready = 0
-    add("surefind_ready", "1 if the collection can be searched, else 0.", ready)
+    add("surefind_ready", "1 if the collection can be searched, otherwise 0.", ready)
     return families

@@ -1,4 +1,4 @@
-"""The OpenAPI document, without FastAPI's own error shape: surefind answers 400, never 422."""
+"""The OpenAPI document, without FastAPI's error schema: surefind answers 400, never 422."""
 
 from typing import Any
 
@@ -27,38 +27,40 @@ ERRORS: Responses = {
         "top_k: Input should be greater than or equal to 1",
     ),
     500: _error(
-        "Unexpected server error", "internal_error", "Something went wrong; the log says more"
+        "Unexpected server error", "internal_error", "Something went wrong; see the server log"
     ),
     502: _error(
         "Embedding service failure",
         "upstream_error",
-        "the embedding service failed; the log says more, try again later",
+        "the embedding service failed; see the server log, or try again later",
     ),
     503: _error(
         "Database or vector store unreachable",
         "service_unavailable",
-        "there is no collection 'docs' yet; `surefind ingest FOLDER` makes it from your "
-        "documentation",
+        "there is no collection 'docs' yet; create it with `surefind ingest FOLDER`",
     ),
 }
 NOT_FOUND: Responses = {
     404: _error(
         "No such collection",
         "not_found",
-        "there is no collection 'docs' yet; `surefind ingest FOLDER` makes it from your "
-        "documentation",
+        "there is no collection 'docs' yet; create it with `surefind ingest FOLDER`",
     )
 }
 
 
 FORBIDDEN: Responses = {
-    403: _error("The key's scope is too small", "forbidden", "this needs a key of scope admin")
+    403: _error(
+        "The key lacks the required scope",
+        "forbidden",
+        "this requires a key with the admin scope",
+    )
 }
 TAGS: list[Any] = ["surefind"]
 
 
 def answers(example: dict[str, Any]) -> Responses:
-    """Of a route that reads and embeds nothing."""
+    """The responses of a route that reads but never embeds."""
     shown = {"description": "Found", "content": {"application/json": {"example": example}}}
     failures = {status: answer for status, answer in ERRORS.items() if status != 502}
     return {200: shown, **failures, **NOT_FOUND}
@@ -66,14 +68,14 @@ def answers(example: dict[str, Any]) -> Responses:
 
 _GUARDED: Responses = {
     401: _error(
-        "No key, or none that is known", "unauthorized", "the key is unknown or was revoked"
+        "Missing or invalid key",
+        "unauthorized",
+        "the API key is unknown or revoked; create one with `surefind keys create`",
     ),
-    429: _error("Too many requests", "rate_limited", "too many requests; ask again in 12 s"),
+    429: _error("Too many requests", "rate_limited", "too many requests; try again in 12 s"),
     503: ERRORS[503],
 }
-_SLOW: Responses = {
-    408: _error("Too slow", "request_timeout", "body: it did not arrive within 10 s")
-}
+_SLOW: Responses = {408: _error("Too slow", "request_timeout", "body: not received within 10 s")}
 _KEYS = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -81,7 +83,7 @@ _KEYS = {
 
 
 def _add_guards(path: str, operation: dict[str, Any]) -> None:
-    """What the layers around the routes may answer, which FastAPI knows nothing of."""
+    """Add the responses of the middleware, which FastAPI does not know."""
     more = {} if is_open(path) else dict(_GUARDED)
     if "requestBody" in operation:
         more |= _SLOW

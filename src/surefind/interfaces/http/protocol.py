@@ -1,6 +1,6 @@
-"""HTTP/1.1 by uvicorn and httptools, with an end to what a client may send before it asks anything.
+"""HTTP/1.1 by uvicorn and httptools, with limits on the head of a request.
 
-uvicorn by itself waits for ever for the rest of a request's head, and takes one of any size.
+uvicorn alone waits forever for the rest of a head, and accepts one of any size.
 """
 
 import json
@@ -20,7 +20,7 @@ class GuardedProtocol(HttpToolsProtocol):
     head_timeout_s: float = 10.0
 
     _head_timer: TimerHandle | None = None
-    _head_bytes = 0  # as they came, perhaps with the beginning of a body
+    _head_bytes = 0  # received bytes, perhaps including the start of a body
     _measured = 0
     _oversized = False
 
@@ -29,7 +29,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_is_there()
+        self._head_received()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -43,7 +43,7 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle
         idle = cycle is None or cycle.response_complete
         if idle and self.timeout_keep_alive_task is None:
-            self._await_head()  # bytes that begin no request must not hold the line either
+            self._await_head()  # bytes that start no request must not keep the connection
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -61,12 +61,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse_head()
 
     def on_headers_complete(self) -> None:
-        self._head_is_there()
+        self._head_received()
         super().on_headers_complete()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words are not ours
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - replaces uvicorn's message
         if self._oversized:
-            message = f"the head of the request has over {MAX_HEADERS} headers or too many bytes"
+            message = f"the request has more than {MAX_HEADERS} headers, or its head is too large"
             self._refuse(431, "validation_error", message)
         else:
             self._refuse(400, "validation_error", "the request is not valid HTTP")
@@ -77,7 +77,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse_head()
 
     def _refuse_head(self) -> None:
-        """Ends the parsing; uvicorn then asks for an answer, which is ours."""
+        """Stop parsing; uvicorn then calls send_400_response."""
         self._oversized = True
         raise ValueError
 
@@ -86,17 +86,17 @@ class GuardedProtocol(HttpToolsProtocol):
             self._head_bytes = 0
             self._head_timer = self.loop.call_later(self.head_timeout_s, self._give_up)
 
-    def _head_is_there(self) -> None:
+    def _head_received(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
     def _give_up(self) -> None:
         self._head_timer = None
-        if not self._head_bytes:  # a browser that connected ahead of its need
+        if not self._head_bytes:  # a browser preconnected
             self.transport.close()
             return
-        message = f"the head of the request did not arrive within {self.head_timeout_s:g} s"
+        message = f"the head of the request was not received within {self.head_timeout_s:g} s"
         self._refuse(408, "request_timeout", message)
 
     def _refuse(self, status: int, name: str, message: str) -> None:
@@ -112,9 +112,9 @@ class GuardedProtocol(HttpToolsProtocol):
         self.transport.write(head.encode() + body)
         self.transport.close()
         fields = {"request_id": request_id, "status": status, "reason": message}
-        _log.warning("no request", extra={"fields": fields})
+        _log.warning("rejected connection", extra={"fields": fields})
 
 
 def guarded(head_timeout_s: float) -> type[GuardedProtocol]:
-    """Uvicorn makes the protocols itself, from a class, so the limit has to be the class's."""
+    """Uvicorn instantiates the protocol class itself, so the limit is a class attribute."""
     return type("Protocol", (GuardedProtocol,), {"head_timeout_s": head_timeout_s})

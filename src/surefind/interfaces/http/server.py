@@ -1,4 +1,4 @@
-"""Running the application under uvicorn, from a bound socket to a graceful end."""
+"""Runs the application under uvicorn, from binding the socket to a graceful shutdown."""
 
 import asyncio
 import errno
@@ -27,14 +27,14 @@ def _protocol(header_timeout_s: float) -> type[asyncio.Protocol] | Literal["auto
 
 
 async def serve_application(application: Application, notify: Callable[[str], None]) -> None:
-    """Until SIGINT or SIGTERM; requests under way are answered first."""
+    """Serve until SIGINT or SIGTERM; running requests are finished first."""
     settings = application.settings
     log_as_json()
     with application.serving.lock(), _bound(settings.host, settings.port) as listener:
         public = _is_public(listener)
         if public and not settings.allow_open:
             await _require_keys(application, listener)
-        await application.parts.embedder()  # before anybody asks
+        await application.parts.embedder()  # load the model before the first request
         server = _Server(
             uvicorn.Config(
                 create_app(application, public=public),
@@ -56,7 +56,7 @@ async def serve_application(application: Application, notify: Callable[[str], No
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers; ends when asked to, and then returns, so that all is given back."""
+    """Reports when it is ready, and returns after a stop signal, so that resources are released."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -85,17 +85,19 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
-            listener.listen()  # taken from now on, though the model is still being loaded
+            listener.listen()  # queue connections while the model loads
         except socket.gaierror as error:
-            raise InputError(f"{host} is no address of this machine: {error.strerror}") from error
+            raise InputError(
+                f"can't resolve --host {host}: {error.strerror}; use an address of this machine"
+            ) from error
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise InputError(
-                    f"{host} is no address of this machine; name another --host"
+                    f"{host} is not an address of this machine; choose another --host"
                 ) from error
             raise AddressInUse(
-                f"port {port} on {host} can't be had ({error.strerror}); stop what uses it, or "
-                "take another one with --port"
+                f"port {port} on {host} is not available ({error.strerror}); stop the program that "
+                "uses it, or choose another port with --port"
             ) from error
         yield listener
 
@@ -106,13 +108,14 @@ def _is_public(listener: socket.socket) -> bool:
 
 
 async def _require_keys(application: Application, listener: socket.socket) -> None:
-    """No server is open to other machines by mistake, nor becomes so when its keys are gone."""
-    if not await application.serving.keyring.wanted():
+    """A public server requires keys, even after all of them are revoked."""
+    if not await application.serving.keyring.requires_key():
         raise InputError(
-            f"{listener.getsockname()[0]} can be reached by other machines, and there are no keys: "
-            "`surefind keys create --name NAME` makes one; with --allow-open anybody may ask"
+            f"other machines can reach {listener.getsockname()[0]}, and there are no API keys; "
+            "create one with `surefind keys create --name NAME`, or use --allow-open to serve "
+            "without keys"
         )
-    application.serving.keyring.close_for_good()
+    application.serving.keyring.always_require_key()
 
 
 async def _welcome(application: Application, listener: socket.socket) -> str:
@@ -126,4 +129,4 @@ async def _welcome(application: Application, listener: socket.socket) -> str:
             )
     except UnknownCollection as error:
         what = f"nothing yet: {error}"
-    return f"serving {what}\n\n    {address}/\n\nCtrl-C stops it"
+    return f"serving {what}\n\n    {address}/\n\nPress Ctrl-C to stop"

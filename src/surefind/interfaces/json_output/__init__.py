@@ -1,4 +1,4 @@
-"""surefind's own JSON: what `--json` prints and the HTTP API answers, outside the contracts."""
+"""surefind's own JSON, for `--json` and the HTTP API, apart from the published contracts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Generations, what changed in them and how they were judged, as JSON."""
+"""Generations, their changes and gate results as JSON."""
 
 from dataclasses import asdict
 
@@ -6,7 +6,7 @@ from surefind.interfaces.json_output import Json, rounded
 from surefind.model import GateResult, Manifest, Rate, Threshold
 from surefind.services.generations.generations import GenerationChanges
 
-PATHS_TOLD = 100
+MAX_PATHS = 100
 
 
 def manifest_json(manifest: Manifest, *, current: bool) -> Json:
@@ -33,18 +33,18 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
 
 
 def changes_json(changes: GenerationChanges) -> Json:
-    """Long lists are cut: what a page or a terminal shows of them, nobody reads to the end."""
+    """Lists are cut at MAX_PATHS; `number` has the full count."""
 
-    def told(paths: list[str]) -> Json:
-        return {"number": len(paths), "paths": paths[:PATHS_TOLD]}
+    def listed(paths: list[str]) -> Json:
+        return {"number": len(paths), "paths": paths[:MAX_PATHS]}
 
     return {
         "collection": changes.generation.collection,
         "generation": changes.generation.number,
         "compared_with": changes.compared_with,
-        "added": told(changes.pages.added),
-        "changed": told(changes.pages.changed),
-        "removed": told(changes.pages.removed),
+        "added": listed(changes.pages.added),
+        "changed": listed(changes.pages.changed),
+        "removed": listed(changes.pages.removed),
         "unchanged": changes.pages.unchanged,
     }
 
@@ -89,5 +89,5 @@ def _rate(rate: Rate) -> Json:
 
 
 def document_count(manifest: Manifest) -> int | None:
-    """None for a collection that something else filled: only a look at every point would tell."""
+    """None for a connected collection, where counting would mean reading every point."""
     return manifest.documents if manifest.connected is None else None

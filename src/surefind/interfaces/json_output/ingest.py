@@ -1,4 +1,4 @@
-"""What an ingest did, and what it would make of one page, as JSON."""
+"""Ingest reports and page previews as JSON."""
 
 from surefind.interfaces.json_output import Json, rounded
 from surefind.interfaces.json_output.generations import gate_json
@@ -89,7 +89,7 @@ def _notes(notes: tuple[PageFailure, ...]) -> list[Json]:
 
 
 def _broken(links: tuple[BrokenLink, ...] | None) -> list[Json] | None:
-    """Null where links were not checked: that is not the same as none."""
+    """Null if links were not checked; an empty list means that none is broken."""
     if links is None:
         return None
     return [

@@ -1,1 +1,1 @@
-"""The library, synchronous and asynchronous."""
+"""The Python library, synchronous and asynchronous."""

@@ -1,7 +1,7 @@
-"""The retrieval layer's functions, for programs that open nothing by hand.
+"""The functions of the retrieval layer, for programs that do not call `surefind.open()`.
 
-The first call opens the installation that the settings name, and it stays open until the program
-ends. A program that changes its folder or its settings gets the installation they name then.
+The first call opens the installation from the settings; it stays open until the program ends.
+After a change of folder or settings, the next call opens another one.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from surefind.interfaces.library.client import open as open_installation
+from surefind.interfaces.library.opening import open as open_installation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from surefind.contracts.layer import Embedding, QueryEmbedding, RetrievalResult
-    from surefind.interfaces.library.client import Surefind
+    from surefind.interfaces.library.sync_client import Surefind
 
 
 def generate_query_embedding(query: str) -> QueryEmbedding:
-    """The vector of a question of 1 to 1000 characters, by the configured model."""
-    return _standing.get().generate_query_embedding(query)
+    """Embed a query of 1 to 1000 characters with the configured model."""
+    return _default_clients.get().generate_query_embedding(query)
 
 
 def retrieve_content_chunks(query_embedding: Embedding, limit: int = 5) -> list[RetrievalResult]:
-    """The chunks nearest to a `QueryEmbedding` or a list of floats; none found, none returned."""
-    return _standing.get().retrieve_content_chunks(query_embedding, limit)
+    """The chunks nearest to a `QueryEmbedding` or a list of floats, best first; may be empty."""
+    return _default_clients.get().retrieve_content_chunks(query_embedding, limit)
 
 
 class _DefaultClients:
-    """Installations that are open, by what names them.
+    """The open installations, by process, folder and settings.
 
-    A forked child has none of its parent's threads, so it opens its own. It keeps the parent's,
-    which it can't use, since letting go of them would wait for those threads for ever.
+    A forked child lacks its parent's threads, so it opens its own installations. It also keeps
+    references to the parent's, because releasing them would wait forever for those threads.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class _DefaultClients:
         from surefind.settings import load  # noqa: PLC0415 - importing surefind stays cheap
 
         process = os.getpid()
-        # The folder belongs to the name: a relative data folder means another one elsewhere.
+        # A relative data folder depends on the working directory.
         key = (process, Path.cwd(), load())
         with self._lock:
             if process not in self._closing:
@@ -59,10 +59,10 @@ class _DefaultClients:
             return self._open[key]
 
     def _close(self, process: int) -> None:
-        # So late, Python starts no more threads. What then stays behind, the next reader sweeps up.
+        # Python starts no threads this late; the next reader cleans up what remains.
         if process == os.getpid():
             with suppress(RuntimeError):
                 self._closing[process].close()
 
 
-_standing = _DefaultClients()
+_default_clients = _DefaultClients()

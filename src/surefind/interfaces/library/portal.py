@@ -4,20 +4,21 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from surefind.errors import InputError
 
 T = TypeVar("T")
 
 SIGNAL_CHECK_S = 0.5
+_CLOSED = "surefind is closed here: use it inside of its `with` block"
 
 
 def require_own_process(opened_in: int) -> None:
-    """A forked child has no threads of its parent, so a call there would wait for ever."""
+    """A forked child has no threads of its parent, so a call there would wait forever."""
     if os.getpid() != opened_in:
         raise InputError(
             f"surefind was opened in process {opened_in}, and this is process {os.getpid()}, "
@@ -27,7 +28,7 @@ def require_own_process(opened_in: int) -> None:
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Uvloop where there is one: measured faster under load; Windows has none."""
+    """Uvloop if it is installed, since it is faster under load. Windows does not have it."""
     if find_spec("uvloop") is None:  # pragma: no cover - it is always installed on POSIX
         return asyncio.new_event_loop()
     import uvloop  # noqa: PLC0415
@@ -46,7 +47,7 @@ class Portal:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._begun.result()
+        self._loop = self._begun.result()
         return self
 
     def __exit__(
@@ -58,22 +59,25 @@ class Portal:
         """
         if os.getpid() != self._process:
             return
-        self._begun.result().call_soon_threadsafe(self._closing.set)
-        self._thread.join()
+        self._loop.call_soon_threadsafe(self._closing.set)
+        while self._thread.is_alive():
+            self._thread.join(SIGNAL_CHECK_S)
 
     def call(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         """What the work returns or raises. Ctrl-C stops the work before it stops the caller."""
         require_own_process(self._process)
-        loop = self._begun.result()
-        if loop.is_closed():
-            raise RuntimeError("surefind is closed here: use it inside of its `with` block")
-        answer = asyncio.run_coroutine_threadsafe(work(*arguments), loop)
+        if self._loop.is_closed():
+            raise RuntimeError(_CLOSED)
+        call = _Call(self._loop, work, arguments)
         try:
-            return _wait_for(answer)
-        except KeyboardInterrupt:
-            answer.cancel()
-            asyncio.run_coroutine_threadsafe(_cancelled(), loop).result()
+            self._loop.call_soon_threadsafe(call.begin)
+            call.wait()
+        except BaseException:
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(call.cancel)
+                call.wait()
             raise
+        return call.result()
 
     def _work(self) -> None:
         try:
@@ -89,22 +93,64 @@ class Portal:
         await self._closing.wait()
 
 
-def _wait_for(answer: Future[T]) -> T:
-    """Waits in short turns, so that Ctrl-C is never lost.
+class _Call(Generic[T]):
+    """Work on the loop, for a caller that Ctrl-C may interrupt between any two instructions.
 
-    A signal that arrives just before Python blocks on a lock does not wake it: its handler would
-    run only after the work has ended.
+    So the caller shares nothing with the loop but a bare lock and this object. Interrupted inside
+    a `Future`, it would leave the future's own lock locked, and the loop would wait for it
+    forever.
     """
-    while True:
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        work: Callable[..., Coroutine[Any, Any, T]],
+        arguments: tuple[object, ...],
+    ) -> None:
+        self._loop = loop
+        self._work = work
+        self._arguments = arguments
+        self._task: asyncio.Task[T] | None = None
+        self._ended = False
+        self._waiting = threading.Lock()
+        self._waiting.acquire()  # released by the loop, when the work has ended
+
+    def begin(self) -> None:
+        """In the loop."""
+        self._task = self._loop.create_task(self._run())
+        self._task.add_done_callback(self._end)
+
+    def cancel(self) -> None:
+        """In the loop. The work may not have begun, if Ctrl-C came before it could."""
+        if self._task is None:
+            self._end(None)
+        else:
+            self._task.cancel()
+
+    def wait(self) -> None:
+        """In short turns, so that Ctrl-C is never lost.
+
+        A signal that arrives just before Python blocks on a lock does not wake it: its handler
+        would run only after the work has ended.
+        """
+        while not self._ended:
+            closed = self._loop.is_closed()
+            if not self._waiting.acquire(timeout=SIGNAL_CHECK_S) and closed:
+                raise RuntimeError(_CLOSED)
+
+    def result(self) -> T:
+        assert self._task is not None, "it has begun, since it was not cancelled"
         try:
-            return answer.result(timeout=SIGNAL_CHECK_S)
-        except TimeoutError:
-            if answer.done():  # the work itself raised it, or ended in this moment
-                return answer.result()
+            return self._task.result()
+        except asyncio.CancelledError:
+            # Of asyncio's own kind, it would cancel the task of a caller inside a running loop.
+            raise CancelledError from None
 
+    async def _run(self) -> T:
+        return await self._work(*self._arguments)
 
-async def _cancelled() -> None:
-    """Whoever is to be cancelled has been."""
-    leaving = [task for task in asyncio.all_tasks() if task.cancelling()]
-    if leaving:
-        await asyncio.wait(leaving)
+    def _end(self, task: asyncio.Task[T] | None) -> None:
+        if task is not None and not task.cancelled():
+            task.exception()  # known, even if the caller has been interrupted
+        self._ended = True
+        self._waiting.release()

@@ -1,1 +1,1 @@
-"""Reports of a validation as files: JSON, Markdown, JUnit, TREC runs. Each writer gives text."""
+"""Writes validation reports as text: terminal, JSON, Markdown, HTML, JUnit and TREC runs."""

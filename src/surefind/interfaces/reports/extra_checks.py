@@ -1,4 +1,4 @@
-"""What a report says beyond its tests, line by line: the index, a load, a threshold."""
+"""The lines of a report on index recall, the load test and the threshold."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,9 @@ _A_FEW = 4
 
 
 def beyond_tests(report: Report) -> list[list[str]]:
-    """A paragraph for each that was measured."""
+    """A paragraph for each additional measurement."""
     parts: list[list[str]] = []
-    if report.separation is not None and _worth_telling(report.separation):
+    if report.separation is not None and _is_informative(report.separation):
         parts.append(list(_separation(report.separation)))
     if report.index_recall is not None:
         parts.append(list(_index_recall(report.index_recall)))
@@ -24,30 +24,31 @@ def beyond_tests(report: Report) -> list[list[str]]:
     return parts
 
 
-def _worth_telling(told: Separation) -> bool:
-    """With a negative or two, nobody has asked for a threshold."""
-    return told.similarity is not None or min(told.positives, told.negatives) >= _A_FEW
+def _is_informative(result: Separation) -> bool:
+    """Whether there are enough tests to mention the threshold."""
+    return result.similarity is not None or min(result.positives, result.negatives) >= _A_FEW
 
 
-def _separation(told: Separation) -> Iterator[str]:
-    if told.similarity is None:
-        yield f"threshold: none, {told.message}"
+def _separation(result: Separation) -> Iterator[str]:
+    if result.similarity is None:
+        yield f"threshold: none, because {result.message}"
         return
-    weight = "" if told.false_accept_cost == 1 else f", at {told.false_accept_cost:g} to 1"
-    yield f"threshold: a question is answered from a similarity of {told.similarity:.3f} on{weight}"
-    yield f"false accepts {rate(told.false_accepts)}, of {told.negatives} negatives"
-    yield f"false rejects {rate(told.false_rejects)}, of {told.positives} positives"
+    cost = result.false_accept_cost
+    weight = "" if cost == 1 else f", with a false accept cost of {cost:g}"
+    yield f"threshold: answer from a similarity of {result.similarity:.3f}{weight}"
+    yield f"false accepts {rate(result.false_accepts)} of {result.negatives} negatives"
+    yield f"false rejects {rate(result.false_rejects)} of {result.positives} positives"
 
 
-def _index_recall(told: IndexRecall) -> Iterator[str]:
-    if not told.exercised:
+def _index_recall(result: IndexRecall) -> Iterator[str]:
+    if not result.exercised:
         yield (
-            f"index recall: not exercised; none of the {told.points} vectors is indexed, every "
-            "search looks at all of them"
+            f"index recall: not measured; none of the {result.points} vectors is indexed, so every "
+            "search is exact"
         )
         return
-    yield f"index recall@{told.k}, {told.indexed} of {told.points} vectors indexed:"
-    for one in told.under:
+    yield f"index recall@{result.k}, {result.indexed} of {result.points} vectors indexed:"
+    for one in result.under:
         share = "" if one.share is None or not one.condition else f", {one.share:.1%} of the chunks"
         yield (
             f"  {one.recall:.4f} ({one.low:.4f} to {one.high:.4f}) "
@@ -57,25 +58,25 @@ def _index_recall(told: IndexRecall) -> Iterator[str]:
             yield f"    {query.recall:.2f} {query.test_id}: {in_short(query.query_text)}"
 
 
-def _load(told: LoadResult) -> Iterator[str]:
+def _load(result: LoadResult) -> Iterator[str]:
     offered = (
-        "as fast as they are answered"
-        if told.offered_per_s is None
-        else f"{told.offered_per_s:g} a second offered"
+        "unlimited rate"
+        if result.offered_per_s is None
+        else f"target rate {result.offered_per_s:g}/s"
     )
     yield (
-        f"load: {told.sent} searches in {round(told.duration_s, 2):g} s, "
-        f"{told.concurrency} at a time, {offered}, {told.achieved_per_s:.1f} a second answered"
+        f"load: {result.sent} searches in {round(result.duration_s, 2):g} s, "
+        f"concurrency {result.concurrency}, {offered}, achieved {result.achieved_per_s:.1f}/s"
     )
-    times = {"p50": told.p50_ms, "p95": told.p95_ms, "p99": told.p99_ms, "max": told.max_ms}
+    times = {"p50": result.p50_ms, "p95": result.p95_ms, "p99": result.p99_ms, "max": result.max_ms}
     yield ", ".join(f"{name} {value:.1f} ms" for name, value in times.items())
-    if told.errors:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in told.errors.items())
-        yield f"errors: {kinds} ({told.error_rate:.1%})"
-    if told.waiting:
-        yield f"not answered yet when it was stopped: {told.waiting}"
+    if result.errors:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in result.errors.items())
+        yield f"errors: {kinds} ({result.error_rate:.1%})"
+    if result.waiting:
+        yield f"unanswered when stopped: {result.waiting}"
 
 
-def rate(told: Rate) -> str:
-    """With its interval: few tests say little."""
-    return f"{told.value:.1%} ({told.low:.1%} to {told.high:.1%})"
+def rate(result: Rate) -> str:
+    """A rate with its confidence interval."""
+    return f"{result.value:.1%} ({result.low:.1%} to {result.high:.1%})"

@@ -1,4 +1,4 @@
-"""A report as JSON and back: what `--json` prints, and what a baseline is read from."""
+"""Writes reports as JSON, and reads baselines."""
 
 import json
 from functools import cache
@@ -26,14 +26,14 @@ def report_text(report: Report) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """What every report of this version is like. The package ships it as a file, for others."""
-    told = _adapter().json_schema(mode="serialization")
+    """The JSON Schema of reports, which the package also ships as a file."""
+    schema = _adapter().json_schema(mode="serialization")
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:{SCHEMA.replace('/', ':')}",
         "title": "A report of surefind validate",
     }
-    return head | {name: value for name, value in told.items() if name != "title"}
+    return head | {name: value for name, value in schema.items() if name != "title"}
 
 
 def shipped_schema() -> str:
@@ -43,19 +43,20 @@ def shipped_schema() -> str:
 
 
 def read_report(source: str, content: bytes) -> Report:
-    """A report of another version is not comparable; what is no report is the caller's mistake."""
+    """Raises NotComparable for another version of the format, InputError for an invalid report."""
     try:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: it is no JSON: {error}") from error
+        raise InputError(f"{source} is not valid JSON: {error}") from error
     schema = values.get("schema") if isinstance(values, dict) else None
     if schema is None:
         raise InputError(
-            f"{source}: it is no report; `surefind validate --save-baseline` makes one"
+            f"{source} is not a report; save one with `surefind validate --save-baseline`"
         )
     if schema != SCHEMA:
         raise NotComparable(
-            f"{source}: it is of the form {schema!r}, this surefind reads {SCHEMA!r}"
+            f"{source} has the format {schema!r}, but this surefind reads {SCHEMA!r}; save a new "
+            "baseline with --save-baseline"
         )
     try:
         report = _adapter().validate_json(content)
@@ -68,7 +69,7 @@ def read_report(source: str, content: bytes) -> Report:
 
 
 def _check_measures(source: str, report: Report) -> None:
-    """A file that was edited by hand must not fail in the middle of a comparison."""
+    """Reject files with missing or invalid measures before they are compared."""
     names = report.means.values.keys()
     for test in report.tests:
         if test.measures and names - test.measures.keys():
@@ -80,6 +81,6 @@ def _check_measures(source: str, report: Report) -> None:
         for name, value in test.measures.items():
             if not 0 <= value <= 1:
                 raise InputError(
-                    f"{source}: not a valid report: {name} of test {test.test_id!r} is {value:g}, "
-                    "it must be from 0 to 1; save the baseline again with --save-baseline"
+                    f"{source}: not a valid report: {name} of test {test.test_id!r} must be from 0 "
+                    f"to 1, not {value:g}; save the baseline again with --save-baseline"
                 )

@@ -1,4 +1,4 @@
-"""A report as JUnit XML, as continuous integration reads it."""
+"""A report as JUnit XML, for continuous integration."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -6,12 +6,12 @@ from xml.etree import ElementTree as ET
 from surefind.evaluation.report.report import Outcome, Report, TestOutcome
 from surefind.evaluation.report.wording import compared
 
-# What XML 1.0 has no way to write.
+# Characters that XML 1.0 can't represent.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(report: Report) -> str:
-    """Failed tests are failures; errors are errors; what could not be judged is skipped."""
+    """Failed tests are failures, errors are errors, and tests without a verdict are skipped."""
     totals = report.totals
     run = report.completed_at - report.started_at
     suite = ET.Element(
@@ -55,19 +55,19 @@ def _case(suite: ET.Element, test: TestOutcome) -> None:
     if test.outcome is Outcome.PASSED:
         return
     tag = {Outcome.FAILED: "failure", Outcome.ERROR: "error"}.get(test.outcome, "skipped")
-    told = ET.SubElement(case, tag, message=_text(test.message or test.outcome.value))
+    element = ET.SubElement(case, tag, message=_text(test.message or test.outcome.value))
     if tag != "skipped":
-        told.set("type", test.cause or test.outcome.value)
-    told.text = _text(_details(test))
+        element.set("type", test.cause or test.outcome.value)
+    element.text = _text(_details(test))
 
 
 def _verdict(suite: ET.Element, report: Report) -> None:
-    """Gates, hashes and the baseline speak of no single test: the whole run is a case too."""
+    """Rules, hashes and the baseline concern the whole run, which gets its own test case."""
     case = ET.SubElement(suite, "testcase", name="the whole run", classname="verdict", time="0")
     tag = {"fail": "failure", "inconclusive": "skipped"}.get(report.verdict.value)
     if tag is not None:
-        told = ET.SubElement(case, tag, message=_text("; ".join(report.reasons)))
-        told.text = _text("\n".join(report.reasons))
+        element = ET.SubElement(case, tag, message=_text("; ".join(report.reasons)))
+        element.text = _text("\n".join(report.reasons))
 
 
 def _details(test: TestOutcome) -> str:

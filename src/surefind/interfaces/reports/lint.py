@@ -1,4 +1,4 @@
-"""What is wrong with golden tests, for the terminal and as JSON."""
+"""Lint findings for the terminal and as JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def lint_json(file: str, tests: int, findings: Sequence[LintFinding]) -> dict[st
 
 
 def lint_text(file: str, tests: int, findings: Sequence[LintFinding]) -> str:
-    """A line each, in the form that editors find their way by."""
+    """A line per finding, in the `file:line:` format that editors recognize."""
     lines = []
     for one in findings:
         place = f"{file}:{one.line}" if one.line else file

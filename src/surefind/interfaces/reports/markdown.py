@@ -40,7 +40,7 @@ def _facts(report: Report) -> str:
     rows = [
         ("tests", _safe(f"{report.golden} ({report.golden_digest[:12]})")),
         ("collection", _safe(f"{subject.collection}, generation {subject.generation}")),
-        ("asked", f"{subject.mode.value}, top {subject.top_k}"),
+        ("search", f"{subject.mode.value}, top {subject.top_k}"),
         ("passed", f"{totals.passed} of {totals.total}"),
         ("failed", str(totals.failed)),
         ("stale", str(totals.stale)),
@@ -53,7 +53,7 @@ def _facts(report: Report) -> str:
         rows.append(
             (
                 "negatives",
-                f"{report.negatives.accepted} of {report.negatives.total} were given an answer",
+                f"{report.negatives.accepted} of {report.negatives.total} were wrongly answered",
             )
         )
     kept = [row for row in rows if row[1] != "0"]
@@ -68,11 +68,11 @@ def _measures(report: Report) -> Iterable[str]:
     yield _table(
         ("measure", "mean"), [(name, f"{value:.4f}") for name, value in means.values.items()]
     )
-    beside = f", {len(means.failed)} of them failed and count as zero" if means.failed else ""
+    notes = f", {len(means.failed)} of them failed and count as zero" if means.failed else ""
     barren = len(means.without_relevant)
-    beside += f", {barren} with nothing relevant count as zero" if barren else ""
-    unjudged = f"; {means.unjudged} without judgements are left out" if means.unjudged else ""
-    yield f"Over {means.judged} judged queries{beside}{unjudged}.\n"
+    notes += f", {barren} without relevant passages count as zero" if barren else ""
+    unjudged = f"; {means.unjudged} without judgements are excluded" if means.unjudged else ""
+    yield f"Over {means.judged} judged queries{notes}{unjudged}.\n"
 
 
 def _categories(report: Report) -> Iterable[str]:
@@ -95,7 +95,7 @@ def _categories(report: Report) -> Iterable[str]:
 def _beyond_tests(report: Report) -> Iterable[str]:
     parts = beyond_tests(report)
     if parts:
-        yield "### Beyond the tests\n"
+        yield "### Additional checks\n"
         for first, *rest in parts:
             yield f"- {_safe(first)}"
             yield from (f"  - {_safe(line)}" for line in rest)
@@ -106,7 +106,7 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
     if comparison is None:
         return
     mark = _MARKS[comparison.verdict].split()[0]
-    yield f"### Against the baseline: {mark} {comparison.evidence}\n"
+    yield f"### Comparison with the baseline: {mark} {comparison.evidence}\n"
     yield _table(
         (
             "measure",
@@ -155,7 +155,7 @@ def _failures(tests: Iterable[TestOutcome]) -> Iterable[str]:
     good = {Outcome.PASSED, Outcome.NOT_RUN}
     bad = [test for test in tests if test.outcome not in good]
     if bad:
-        yield "### What did not pass\n"
+        yield "### Tests that did not pass\n"
         rows = [
             (
                 _safe(test.test_id),
@@ -166,7 +166,7 @@ def _failures(tests: Iterable[TestOutcome]) -> Iterable[str]:
             )
             for test in bad[:_SHOWN]
         ]
-        yield _table(("test", "query", "outcome", "cause", "why"), rows)
+        yield _table(("test", "query", "outcome", "cause", "details"), rows)
         if len(bad) > _SHOWN:
             yield f"And {len(bad) - _SHOWN} more.\n"
 
@@ -177,5 +177,5 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _safe(text: str) -> str:
-    """On one line, short enough, and nothing in it is markup."""
+    """Shorten to one line, and escape Markdown."""
     return _SPECIAL.sub(r"\\\1", in_short(text))

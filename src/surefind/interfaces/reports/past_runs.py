@@ -20,7 +20,7 @@ def _adapter() -> TypeAdapter[tuple[PastRun, ...]]:
 
 
 def history_json(runs: Sequence[PastRun]) -> dict[str, Any]:
-    """Runs oldest first; each trend names its runs and has their values."""
+    """Runs, oldest first, and trends with the IDs and values of their runs."""
     return {
         "schema": SCHEMA,
         "runs": _adapter().dump_python(tuple(runs), mode="json"),
@@ -40,7 +40,7 @@ def history_json(runs: Sequence[PastRun]) -> dict[str, Any]:
 
 
 def history_text(runs: Sequence[PastRun]) -> str:
-    """The latest run last, next to where the eye is."""
+    """A table of runs, latest last, and their trends."""
     rows = [
         (
             f"{run.started_at:%Y-%m-%d %H:%M}",
@@ -53,7 +53,7 @@ def history_text(runs: Sequence[PastRun]) -> str:
         )
         for run in runs
     ]
-    head = ("when (UTC)", "gen.", "tests", "asked", "passed", "measure", "verdict")
+    head = ("when (UTC)", "gen.", "tests", "search", "passed", "measure", "verdict")
     lines = [_line(trend) for trend in trends(runs)]
     return "\n\n".join(
         [table(head, rows, whole=(0, 1, 3, 4, 5)), *(["\n".join(lines)] if lines else [])]
@@ -62,15 +62,15 @@ def history_text(runs: Sequence[PastRun]) -> str:
 
 def _line(trend: Trend) -> str:
     first, last = trend.values[0], trend.values[-1]
-    asked = f"{trend.golden} ({trend.mode.value}, top {trend.top_k})"
+    name = f"{trend.golden} ({trend.mode.value}, top {trend.top_k})"
     return (
-        f"{asked}: {trend.name} {sparkline(trend.values)} {first:.4f} -> {last:.4f} "
+        f"{name}: {trend.name} {sparkline(trend.values)} {first:.4f} -> {last:.4f} "
         f"({last - first:+.4f} over {len(trend.runs)} runs)"
     )
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """A bar for each value; tiny differences stay tiny."""
+    """A bar per value, on a scale that does not exaggerate small differences."""
     low, high = min(values), max(values)
     span = max(high - low, _LEAST_SPAN)
     low = min(low, max(0.0, (high + low - span) / 2))

@@ -9,9 +9,7 @@ from rich.text import Text
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], whole: Sequence[int] = ()) -> str:
-    """As wide as the terminal; what does not fit is folded, but for the columns that are `whole`,
-    and nothing in it is markup.
-    """
+    """A table as wide as the terminal. Long cells are folded, except in the `whole` columns."""
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
         drawn.add_column(name, overflow="fold", no_wrap=number in whole)

@@ -1,4 +1,4 @@
-"""A report for the terminal: the published summary, and below it what surefind knows beyond it."""
+"""A report for the terminal: the summary of the contract, followed by surefind's details."""
 
 from collections.abc import Iterable, Sequence
 
@@ -34,17 +34,17 @@ def _numbers(report: Report) -> Iterable[str]:
         counts = {
             "judged queries": means.judged,
             "failed, counted as zero": len(means.failed),
-            "with nothing relevant, counted as zero": len(means.without_relevant),
-            "left out, as nothing is judged": means.unjudged,
+            "without relevant passages, counted as zero": len(means.without_relevant),
+            "without judgements, excluded": means.unjudged,
         }
         lines = [f"{name}: {count}" for name, count in counts.items() if count]
         yield "; ".join(lines)
     if negatives.total:
-        yield f"negatives: {negatives.accepted} of {negatives.total} were given an answer"
+        yield f"negatives: {negatives.accepted} of {negatives.total} were wrongly answered"
     if latency.searches:
         times = {"p50": latency.p50_ms, "p95": latency.p95_ms, "p99": latency.p99_ms}
-        told = ", ".join(f"{name} {value:.1f} ms" for name, value in times.items())
-        yield f"latency: {told} ({latency.concurrency} at a time)"
+        percentiles = ", ".join(f"{name} {value:.1f} ms" for name, value in times.items())
+        yield f"latency: {percentiles} (concurrency {latency.concurrency})"
 
 
 def _categories(report: Report) -> Iterable[str]:
@@ -99,7 +99,7 @@ def _changed(name: str, changes: Sequence[TestChange], measure: str, most: int) 
             f"({outcomes}{values_of(one, measure)})"
         )
     if len(changes) > most:
-        yield f"  and {len(changes) - most} more {name}; --json has them all"
+        yield f"  and {len(changes) - most} more {name}; --json lists all"
 
 
 def _tests(tests: Sequence[TestOutcome]) -> Iterable[str]:
@@ -116,9 +116,9 @@ def _tests(tests: Sequence[TestOutcome]) -> Iterable[str]:
         )
         for test in bad[:_SHOWN]
     ]
-    yield table(("test", "query", "outcome", "cause", "why"), rows)
+    yield table(("test", "query", "outcome", "cause", "details"), rows)
     if len(bad) > _SHOWN:
-        yield f"and {len(bad) - _SHOWN} more; --json has them all"
+        yield f"and {len(bad) - _SHOWN} more; --json lists all"
 
 
 def _verdict(report: Report) -> Iterable[str]:

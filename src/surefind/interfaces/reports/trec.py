@@ -1,4 +1,4 @@
-"""A report as TREC's run and qrels: trec_eval over them gives the numbers of the report."""
+"""A report as TREC run and qrels files, from which trec_eval computes the same numbers."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ _BLANK = re.compile(r"\s+")
 
 
 def trec_run(report: Report) -> str:
-    """trec_eval orders by score alone, so each line has one of its own that falls with the rank."""
+    """trec_eval sorts by score alone, so the scores are distinct and decrease with the rank."""
     return "".join(f"{line}\n" for line in _run_lines(report))
 
 
@@ -35,5 +35,5 @@ def _qrels_lines(report: Report) -> Iterator[str]:
 
 
 def _word(text: str) -> str:
-    """The columns are divided by blanks."""
+    """Columns are separated by whitespace, so replace it."""
     return _BLANK.sub("_", text)

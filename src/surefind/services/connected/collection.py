@@ -226,7 +226,7 @@ class ConnectedIndex:
         return rows
 
     async def count(self) -> int:
-        """The count when it was opened. Asks the store all the same, which fails if it is down."""
+        """The count when it was opened; calls the store, so that it fails if the store is down."""
         await self._collection.fresh_facts()
         return self._points
 

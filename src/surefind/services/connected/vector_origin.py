@@ -30,7 +30,10 @@ _BY_CHANCE = 0.2  # if fewer vectors than this share fit their text best, it may
 _COPY = 0.98  # near copies of the own text are not compared
 _UNRELATED = 0.9  # the quantile of cosines with other texts that a vector must exceed
 _MOST_LOOSE = 0.1  # with more loose vectors, they were probably made from more than the text
-_FEWEST_STRANGERS, _LIKE_STRANGERS = 3, 0.9  # the quantile of strangers' cosines, if so many
+_FEWEST_STRANGERS, _LIKE_STRANGERS = (
+    3,
+    0.9,
+)  # the quantile of strangers' cosines, given enough of them
 _FEWEST = 4  # fewer texts are too few to compare with
 _UNRELATED_ALONE = 0.5
 _EXAMPLES = 5

@@ -1,1 +1,1 @@
-"""Encoding: texts and questions become vectors and terms, from memory where possible."""
+"""Encoding of texts and queries as vectors and terms, with caches."""

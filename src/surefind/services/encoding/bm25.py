@@ -1,8 +1,8 @@
-"""The lexical leg: what counts as a term, and BM25's weights.
+"""BM25 for the lexical leg: terms and their weights.
 
-Three kinds of terms are matched: words, as the analyzer stems them; the parts of identifiers; and
-pairs of neighbouring words, which weigh a fifth of a word and tell "machine learning" from a page
-about machines that mentions learning. The index itself supplies the inverse document frequency.
+There are three kinds of terms: stemmed words, parts of identifiers, and pairs of adjacent words.
+A pair weighs a fifth of a word; it distinguishes "machine learning" from a page about machines that
+mentions learning. The index supplies the inverse document frequency.
 """
 
 import math
@@ -35,24 +35,25 @@ _SHORTEST_PART = 2
 
 
 class Bm25Encoder:
-    """Reads texts for their terms. It remembers words, since a collection has few of them."""
+    """Encodes texts as weighted terms. Caches words, because a collection has few distinct ones."""
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, max_words: int = _WORDS_KEPT) -> None:
         self._analyzer = analyzer
+        self._max_words = max_words
         self._known: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     @property
     def name(self) -> str:
-        """Names the rules; two readers of one name give the same terms."""
+        """Identifies the rules; encoders with the same name give the same terms."""
         return f"{self._analyzer.name}+parts+pairs-1"
 
     def length(self, passage: str) -> int:
-        """How many words a passage has, for BM25."""
+        """The number of words, for BM25's length normalization."""
         run, whole = self._read(passage)
         return len(run) + len(whole)
 
     def passage(self, passage: str, mean_terms: float) -> SparseVector:
-        """What a passage is stored with: counts that saturate, and weigh less in a long passage."""
+        """The stored weights of a passage: saturated counts, normalized by length."""
         run, whole = self._read(passage)
         length = len(run) + len(whole)
         norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / mean_terms)
@@ -64,7 +65,7 @@ class Bm25Encoder:
         )
 
     def query(self, query: str) -> SparseVector:
-        """What a question asks for: a word that it repeats weighs more."""
+        """The weights of a query; repeated words weigh more."""
         run, whole = self._read(query)
         weights: dict[int, float] = dict(Counter((*run, *whole)))
         for pair in _pairs(run):
@@ -72,12 +73,12 @@ class Bm25Encoder:
         return _terms(weights.items())
 
     def words(self, text: str) -> set[int]:
-        """The terms of a text without its pairs: what any BM25 by the same analyzer would store."""
+        """The terms without pairs, as other BM25 encoders with the same analyzer store them."""
         run, whole = self._read(text)
         return {*run, *whole}
 
     def matches(self, text: str, query: str) -> list[tuple[int, int]]:
-        """Where in a text the words of a question stand, as (start, end)."""
+        """The spans of the query's words in a text, as (start, end)."""
         wanted = {term for part in self._read(query) for term in part}
         return [
             match.span()
@@ -86,7 +87,7 @@ class Bm25Encoder:
         ]
 
     def _read(self, text: str) -> tuple[list[int], list[int]]:
-        """The run of terms in reading order, and the identifiers whose parts stand in it."""
+        """The terms in reading order, and the whole identifiers whose parts are among them."""
         run: list[int] = []
         whole: list[int] = []
         for word in _WORD.findall(text):
@@ -98,7 +99,7 @@ class Bm25Encoder:
     def _of(self, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         known = self._known.get(word)
         if known is None:
-            if len(self._known) >= _WORDS_KEPT:
+            if len(self._known) >= self._max_words:
                 self._known.clear()
             known = self._known[word] = self._learn(word)
         return known
@@ -115,9 +116,9 @@ class Bm25Encoder:
 def mean_on_grid(total_terms: int, chunks: int) -> float:
     """The collection's mean length, on a grid of 10 % steps.
 
-    Every stored weight depends on the mean. On the grid it stays put while a collection changes a
-    little, so a small edit rewrites only what it touched; and it depends on the content alone, so
-    that many small edits and one fresh build store the same weights.
+    Every stored weight depends on the mean. On the grid it stays the same after small changes, so
+    a small edit rewrites only the edited passages. It depends on the content alone, which is why
+    many small edits and one rebuild store the same weights.
     """
     if total_terms <= chunks:
         return 1.0
@@ -126,7 +127,7 @@ def mean_on_grid(total_terms: int, chunks: int) -> float:
 
 
 def _pairs(run: list[int]) -> Iterator[int]:
-    """A pair's id is drawn from the same 32 bits as the words': they rarely meet."""
+    """Pairs share the 32-bit ID space with words; collisions are rare."""
     for one, other in pairwise(run):
         if one != other:
             yield zlib.crc32((one << 32 | other).to_bytes(8, "little"))
@@ -138,7 +139,7 @@ def _terms(weights: Iterable[tuple[int, float]]) -> SparseVector:
 
 
 def identifier_parts(word: str) -> tuple[str, ...]:
-    """The words that an identifier consists of; empty for a single word.
+    """The words of an identifier; empty for a single word.
 
     >>> identifier_parts("max_tokens"), identifier_parts("HtmlWebpackPlugin")
     (('max', 'tokens'), ('Html', 'Webpack', 'Plugin'))
@@ -153,7 +154,7 @@ def identifier_parts(word: str) -> tuple[str, ...]:
 
 
 def _humps(piece: str) -> list[str]:
-    """An identifier's; a name like JavaScript is one word, and Java is another."""
+    """Split camel case, except in names such as JavaScript."""
     humps = _HUMP.split(piece)
     is_name = piece[0].isupper() and len(humps) <= _BRAND_HUMPS
     if is_name or min(map(len, humps)) < _SHORTEST_PART:

@@ -1,4 +1,4 @@
-"""An embedder that never embeds the same text twice."""
+"""Caches embeddings, so that no text is embedded twice."""
 
 import asyncio
 from collections import OrderedDict
@@ -16,7 +16,7 @@ QUERIES_KEPT = 1024
 
 @dataclass(frozen=True, slots=True)
 class LazyModel:
-    """An embedder that is loaded on first use; its fingerprint is known before."""
+    """An embedder that is loaded on first use, with a known fingerprint."""
 
     fingerprint: EmbedderFingerprint
     batch_size: int
@@ -24,10 +24,10 @@ class LazyModel:
 
 
 class _PendingQuery:
-    """A query that is being embedded, and a future for each caller that waits for it.
+    """A query that is being embedded, with a future for each waiting caller.
 
-    With a future of their own, callers can be cancelled without cancelling the others. A shield
-    would do the same, at the cost of another turn of the event loop for every search.
+    Separate futures let a caller be cancelled without cancelling the others. A shield would do the
+    same, but costs every search another turn of the event loop.
     """
 
     def __init__(self) -> None:
@@ -57,13 +57,19 @@ class _PendingQuery:
 
 
 class CachedEmbedder:
-    """Keeps passages in a cache on disk, and the last queries in memory.
+    """Caches passages on disk, and the latest queries in memory.
 
-    A `LazyModel` is loaded for the first text that is in neither, or by `load`, which has to come
-    before `max_tokens` and `count_tokens`. Concurrent calls for one query share its embedding.
+    A `LazyModel` is loaded for the first uncached text or by `load`, which must be called before
+    `max_tokens` and `count_tokens`. Concurrent calls for the same query share its embedding.
     """
 
-    def __init__(self, embedder: Embedder | LazyModel, cache: EmbeddingCache | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | LazyModel,
+        cache: EmbeddingCache | None = None,
+        max_queries: int = QUERIES_KEPT,
+    ) -> None:
+        self._max_queries = max_queries
         self.fingerprint = embedder.fingerprint
         self.batch_size = embedder.batch_size
         self._model = embedder if isinstance(embedder, LazyModel) else None
@@ -79,7 +85,7 @@ class CachedEmbedder:
         self.reused = 0
 
     async def load(self) -> Embedder:
-        """The embedder itself, without any cache."""
+        """Load and return the uncached embedder."""
         async with self._loading:
             if self._embedder is None:
                 assert self._model is not None
@@ -87,7 +93,7 @@ class CachedEmbedder:
         return self._embedder
 
     def keep_in(self, cache: EmbeddingCache) -> None:
-        """From now on, look passages up in the cache, and write new ones to it."""
+        """Use this cache for passages from now on."""
         self._cache = cache
 
     @property
@@ -107,7 +113,7 @@ class CachedEmbedder:
         return self._embedder
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
-        """If a batch fails, the others are cached nevertheless."""
+        """Embed the passages; if a batch fails, the others are still cached."""
         vectors = await self._known(passages)
         missing = [passage for passage in dict.fromkeys(passages) if passage not in vectors]
         size = self.batch_size
@@ -164,7 +170,7 @@ class CachedEmbedder:
         except asyncio.CancelledError:
             pending.cancel()
             raise
-        except Exception as error:  # noqa: BLE001 - it is raised in the callers
+        except Exception as error:  # noqa: BLE001 - raised in the callers
             pending.fail(error)
         else:
             self._remember(query, vector)
@@ -173,7 +179,7 @@ class CachedEmbedder:
             del self._pending[query]
 
     async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
-        """Remembered queries took 0 ms."""
+        """Cached queries report 0 ms."""
         results: dict[str, EmbeddedQuery] = {}
         for query in queries:
             if query in self._queries:
@@ -192,7 +198,7 @@ class CachedEmbedder:
 
     def _remember(self, query: str, vector: Vector) -> None:
         self._queries[query] = vector
-        if len(self._queries) > QUERIES_KEPT:
+        if len(self._queries) > self._max_queries:
             self._queries.popitem(last=False)
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
-"""A circuit breaker: a service that keeps failing is not called for a while.
+"""A circuit breaker, which stops calling a failing service for a while.
 
-Callers get an error at once instead of waiting for another failure, and the service gets time to
-recover. After the pause one call goes through, and its outcome decides for all.
+Callers get an immediate error instead of waiting for another failure, and the service gets time to
+recover. After the pause, one trial call decides whether the circuit closes.
 
 Only remote services have a breaker: embedders, rerankers and Qdrant servers.
 """
@@ -29,7 +29,7 @@ from surefind.ports import (
 FAILURES = 5
 PAUSE_S = 10.0
 RECENT_S = 60.0
-"""How long a failure counts for `failing`."""
+"""How long `failing` reports a failure."""
 
 
 class Circuit(StrEnum):
@@ -46,7 +46,7 @@ class CircuitBreaker:
         pause_s: float = PAUSE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """The circuit opens after so many `failures` in a row. `service` is named in errors."""
+        """The circuit opens after this number of `failures` in a row."""
         self._service = service
         self._max_failures = failures
         self._pause_s = pause_s
@@ -66,17 +66,17 @@ class CircuitBreaker:
     def failing(self) -> bool:
         """Whether the last call failed within the last minute.
 
-        Health checks report it. It must not last: a node that a load balancer has taken out of
-        rotation gets no calls that could succeed.
+        For health checks. It expires, because a node that a load balancer has removed gets no calls
+        that could succeed.
         """
         return self._failures > 0 and self._clock() < self._failed_at + RECENT_S
 
     def watching(self, kind: type[SurefindError]) -> "_WatchedCall":
-        """Count errors of this kind, and raise one at once while the circuit is open."""
+        """Count errors of this kind; while the circuit is open, raise one immediately."""
         return _WatchedCall(self, kind)
 
     def enter(self, kind: type[SurefindError]) -> bool:
-        """Whether this is the call whose outcome decides for all."""
+        """Whether this is the trial call."""
         circuit = self.circuit
         if circuit is Circuit.OPEN:
             raise self._refusal(kind)
@@ -93,7 +93,7 @@ class CircuitBreaker:
             self._failures += 1
             self._last_error = str(error)
             self._failed_at = self._clock()
-        if trying:  # if the call was cancelled, the next one decides
+        if trying:  # after a cancelled trial, the next call is the trial
             self._trying = False
 
     @property
@@ -103,7 +103,7 @@ class CircuitBreaker:
     def _refusal(self, kind: type[SurefindError]) -> SurefindError:
         wait_s = max(1, math.ceil(self._left_s))
         error = kind(
-            f"{self._service} failed {self._failures} times in a row; the next call is in "
+            f"{self._service} failed {self._failures} times in a row; retrying in "
             f"{wait_s} s. Last error: {self._last_error}"
         )
         error.retry_after_s = wait_s
@@ -111,7 +111,7 @@ class CircuitBreaker:
 
 
 class _WatchedCall:
-    """A class instead of a generator: every search makes several, and it is faster."""
+    """A class instead of a generator, because it is faster and every search needs several."""
 
     __slots__ = ("_breaker", "_kind", "_trying")
 
@@ -148,7 +148,7 @@ class BreakingEmbedder:
         return self._embedder.count_tokens(passage)
 
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
-        return await self._embedder.embed_passages(passages)  # ingests retry by themselves
+        return await self._embedder.embed_passages(passages)  # ingest has its own retries
 
     async def embed_query(self, query: str) -> Vector:
         with self._breaker.watching(EmbeddingError):
@@ -215,9 +215,9 @@ class BreakingIndex:
 
 
 class BreakingIndexes:
-    """Opens remote indexes behind breakers, and local ones as they are.
+    """Opens remote indexes behind circuit breakers, and local ones directly.
 
-    Each generation has a breaker of its own, so that a broken one does not block the next.
+    Each generation has its own breaker, so a broken one does not block the next.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
-"""How much the best passage speaks for an answer being there at all.
+"""Estimates whether a collection contains an answer, from the best similarity.
 
-A cosine means something else for every model and every collection, so each generation is
-calibrated when it is built: sentences of its own stand for questions that it answers (measured on
-two judged sets, their best similarities are distributed as those of real questions), everyday
-questions for those that it does not, and a logistic curve is laid between the two. Where golden
-tests have taught a threshold, it stands in the middle of the curve instead.
+Cosines are not comparable across models and collections, so each generation is calibrated when it
+is built. Its own sentences represent questions that it answers; on two judged sets, their best
+similarities are distributed like those of real questions. Everyday questions represent those that
+it doesn't answer. A logistic curve separates the two. If golden tests provide a threshold, that is
+the middle of the curve instead.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ def judge(
     best_similarity: float | None,
     learned: Threshold | None = None,
 ) -> Confidence | None:
-    """None where there is nothing to judge by."""
+    """The confidence, or None without a similarity or calibration."""
     if best_similarity is None:
         return None
     if learned is not None:
@@ -81,14 +81,14 @@ def judge(
 
 
 def still_fits(calibration: Calibration | Threshold | None, chunks: int) -> bool:
-    """A collection that has hardly changed in size is not calibrated again."""
+    """Whether the collection has nearly the same size, so that the calibration still applies."""
     if calibration is None:
         return False
     return abs(chunks - calibration.chunks) <= _STALE * calibration.chunks
 
 
 async def calibrate(index: VectorIndex, catalog: Catalog, embedder: Embedder) -> Calibration | None:
-    """None where the two kinds of questions can't be told apart by their best similarity."""
+    """Calibrate, or return None if the best similarity can't separate the two kinds."""
     sentences = await _sentences(catalog)
     if len(sentences) < 2:
         return None
@@ -110,19 +110,19 @@ async def calibrate(index: VectorIndex, catalog: Catalog, embedder: Embedder) ->
 
 
 async def _best(questions: Sequence[str], index: VectorIndex, embedder: Embedder) -> list[float]:
-    # At the same time: a service that is asked so answers all of them in one call.
+    # Concurrent calls let a remote embedder batch them into one request.
     vectors = await asyncio.gather(*(embedder.embed_query(question) for question in questions))
     queries = [DenseQuery(vector, 1) for vector in vectors]
     return [ranking.scores[0] for ranking in await index.search(queries) if ranking.scores]
 
 
 async def _sentences(catalog: Catalog) -> list[str]:
-    """One sentence from each of some chunks, the same ones for the same content."""
+    """A reproducible sample of sentences, at most one per chunk."""
     sample: list[tuple[str, str]] = []
     async for record in catalog.chunks():
         sentence = _sentence(record.chunk.text, record.chunk.content_hash)
         if sentence:
-            # The largest hashes are an even sample; the smallest of them leaves first.
+            # Keeping the largest hashes gives an even sample.
             entry = (record.chunk.content_hash, sentence)
             (heapq.heappush if len(sample) < SAMPLE else heapq.heappushpop)(sample, entry)
     return [sentence for _, sentence in sorted(sample)]

@@ -1,7 +1,7 @@
-"""Questions that are known beforehand are embedded before it is their turn, in groups.
+"""Embeds known queries ahead of time, in groups.
 
-An embedder elsewhere is asked once for many; the one on this machine is not interrupted after every
-question, and neither are the searches. See docs/decisions/0019-questions-are-embedded-ahead.md.
+A remote embedder gets fewer calls; a local one and the searches interrupt each other less often.
+See docs/decisions/0019-questions-are-embedded-ahead.md.
 """
 
 import asyncio
@@ -13,20 +13,20 @@ from surefind.model import EmbedderFingerprint, SearchResult
 from surefind.ports import EmbeddedQuery, QueryEmbedder, Vector
 
 AHEAD = 512
-"""So many questions: an embedder remembers twice as many, and who stops has paid for no more."""
+"""How many queries to embed ahead; half of what the embedder caches."""
 
 
 class PrefetchingEmbedder:
-    """An embedder for a search that will be asked these questions, roughly in this order.
+    """An embedder for searches that will run these queries, roughly in this order.
 
-    The first group goes alone, and the others once it has come: what is refused is not asked for in
-    vain. A question of a group that failed is embedded when it is asked, and fails by itself. Any
-    other may be asked as well.
+    The first group is embedded alone, so that a rejected request is not repeated for the others. If
+    a group fails, its queries are embedded one by one when they run. Other queries work, too.
     """
 
-    def __init__(self, embedder: QueryEmbedder, queries: Sequence[str]) -> None:
-        """`embedder` remembers for a while what it has embedded."""
+    def __init__(self, embedder: QueryEmbedder, queries: Sequence[str], ahead: int = AHEAD) -> None:
+        """`embedder` must cache queries."""
         self._embedder = embedder
+        self._ahead = ahead
         self._queries = list(dict.fromkeys(queries))
         self._places = {query: place for place, query in enumerate(self._queries)}
         self._groups: list[asyncio.Task[None]] = []
@@ -48,12 +48,12 @@ class PrefetchingEmbedder:
         place = self._places.get(query)
         if place is not None:
             begun = time.perf_counter()
-            await self._foreseen(place)
+            await self._prefetch(place)
             self._waited_ms[query] = (time.perf_counter() - begun) * 1000
         return await self._embedder.embed_query(query)
 
     def latency_ms(self, result: SearchResult) -> float:
-        """What a question took by itself: its own embedding, not the wait for its group."""
+        """The latency with the query's own embedding time instead of the wait for its group."""
         query = result.query.text
         waited_ms, took_ms = self._waited_ms.get(query, 0.0), self._took_ms.get(query, 0.0)
         return result.timings.total_ms - waited_ms + took_ms
@@ -64,20 +64,20 @@ class PrefetchingEmbedder:
         if self._groups:
             await asyncio.wait(self._groups)
 
-    async def _foreseen(self, place: int) -> None:
+    async def _prefetch(self, place: int) -> None:
         size = self._embedder.batch_size
-        last = min(len(self._queries), place + (AHEAD if self._took_ms else 1))
+        last = min(len(self._queries), place + (self._ahead if self._took_ms else 1))
         while len(self._groups) * size < last:
             self._groups.append(asyncio.ensure_future(self._embed(len(self._groups) * size, size)))
         group = self._groups[place // size]
         if not group.done():
-            await asyncio.wait([group])  # whoever gives up leaves it to the others
+            await asyncio.wait([group])  # cancelling this waiter does not cancel the group
 
     async def _embed(self, first: int, size: int) -> None:
         queries = self._queries[first : first + size]
         try:
             embedded = await self._embedder.embed_queries(queries)
         except SurefindError:
-            return  # each will hear of it when it is asked
+            return  # raised again when each query runs
         for query, one in zip(queries, embedded, strict=True):
             self._took_ms[query] = one.took_ms

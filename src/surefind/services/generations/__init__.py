@@ -1,1 +1,1 @@
-"""Generations: built, verified, published, read, moved and rolled back."""
+"""Generations: build, verify, publish, read, transfer and roll back."""

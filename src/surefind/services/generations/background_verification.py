@@ -1,4 +1,4 @@
-"""Verifies generations while they are open for reading, gently, and keeps the damage it finds."""
+"""Verifies open generations slowly in the background, and records damage."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _READING_S = 0.002
 
 
 class VerificationPace(NamedTuple):
-    """Starts `delay_s` after a generation is opened, and reads for that share of the time.
+    """Verification starts `delay_s` after opening, and reads for `share` of the time.
 
-    A command that answers one question ends before the delay does.
+    A command that runs a single search ends before the delay does.
     """
 
     delay_s: float = 2.0
@@ -28,7 +28,7 @@ class VerificationPace(NamedTuple):
 
 
 class GenerationVerifier:
-    """Reads one generation at a time, however many collections are open."""
+    """Verifies one generation at a time, even if several collections are open."""
 
     def __init__(
         self, index: IndexStore, catalogs: PublishedCatalogs, pace: VerificationPace
@@ -45,7 +45,7 @@ class GenerationVerifier:
 
 
 class GenerationVerification:
-    """One pass over the files of one generation; `stop` ends it within a block."""
+    """A pass over the files of a generation; `stop` ends it within a block."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class GenerationVerification:
         ref: GenerationRef,
         is_current: Callable[[], Awaitable[bool]],
     ) -> None:
-        """`is_current` tells damage from a generation that was replaced and removed meanwhile."""
+        """`is_current` distinguishes damage from a generation that was replaced and removed."""
         self._verifier = verifier
         self._ref = ref
         self._is_current = is_current
@@ -64,7 +64,7 @@ class GenerationVerification:
         self._task = asyncio.create_task(self._run())
 
     def require_sound(self, *parts: str) -> None:
-        """StoreChanged where damage was found in one of these parts: `index` or `catalog`."""
+        """Raises StoreChanged if damage was found in one of the parts, `index` or `catalog`."""
         for part in parts:
             if part in self._found:
                 raise StoreChanged(self._found[part])
@@ -102,10 +102,10 @@ class GenerationVerification:
                 self._found[part] = str(error)
                 _log.error("generation %s: %s", self._ref, error)
             except SurefindError as error:
-                _log.info("generation %s could not be verified: %s", self._ref, error)
+                _log.info("can't verify generation %s: %s", self._ref, error)
 
     def _pause(self, _read_bytes: int) -> None:
-        """In the thread that reads, after each block."""
+        """Called by the reading thread after each block."""
         self._reading = True
         worked_s = time.monotonic() - self._resumed
         if worked_s >= _READING_S:
@@ -115,5 +115,5 @@ class GenerationVerification:
             raise _Stopped
 
 
-class _Stopped(Exception):  # noqa: N818 - no failure
-    """Ends the reading; nobody waits for its result any more."""
+class _Stopped(Exception):  # noqa: N818 - not an error
+    """Ends the reading thread."""

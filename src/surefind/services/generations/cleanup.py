@@ -1,4 +1,4 @@
-"""Removing generations: old ones, held-back ones, and what interrupted runs left unfinished."""
+"""Removes old, held-back and unfinished generations."""
 
 from contextlib import suppress
 
@@ -8,9 +8,9 @@ from surefind.ports import CatalogStore, IndexStore
 
 
 async def drop(ref: GenerationRef, index: IndexStore, catalogs: CatalogStore) -> None:
-    """The index first: as long as the catalog lists the generation, a later run can remove it.
+    """Remove a generation, index first: while the catalog lists it, a later run can finish the job.
 
-    A run that has lost the write lock removes nothing: the generation may belong to another run.
+    A run that has lost the write lock removes nothing, because another run may own the generation.
     """
     await catalogs.require_writing()
     await index.drop(ref)
@@ -32,17 +32,17 @@ async def held_back(manifest: Manifest, catalogs: CatalogStore) -> list[Generati
     found = []
     for ref in await catalogs.complete(manifest.collection):
         if (manifest.follows or 0) < ref.number < manifest.number:
-            with suppress(StoreError):  # a damaged one is removed when it gets old
+            with suppress(StoreError):  # a damaged one is removed when it gets old enough
                 gate = (await catalogs.manifest(ref)).gate
                 found += [ref] if gate is not None and gate.held else []
     return found
 
 
 async def remove_unfinished(collection: str, index: IndexStore, catalogs: CatalogStore) -> None:
-    """Remove what interrupted runs left. Call it with the write lock held."""
+    """Remove what interrupted runs left behind. Requires the write lock."""
     try:
         current = await catalogs.current(collection)
-    except StoreChanged:  # the pointer is damaged: any of them may be the one that readers see
+    except StoreChanged:  # the pointer is damaged, so any of them may be current
         return
     for ref in await catalogs.unfinished(collection):
         if ref.number != current:
@@ -50,7 +50,7 @@ async def remove_unfinished(collection: str, index: IndexStore, catalogs: Catalo
 
 
 async def make_room(collection: str, index: IndexStore, catalogs: CatalogStore) -> None:
-    """Remove unfinished generations; StoreFull if there is still no room to build one."""
+    """Remove unfinished generations. Raises StoreFull if there is still no room to build one."""
     async with catalogs.writing("ingest"):
         await remove_unfinished(collection, index, catalogs)
         await require_room(collection, index, catalogs)
@@ -63,7 +63,7 @@ async def require_room(
     points: int = 0,
     dimensions: int = 0,
 ) -> None:
-    """StoreFull if it does not fit, even without other collections' unfinished generations."""
+    """Raises StoreFull if the points don't fit, even after removing unfinished generations."""
     try:
         await index.require_room(points, dimensions)
     except StoreFull:

@@ -11,7 +11,7 @@ from surefind.services.generations.history import GenerationDiff, difference
 
 @dataclass(frozen=True, slots=True)
 class GenerationChanges:
-    """How the pages of a generation differ from an earlier one; `compared_with` is its number.
+    """How the pages of a generation differ from the earlier generation `compared_with`.
 
     `compared_with` is None for the first generation.
     """
@@ -25,8 +25,7 @@ async def current_number(collection: str, catalogs: PublishedCatalogs) -> int:
     number = await catalogs.current(collection)
     if number is None:
         raise UnknownCollection(
-            f"there is no collection {collection!r} yet; "
-            "`surefind ingest FOLDER` makes it from your documentation"
+            f"there is no collection {collection!r} yet; create it with `surefind ingest FOLDER`"
         )
     return number
 
@@ -51,13 +50,13 @@ class Generations:
         return await self._catalogs.current(self._collection)
 
     async def one(self, number: int | None = None) -> Manifest:
-        """By default the one that readers see."""
+        """A generation's manifest, by default the current one."""
         if number is None:
             number = await self.current()
         return await self._catalogs.manifest(GenerationRef(self._collection, number))
 
     async def rollback(self, to: int | None = None) -> Manifest:
-        """Move the pointer to generation `to`, by default the one before the current one."""
+        """Make generation `to` the current one, by default the previous one."""
         async with self._catalogs.writing("ingest"):
             ref = (
                 GenerationRef(self._collection, to)
@@ -75,9 +74,9 @@ class Generations:
             return manifest
 
     async def prune(self, keep: int) -> tuple[int, ...]:
-        """Remove all but the current generation and the `keep` - 1 newest others."""
+        """Remove old generations; keep the current one and the `keep` - 1 newest others."""
         if keep < 1:
-            raise InputError(f"keep must be 1 or more, not {keep}: readers need a generation")
+            raise InputError(f"keep must be 1 or more, not {keep}; the current one is always kept")
         async with self._catalogs.writing("ingest"):
             manifest = await self._catalogs.manifest(
                 GenerationRef(self._collection, await self.current())
@@ -88,7 +87,7 @@ class Generations:
         return tuple(sorted(ref.number for ref in surplus))
 
     async def changes(self, number: int) -> GenerationChanges:
-        """Compared with the generation before it. The oldest one counts all its pages as added."""
+        """The changes since the previous generation. In the oldest one, all pages are added."""
         ref = GenerationRef(self._collection, number)
         earlier = await self._before(ref)
         after = await self._catalogs.open(ref)
@@ -109,8 +108,8 @@ class Generations:
         earlier = await self._before(GenerationRef(self._collection, current))
         if earlier is None:
             raise UnknownGeneration(
-                f"generation {current} of {self._collection!r} is the oldest one kept: "
-                "there is no earlier one to roll back to"
+                f"can't roll back: generation {current} of {self._collection!r} is the oldest one; "
+                "`surefind generations list` shows all of them"
             )
         return earlier
 

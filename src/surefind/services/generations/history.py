@@ -1,4 +1,4 @@
-"""What changed from one generation to another: which pages came, went, or say something else."""
+"""Compares the pages of two generations."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ _PART = 500
 
 @dataclass(slots=True)
 class GenerationDiff:
-    """Source paths, in their order. A page that only moved to another address has changed too."""
+    """Source paths, sorted. A page whose URL changed counts as changed."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -20,7 +20,7 @@ class GenerationDiff:
 
 
 async def difference(before: Catalog, after: Catalog) -> GenerationDiff:
-    """Both are walked side by side: neither has to be held in memory."""
+    """Compare two catalogs by a merge of their sorted pages, in constant memory."""
     found = GenerationDiff()
     old, new = _documents(before), _documents(after)
     left, right = await anext(old, None), await anext(new, None)
@@ -33,7 +33,7 @@ async def difference(before: Catalog, after: Catalog) -> GenerationDiff:
             found.added.append(right.source_path)
             right = await anext(new, None)
         else:
-            if _says(left) == _says(right):
+            if _comparable(left) == _comparable(right):
                 found.unchanged += 1
             else:
                 found.changed.append(right.source_path)
@@ -41,7 +41,7 @@ async def difference(before: Catalog, after: Catalog) -> GenerationDiff:
     return found
 
 
-def _says(document: DocumentRecord) -> DocumentRecord:
+def _comparable(document: DocumentRecord) -> DocumentRecord:
     return replace(document, validator="")
 
 

@@ -1,4 +1,4 @@
-"""Building the index of the next generation from its catalog, and proving that it is whole."""
+"""Builds the index of a new generation from its catalog, and verifies that it is complete."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -30,13 +30,13 @@ from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.encoding.confidence import calibrate, still_fits
 
 PARTS_AT_ONCE = 4
-"""Of an embedder's batches: enough to keep a service busy, and to lose little when killed."""
+"""Embedding batches per step: enough to keep a service busy, and little to lose when killed."""
 _VERIFIED_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`total` is None while it is not known yet."""
+    """`total` is None while it is unknown."""
 
     stage: str
     done: int
@@ -48,7 +48,7 @@ ReportProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class IngestTools:
-    """What an ingest works with."""
+    """The dependencies of an ingest."""
 
     embedder: CachedEmbedder
     terms: Bm25Encoder
@@ -57,10 +57,12 @@ class IngestTools:
     chunker: ChunkerSettings
     version: str
     price_per_million_tokens: float | None = None
+    optimized_from: int = 1000
+    """The engine optimizes no index with fewer chunks, so its word statistics stay exact."""
     kind_weights: KindWeights = field(default_factory=dict)
 
     def cost(self, tokens: int) -> Cost | None:
-        """None where it costs nothing, or nobody knows how much."""
+        """The cost, or None if the price is zero or unknown."""
         price = self.price_per_million_tokens
         return Cost(tokens, price) if price else None
 
@@ -77,13 +79,15 @@ async def fill(
     tools: IngestTools,
     report: ReportProgress,
 ) -> None:
-    """Embed and write every batch; what is in the cache is not embedded again."""
+    """Embed and write every batch, using cached vectors where possible."""
     done = 0
     report(Progress("embedding", 0, total))
     async for batch in batches:
         vectors = await tools.embedder.embed_passages([record.chunk.passage for record in batch])
         terms = await asyncio.to_thread(_terms, batch, mean_terms, tools.terms)
-        await tools.catalogs.require_writing()  # else the index is another writer's by now
+        await (
+            tools.catalogs.require_writing()
+        )  # without the lock, the index may belong to another run
         entries = map(IndexEntry, batch, vectors, terms)
         await writer.upsert(list(entries))
         done += len(batch)
@@ -93,12 +97,12 @@ async def fill(
 def _terms(
     batch: Sequence[ChunkRecord], mean_terms: float, terms: Bm25Encoder
 ) -> list[SparseVector]:
-    """Words are counted by us, in time that a loop would feel."""
+    """Counting words takes long enough to block the event loop, so it runs in a thread."""
     return [terms.passage(record.chunk.passage, mean_terms) for record in batch]
 
 
 async def unpaid_tokens(batches: AsyncIterator[Sequence[ChunkRecord]], tools: IngestTools) -> int:
-    """Of the passages that are not in the cache, each once in a batch."""
+    """The tokens of the passages that are not cached."""
     tokens = 0
     async for batch in batches:
         tokens += await unpaid_tokens_of(batch, tools)
@@ -125,25 +129,25 @@ async def some_chunks(
     catalog: Catalog, chunk_ids: Sequence[str], size: int
 ) -> AsyncIterator[Sequence[ChunkRecord]]:
     for start in range(0, len(chunk_ids), size):
-        wanted = [point_id(chunk_id) for chunk_id in chunk_ids[start : start + size]]
-        records = await catalog.by_point(wanted)
-        yield [records[point] for point in wanted]
+        points = [point_id(chunk_id) for chunk_id in chunk_ids[start : start + size]]
+        records = await catalog.by_point(points)
+        yield [records[point] for point in points]
 
 
-async def check_whole(
+async def check_complete(
     ref: GenerationRef, points: int, chunks: int, indexes: IndexStore, catalogs: CatalogStore
 ) -> None:
-    """Both stores, opened as a reader opens them, hold the same chunks with the same texts.
+    """Verify that both stores, opened as readers open them, have the same chunks and texts.
 
-    StoreChanged where they do not.
+    Raises StoreChanged if they differ.
     """
     async with both_stores(ref, indexes, catalogs) as (index, catalog):
         indexed, cataloged = await index.count(), await catalog.count()
         if not points == indexed == chunks == cataloged:
             raise StoreChanged(
-                f"generation {ref} is not whole: the index holds {indexed} points ({points} "
+                f"generation {ref} is incomplete: the index has {indexed} points ({points} "
                 f"written), the catalog {cataloged} chunks ({chunks} written). It was not "
-                "published; run it again"
+                "published; run the command again"
             )
         async for batch in all_chunks(catalog, _VERIFIED_AT_ONCE):
             await _verify_batch(ref, index, batch)
@@ -152,7 +156,7 @@ async def check_whole(
 async def calibrated(
     ref: GenerationRef, chunks: int, tools: IngestTools, before: Calibration | None
 ) -> Calibration | None:
-    """What says how similar an answer is here: as it was, where that still fits."""
+    """The calibration of similarities; the previous one is reused while it still fits."""
     if still_fits(before, chunks):
         return before
     async with both_stores(ref, tools.index, tools.catalogs) as (index, catalog):
@@ -182,6 +186,6 @@ async def _verify_batch(
         stored = payloads.get(record.chunk.point_id)
         if stored is None or replace(stored, term_count=record.term_count) != record:
             raise StoreChanged(
-                f"generation {ref} is not whole: the index does not hold {record.chunk.id} as the "
-                "catalog does. It was not published; run it again with --rebuild"
+                f"generation {ref} is inconsistent: index and catalog differ in chunk "
+                f"{record.chunk.id}. It was not published; run the command again with --rebuild"
             )

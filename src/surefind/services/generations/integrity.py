@@ -1,7 +1,7 @@
-"""Is a generation still as it was made?
+"""Verifies that a generation is unchanged.
 
-By the checksums of its files, where its stores keep them; else by reading all that both stores hold
-of it and comparing the two.
+Uses the checksums of its files if its stores have them; otherwise reads and compares the content of
+both stores.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ from surefind.services.generations.transfer import kept_in, pages_of
 _MEGABYTE = 2**20
 _REPORTED_BYTES = 16 * _MEGABYTE
 _UNIT = 1e-3
-_SAME_COSINE = 0.99  # a server normalizes, and may store smaller numbers
-_HEAL = "`surefind ingest --rebuild` builds it again"
-_REPAIR = f"`surefind doctor --repair` or {_HEAL}"
+_SAME_COSINE = 0.99  # a server normalizes vectors, and may store lower precision
+_HEAL = "rebuild it with `surefind ingest --rebuild`"
+_REPAIR = (
+    "repair it with `surefind doctor --repair`, or rebuild it with `surefind ingest --rebuild`"
+)
 
 
 class IndexDamaged(StoreChanged):
-    """Of the two, it is the index: the catalog's texts match their hashes and their pages."""
+    """The index is damaged; the catalog is intact."""
 
 
 class ReadingReport:
-    """Turns bytes read into progress, in steps: what is quick is not reported."""
+    """Reports bytes read as progress, in steps, so that quick reads are not reported."""
 
     def __init__(self, ref: GenerationRef, report: ReportProgress) -> None:
         self._stage = f"reading {ref}, MB"
@@ -58,9 +60,9 @@ class ReadingReport:
 async def verify(
     ref: GenerationRef, index: IndexStore, catalogs: CatalogStore, read: ReadBytes
 ) -> VerifiedFiles | None:
-    """Read every byte of both. StoreChanged where one is not as it was written.
+    """Read every byte of both stores. Raises StoreChanged if one was modified.
 
-    None where one of the stores can't tell, and so nothing is known of it.
+    None if a store has no checksums.
     """
     cataloged = await catalogs.verify(ref, read)
     indexed = await index.verify(ref, read)
@@ -68,17 +70,17 @@ async def verify(
 
 
 EmbeddedBefore: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, Vector]]]
-"""The vectors of passages, where they are still known."""
+"""The vectors of passages, as far as they are still cached."""
 
 
 async def checked_pages(manifest: Manifest, catalog: WholeCatalog) -> list[DocumentRecord]:
-    """All pages. StoreChanged where it has lost or gained pages or chunks since it was sealed."""
+    """All pages. Raises StoreChanged if pages or chunks were lost or added since sealing."""
     pages, chunks = await catalog.documents(), await catalog.count()
     if (len(pages), chunks) != (manifest.documents, manifest.chunks):
         raise StoreChanged(
-            f"the catalog of {manifest.ref} has {len(pages)} pages and {chunks} chunks, its "
-            f"manifest says {manifest.documents} and {manifest.chunks}; `surefind ingest` builds "
-            "it again from the sources"
+            f"the catalog of {manifest.ref} has {len(pages)} pages and {chunks} chunks, but its "
+            f"manifest says {manifest.documents} and {manifest.chunks}; rebuild it from the "
+            "sources with `surefind ingest`"
         )
     return pages
 
@@ -90,11 +92,10 @@ async def read_through(
     report: ReportProgress,
     embedded_before: EmbeddedBefore,
 ) -> int:
-    """Read each page, passage and vector once; how many passages there are.
+    """Read and check each page, passage and vector once; returns the number of passages.
 
-    StoreChanged where a text does not match its hash or its page, where index and catalog differ,
-    where the catalog does not have what its manifest says, where a vector is not of length 1, or
-    not the one that was embedded.
+    Raises StoreChanged if a text does not match its hash or page, if the index, catalog or
+    manifest disagree, or if a vector does not have length 1 or is not the one that was embedded.
     """
     ref, total, done = manifest.ref, manifest.chunks, 0
     async with both_stores(ref, index, catalogs) as (points, catalog):
@@ -125,10 +126,10 @@ async def _compare_payloads(
         stored = payloads.get(record.chunk.point_id)
         if stored is None:
             raise IndexDamaged(
-                f"generation {ref}: the index does not hold {record.chunk.id}; {_REPAIR}"
+                f"generation {ref}: the index lacks chunk {record.chunk.id}; {_REPAIR}"
             )
         if replace(stored, term_count=record.term_count) != record:
-            raise _differs(ref, record.chunk.id, "index and catalog do not hold the same of it")
+            raise _differs(ref, record.chunk.id, "index and catalog differ")
 
 
 def _compare_vectors(
@@ -144,8 +145,8 @@ def _compare_vectors(
         scale = float(np.linalg.norm(vector) * np.linalg.norm(embedded))
         if not float(vector @ embedded) >= _SAME_COSINE * scale:
             raise IndexDamaged(
-                f"generation {ref}: the vector of {record.chunk.id} is not the one that was "
-                f"embedded; {_REPAIR}"
+                f"generation {ref}: the vector of chunk {record.chunk.id} is not the one that "
+                f"was embedded; {_REPAIR}"
             )
 
 
@@ -154,10 +155,11 @@ def _check_page(ref: GenerationRef, page: MovedPage) -> None:
     for record, length in zip(page.records, lengths, strict=True):
         chunk = record.chunk
         if chunk.text != page.document.text[chunk.start : chunk.end]:
-            raise _differs(ref, chunk.id, "its text is not that of its page")
+            raise _differs(ref, chunk.id, "its text differs from its page")
         if not abs(float(length) - 1) < _UNIT:
             raise IndexDamaged(
-                f"generation {ref}: the vector of {chunk.id} is not of length 1; {_REPAIR}"
+                f"generation {ref}: the vector of chunk {chunk.id} does not have "
+                f"length 1; {_REPAIR}"
             )
 
 

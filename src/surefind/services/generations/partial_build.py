@@ -6,7 +6,7 @@ from surefind.errors import StoreChanged, StoreError
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import CatalogStore, CatalogWriter, IndexStore, IndexWriter
 from surefind.services.generations.cleanup import drop
-from surefind.services.generations.index_building import Progress, ReportProgress, check_whole
+from surefind.services.generations.index_building import Progress, ReportProgress, check_complete
 
 _log = logging.getLogger(__name__)
 
@@ -14,9 +14,9 @@ _log = logging.getLogger(__name__)
 class PartialBuild:
     """Begin the catalog, begin the index, finish both, then publish or hold back.
 
-    Until then nothing has happened: `clean_up` removes it, and so does the next run if this one is
-    killed. Every step that deletes or overwrites first makes sure that the write lock is still
-    held; otherwise the generation may belong to another run.
+    Until then, `clean_up` removes it; if this run is killed, the next one does. Every step that
+    deletes or overwrites first checks that the write lock is still held, because otherwise the
+    generation may belong to another run.
     """
 
     def __init__(self, collection: str, index: IndexStore, catalogs: CatalogStore) -> None:
@@ -48,7 +48,7 @@ class PartialBuild:
         return self._index
 
     async def finish(self, report: ReportProgress) -> int:
-        """Make both stores durable and compare them; the number of chunks."""
+        """Make both stores durable, compare them, and return the number of chunks."""
         assert self._index is not None
         assert self._catalog is not None
         report(Progress("indexing", 0))
@@ -58,7 +58,7 @@ class PartialBuild:
         chunks = await self._catalog.finish()
         self._catalog = None
         report(Progress("verifying", 0))
-        await check_whole(self.ref, points, chunks, self._indexes, self._catalogs)
+        await check_complete(self.ref, points, chunks, self._indexes, self._catalogs)
         return chunks
 
     async def publish(self, manifest: Manifest) -> None:
@@ -68,12 +68,12 @@ class PartialBuild:
         await self._indexes.published(manifest.ref)
 
     async def hold_back(self, manifest: Manifest) -> None:
-        """Keep it complete but unpublished, to be inspected or published by hand."""
+        """Keep it complete but unpublished, for inspection or manual publication."""
         await self._catalogs.seal(manifest)
         self._ref = None
 
     async def clean_up(self) -> None:
-        """Remove what was not published or held back. It never hides the failure that led here."""
+        """Remove an unfinished build, without hiding the error that caused it."""
         try:
             if self._index is not None:
                 await self._index.abandon()
@@ -82,11 +82,11 @@ class PartialBuild:
             if self._ref is not None and await self._is_not_current(self._ref):
                 await drop(self._ref, self._indexes, self._catalogs)
         except StoreError as error:
-            _log.warning("the unpublished generation %s was not removed: %s", self._ref, error)
+            _log.warning("can't remove the unfinished generation %s: %s", self._ref, error)
 
     async def _is_not_current(self, ref: GenerationRef) -> bool:
-        """Publishing may fail after the pointer has moved: what readers see is never dropped."""
+        """Publishing may fail after the pointer has moved, and the current one is never dropped."""
         try:
             return await self._catalogs.current(ref.collection) != ref.number
-        except StoreChanged:  # the pointer was damaged before, and this run has not written it
+        except StoreChanged:  # the pointer was already damaged before this run
             return True

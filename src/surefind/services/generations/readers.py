@@ -1,4 +1,4 @@
-"""Readers see exactly one generation, and the next one as soon as it is published."""
+"""Gives each search the current generation, and the next one as soon as it is published."""
 
 import asyncio
 import logging
@@ -19,13 +19,20 @@ from surefind.services.generations.generations import current_number
 
 _log = logging.getLogger(__name__)
 _TRIES = 5
-_RECORDS_KEPT = 8192  # some 20 MB: all of most documentation
+_RECORDS_KEPT = 8192  # about 20 MB, enough for most documentation
 
 
 class OpenGeneration:
-    """One generation, open. `catalog` is None while the catalog is unavailable."""
+    """An open generation. `catalog` is None while the catalog is unavailable."""
 
-    def __init__(self, manifest: Manifest, index: VectorIndex, catalog: Catalog | None) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        index: VectorIndex,
+        catalog: Catalog | None,
+        max_records: int = _RECORDS_KEPT,
+    ) -> None:
+        self._max_records = max_records
         self.manifest = manifest
         self.index = index
         self.catalog = catalog
@@ -37,20 +44,20 @@ class OpenGeneration:
         self.verification: GenerationVerification | None = None
 
     def require_sound(self, *parts: str) -> None:
-        """StoreChanged where the background verification has found damage in one of them."""
+        """Raises StoreChanged if the background verification has found damage in these parts."""
         if self.verification is not None:
             self.verification.require_sound(*(parts or ("index", "catalog")))
 
     def require_catalog(self) -> Catalog:
-        """For what the index's copies of the passages can't answer."""
+        """The catalog, for reads that the index's copies can't serve."""
         if self.catalog is None:
             raise StoreError(
-                "the catalog is unavailable, and this needs it; `surefind doctor` says why"
+                "the catalog is unavailable, and this request needs it; `surefind doctor` shows why"
             )
         return self.catalog
 
     async def retire(self) -> None:
-        """Close it as soon as the last reader has left."""
+        """Close it when the last reader leaves."""
         self._retired = True
         if self.verification is not None:
             await self.verification.stop()
@@ -64,7 +71,7 @@ class OpenGeneration:
         await self._close_if_unused()
 
     async def records(self, point_ids: Sequence[UUID]) -> tuple[Mapping[UUID, ChunkRecord], bool]:
-        """From the catalog; what it can't give, the index's own payloads stand in for."""
+        """The records, and whether all came from the catalog; the others are the index's copies."""
         records: dict[UUID, ChunkRecord] = {}
         if self.catalog is not None:
             try:
@@ -73,8 +80,8 @@ class OpenGeneration:
                 self._catalog_fails = False
             except StoreError as error:
                 records.clear()
-                if not self._catalog_fails:  # the searches that follow would only repeat it
-                    _log.warning("the catalog fails, the index's copies stand in: %s", error)
+                if not self._catalog_fails:  # log once, not for every search
+                    _log.warning("the catalog failed, using the index's copies instead: %s", error)
                 self._catalog_fails = True
         missing: list[UUID] = []
         if len(records) < len(point_ids):
@@ -84,9 +91,9 @@ class OpenGeneration:
         return records, not missing
 
     async def numbered(self, numbers: Sequence[int]) -> tuple[list[ChunkRecord], bool]:
-        """The same for points as a ranking names them, in their order.
+        """Like `records`, for the point numbers of a ranking, in order.
 
-        What a file said once is remembered. Whoever asks a server wants to know when it is away.
+        Records from files are cached. Those from a server are not, so that an outage is noticed.
         """
         known = self._known
         missing = [number for number in numbers if number not in known]
@@ -95,7 +102,7 @@ class OpenGeneration:
         held = {number: known[number] for number in numbers if number in known}
         read, whole = await self._read(missing)
         if whole and self.catalog is not None and self.catalog.is_fixed:
-            if len(known) + len(read) > _RECORDS_KEPT:
+            if len(known) + len(read) > self._max_records:
                 known.clear()
             known.update(read)
         held.update(read)
@@ -108,8 +115,8 @@ class OpenGeneration:
             held = [records[point] for point in point_ids]
         except KeyError as error:
             raise StoreChanged(
-                f"the point {error.args[0]} of {self.manifest.ref} is found, and neither catalog "
-                "nor index has its record; `surefind doctor` tells what is missing"
+                f"neither catalog nor index has the record of point {error.args[0]} of "
+                f"{self.manifest.ref}; `surefind doctor` shows what is missing"
             ) from error
         return dict(zip(numbers, held, strict=True)), whole
 
@@ -121,7 +128,7 @@ class OpenGeneration:
 
 
 async def chunks_named(chunk_ids: Collection[str], generation: OpenGeneration) -> list[ChunkRecord]:
-    """Those of them that the generation holds. A stranger's chunk ids do not tell its points."""
+    """The records of the known chunk IDs. In connected collections, only the catalog maps IDs."""
     if generation.manifest.connected is None:
         records, _ = await generation.records([point_id(chunk_id) for chunk_id in chunk_ids])
         return list(records.values())
@@ -131,7 +138,7 @@ async def chunks_named(chunk_ids: Collection[str], generation: OpenGeneration) -
 
 
 class CollectionReader:
-    """The door of one collection: every lease is of the generation that is current then."""
+    """Reads a collection; every lease is of the generation that is current at that time."""
 
     def __init__(
         self,
@@ -142,16 +149,16 @@ class CollectionReader:
         pinned: Manifest | None = None,
         verifier: GenerationVerifier | None = None,
     ) -> None:
-        """`pause_s` lies between two looks for a catalog that is away.
+        """`pause_s` is the time between attempts to reach an unavailable catalog.
 
-        `pinned` is the one generation to read, published or not. `verifier` verifies in the
-        background what is open.
+        `pinned` is the only generation to read, published or not. `verifier` checks open
+        generations in the background.
         """
         self._verifier = verifier
         self.collection = collection
         self._pinned = pinned
         self._pause_s = pause_s
-        self._next_look = 0.0
+        self._next_retry = 0.0
         self._index = index
         self._catalogs = catalogs
         self._open: OpenGeneration | None = None
@@ -167,14 +174,14 @@ class CollectionReader:
             await generation.leave()
 
     async def enter(self) -> OpenGeneration:
-        """The current one, which stays open until who entered it leaves."""
+        """The current generation; it stays open until `leave` is called."""
         generation = await self._current()
         generation.require_sound()
         generation.enter()
         return generation
 
     async def _sound(self, *parts: str) -> OpenGeneration | None:
-        """The one that is open, if any. Where that is damaged, another may have replaced it."""
+        """The open generation, if any; if it is damaged, its replacement."""
         opened = self._open
         try:
             if opened is not None:
@@ -185,14 +192,14 @@ class CollectionReader:
         return opened
 
     async def check_index(self) -> None:
-        """SurefindError if the index can't be searched now, because of the catalog too."""
+        """Raises SurefindError if the index can't be searched now, also because of the catalog."""
         opened = await self._sound()
         if opened is not None:
             opened.enter()
             try:
                 await opened.index.count()
             except StoreError:
-                pass  # another generation may have replaced it: the lease below finds out
+                pass  # it may have been replaced; the lease below opens the new one
             else:
                 return
             finally:
@@ -201,7 +208,7 @@ class CollectionReader:
             await generation.index.count()
 
     async def check_catalog(self) -> None:
-        """SurefindError if the catalog can't be read now. The index is not asked."""
+        """Raises SurefindError if the catalog can't be read now. Ignores the index."""
         opened = await self._sound("catalog")
         if opened is not None and opened.catalog is not None:
             opened.enter()
@@ -224,23 +231,23 @@ class CollectionReader:
     async def _current(self) -> OpenGeneration:
         token = await self._find_token()
         if self._open is not None and self._token == token:
-            await self._look_for_catalog(self._open)
+            await self._retry_catalog(self._open)
             return self._open
         async with self._opening:
             return await self._reopen(_TRIES)
 
-    async def _look_for_catalog(self, generation: OpenGeneration) -> None:
-        """One that was away may be back, though nothing new was published."""
-        if generation.catalog is not None or time.monotonic() < self._next_look:
+    async def _retry_catalog(self, generation: OpenGeneration) -> None:
+        """Reopen an unavailable catalog, even if nothing new was published."""
+        if generation.catalog is not None or time.monotonic() < self._next_retry:
             return
-        self._next_look = time.monotonic() + self._pause_s
+        self._next_retry = time.monotonic() + self._pause_s
         try:
             generation.catalog = await self._open_catalog(generation.manifest.ref)
         except (StoreError, UnknownGeneration) as error:
             _log.warning("the catalog is still unavailable: %s", error)
 
     async def _reopen(self, tries: int) -> OpenGeneration:
-        """The token tells one pointer from the next: a number alone may come again."""
+        """Open the current generation. Tokens identify pointers, because numbers can recur."""
         token = await self._find_token()
         if self._open is not None and self._token == token:
             return self._open
@@ -278,7 +285,7 @@ class CollectionReader:
         manifest = self._pinned or await self._catalogs.manifest(ref)
         index = await self._index.open(ref)
         try:
-            _check_whole(manifest, await index.count())
+            _check_complete(manifest, await index.count())
             return OpenGeneration(manifest, index, await self._open_catalog(ref))
         except (StoreError, UnknownGeneration):
             await index.close()
@@ -289,23 +296,23 @@ class CollectionReader:
             return await self._catalogs.open(ref)
         except StoreError as error:
             if self._pinned is None:
-                await self._catalogs.manifest(ref)  # removed meanwhile is not the same as away
-            _log.warning("the catalog is unavailable, the index's copies stand in: %s", error)
-            self._next_look = time.monotonic() + self._pause_s
+                await self._catalogs.manifest(ref)  # raises if the generation was removed
+            _log.warning("the catalog is unavailable, using the index's copies instead: %s", error)
+            self._next_retry = time.monotonic() + self._pause_s
             return None
 
 
-def _check_whole(manifest: Manifest, points: int) -> None:
-    """The engine opens what is left of a damaged index; an empty answer must never hide that."""
+def _check_complete(manifest: Manifest, points: int) -> None:
+    """The engine opens even a partial index; an empty result must never hide that."""
     if points != manifest.chunks:
         raise StoreError(
-            f"the index of {manifest.ref} holds {points} of {manifest.chunks} chunks; "
-            "`surefind ingest` builds it anew"
+            f"the index of {manifest.ref} has only {points} of {manifest.chunks} chunks; rebuild "
+            "it with `surefind ingest`"
         )
 
 
 class Leases:
-    """Several collections' generations, entered together. A class, since every search has one."""
+    """Leases of several collections at once. A class, which is faster than a generator."""
 
     def __init__(self, readers: Sequence[tuple[str, CollectionReader]]) -> None:
         self._readers = readers
@@ -326,9 +333,9 @@ class Leases:
 
 
 class Readers:
-    """The doors of all collections, each opened when it is first asked for.
+    """The readers of all collections, each opened on first use.
 
-    `pinned` is the one generation of its collection to read, published or not.
+    `pinned` is the only generation of its collection to read, published or not.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Copies a generation into other stores, page by page: export, import, promote.
 
-Documents, chunks and vectors are copied as they are; nothing is embedded. The terms of the lexical
-leg are counted again if the target uses another analyzer.
+Documents, chunks and vectors are copied unchanged; nothing is embedded. Terms are recounted if the
+target uses another analyzer.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -32,15 +32,15 @@ Pages = Callable[[], AsyncIterator[MovedPage]]
 """May be called more than once."""
 
 Vectors = Callable[[Sequence[ChunkRecord]], Awaitable[Matrix]]
-"""One row for each chunk."""
+"""One row per chunk."""
 
 _PAGES_AT_ONCE = 64
-_HEAL = "`surefind doctor` says how to repair it"
+_HEAL = "`surefind doctor` shows how to repair it"
 _POINTS_AT_ONCE = 500
 
 
 async def pages_of(catalog: WholeCatalog, vectors: Vectors) -> AsyncIterator[MovedPage]:
-    """Every document with its chunks and their vectors, in the order of the source paths."""
+    """Every document with its chunks and their vectors, sorted by source path."""
     last: str | None = None
     while documents := await catalog.documents(last, _PAGES_AT_ONCE):
         for document in documents:
@@ -81,7 +81,7 @@ class TransferTarget:
         pages: Pages,
         report: ReportProgress,
     ) -> Manifest:
-        """Publish the pages as the next generation of the collection: all of them, or nothing."""
+        """Publish the pages as the next generation of the collection, all or nothing."""
         async with self.catalogs.writing("ingest"):
             await remove_unfinished(collection, self.index, self.catalogs)
             dimensions = manifest.embedder.dimensions
@@ -97,7 +97,7 @@ class TransferTarget:
 
 
 class _Transfer:
-    """One generation on its way into its new stores."""
+    """A transfer of one generation."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class _Transfer:
         self._recounts_terms = manifest.lexical.analyzer != target.terms.name
 
     async def build(self, pages: Pages, follows: int | None) -> Manifest:
-        """Complete, and not published yet."""
+        """Build the complete generation, without publishing it."""
         mean_terms = await self._mean_terms(pages)
         catalog = await self._partial.begin(None)
         index = await self._partial.begin_index(self._manifest.embedder.dimensions, None)
@@ -133,7 +133,7 @@ class _Transfer:
         )
 
     async def _mean_terms(self, pages: Pages) -> float:
-        """Needed before the first weight is written."""
+        """The mean length, which the weights depend on."""
         if not self._recounts_terms:
             return self._manifest.lexical.mean_terms
         total = 0
@@ -168,8 +168,8 @@ class _Transfer:
             await self._write(index, waiting)
         if (documents, chunks) != (manifest.documents, manifest.chunks):
             raise StoreError(
-                f"the source has {documents} pages with {chunks} chunks, but its manifest names "
-                f"{manifest.documents} with {manifest.chunks}. Nothing was published: {_HEAL}"
+                f"the source has {documents} pages with {chunks} chunks, but its manifest says "
+                f"{manifest.documents} with {manifest.chunks}. Nothing was published; {_HEAL}"
             )
 
     async def _write(self, index: IndexWriter, entries: Sequence[IndexEntry]) -> None:

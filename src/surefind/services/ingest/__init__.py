@@ -1,1 +1,1 @@
-"""Ingest: sources become the next generation."""
+"""Ingest: build the next generation from the sources."""

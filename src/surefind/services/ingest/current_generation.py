@@ -1,4 +1,4 @@
-"""The generation that an ingest builds on: normally the one that readers see."""
+"""The generation that an ingest builds on, normally the current one."""
 
 import logging
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 class CurrentGeneration:
     """Empty for a new collection.
 
-    If the generation that readers see is damaged, this is the newest intact one, or empty;
+    If the current generation is damaged, this is the newest intact one, or empty;
     `lost_documents` is then the number of pages in the damaged one. With `rebuild`, a page whose
     chunks are damaged counts as new.
     """
@@ -34,7 +34,7 @@ class CurrentGeneration:
 
     @property
     def is_whole(self) -> bool:
-        """Readers see it, and no part of it has to be rebuilt."""
+        """Whether it is published and no part of it has to be rebuilt."""
         return self.is_published and self.index_usable
 
     async def chunks(self, source_path: str) -> dict[str, ChunkRecord]:
@@ -57,7 +57,7 @@ class CurrentGeneration:
 async def open_current(
     collection: str, tools: IngestTools, report: ReportProgress, *, rebuild: bool
 ) -> CurrentGeneration:
-    """Reads every byte of it, so that damage is never copied into the next generation."""
+    """Open and fully verify it, so that damage is never copied into the next generation."""
     ref, is_published = await _newest(collection, tools)
     if ref is None:
         return CurrentGeneration()
@@ -77,7 +77,7 @@ async def open_current(
 
 
 async def _newest(collection: str, tools: IngestTools) -> tuple[GenerationRef | None, bool]:
-    """The generation, and whether readers see it: with a damaged pointer, they see none."""
+    """The generation, and whether it is published; with a damaged pointer, none is."""
     try:
         number = await tools.catalogs.current(collection)
     except StoreChanged as error:
@@ -97,7 +97,7 @@ async def _open(
     try:
         pages = await checked_pages(manifest, catalog)
         documents = {record.source_path: record for record in pages}
-        usable = await _is_index_usable(manifest, tools, read)
+        usable = await _index_usable(manifest, tools, read)
     except BaseException:
         await catalog.close()
         raise
@@ -136,8 +136,8 @@ def _has_same_settings(manifest: Manifest, tools: IngestTools) -> bool:
     return True
 
 
-async def _is_index_usable(manifest: Manifest, tools: IngestTools, read: ReadBytes) -> bool:
-    """A lost or damaged index is rebuilt without asking."""
+async def _index_usable(manifest: Manifest, tools: IngestTools, read: ReadBytes) -> bool:
+    """Whether the index can be copied; a lost or damaged one is rebuilt."""
     try:
         await tools.index.verify(manifest.ref, read)
         index = await tools.index.open(manifest.ref)

@@ -30,13 +30,12 @@ from surefind.services.ingest.current_generation import CurrentGeneration
 from surefind.services.ingest.planning import PlannedChanges, check_budget
 from surefind.services.search.filters import fields_of
 
-_OPTIMIZED_FROM = 1000  # the engine optimizes no smaller index, so its word statistics stay exact
 _MAX_REPLACED_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class BuildParams:
-    """What the run was started with. All but `rebuild` and `max_cost` goes into the manifest."""
+    """The parameters of a run. All but `rebuild` and `max_cost` go into the manifest."""
 
     now: datetime
     sources: tuple[str, ...]
@@ -47,7 +46,7 @@ class BuildParams:
 
 @dataclass(frozen=True, slots=True)
 class _IndexPlan:
-    """What to copy into the index, and what to embed and write."""
+    """Which index to copy, and which chunks to embed and write."""
 
     copy_of: Manifest | None
     chunks: int
@@ -65,7 +64,7 @@ class _IndexPlan:
 
 
 class GenerationBuilder:
-    """Takes pages, then builds. Before the first change nothing is written at all."""
+    """Collects changed pages, then builds. Writes nothing before the first change."""
 
     def __init__(self, collection: str, current: CurrentGeneration, tools: IngestTools) -> None:
         self._current = current
@@ -99,7 +98,7 @@ class GenerationBuilder:
         await self._partial.clean_up()
 
     async def _catalog(self) -> CatalogWriter:
-        """Begun with the first change, as a copy of the current one."""
+        """The new catalog, created at the first change as a copy of the current one."""
         if self._partial.catalog is not None:
             return self._partial.catalog
         manifest = self._current.manifest
@@ -110,7 +109,7 @@ class GenerationBuilder:
     async def _prepare(
         self, catalog: CatalogWriter, changes: PlannedChanges, params: BuildParams
     ) -> _IndexPlan:
-        """StoreFull if it does not fit, GuardStopped if embedding would cost too much."""
+        """Raises StoreFull if it does not fit, GuardStopped if embedding would cost too much."""
         tools = self._tools
         chunks = await catalog.count()
         mean_terms = mean_on_grid(await catalog.total_terms(), chunks)
@@ -125,18 +124,18 @@ class GenerationBuilder:
         return plan
 
     def _index_to_copy(self, mean_terms: float, replaced: int) -> Manifest | None:
-        """None if every point has to be written.
+        """The index to copy and patch, or None to write every point.
 
-        Each stored weight depends on the mean length. And in a segment that the engine has
-        optimized, its word statistics keep counting deleted points, so a large index may only be
-        patched so often.
+        All stored weights depend on the mean length, so it must be the same. In segments that the
+        engine has optimized, word statistics still count deleted points, which limits how often a
+        large index can be patched.
         """
         current = self._current.manifest
         if current is None or not self._current.index_usable:
             return None
         if current.lexical.mean_terms != mean_terms:
             return None
-        is_large = current.chunks >= _OPTIMIZED_FROM
+        is_large = current.chunks >= self._tools.optimized_from
         if is_large and current.replaced + replaced > _MAX_REPLACED_SHARE * current.chunks:
             return None
         return current

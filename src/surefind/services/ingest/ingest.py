@@ -1,9 +1,9 @@
-"""Ingestion: sources in, a published generation out. Readers never see anything half done.
+"""Ingestion: builds a generation from the sources and publishes it once it is complete.
 
-The current generation is never edited. The catalog of the next one is written first, page by page,
-so that memory does not grow with the source. Then its chunks are embedded and indexed; both stores
-are verified, tested if there is a gate, sealed and published. A killed run leaves an unfinished
-generation, which the next run removes; every vector it has paid for stays in the embedding cache.
+The current generation is never modified. The catalog of the next one is written first, page by
+page, so that memory does not grow with the sources. Then its chunks are embedded and indexed. Both
+stores are verified, tested if there is a gate, sealed and published. A killed run leaves an
+unfinished generation, which the next run removes; its vectors stay in the embedding cache.
 """
 
 import logging
@@ -48,8 +48,8 @@ class Ingestor:
     def __init__(self, tools: IngestTools) -> None:
         if tools.chunker.max_tokens > tools.embedder.max_tokens:
             raise InputError(
-                f"max_tokens is {tools.chunker.max_tokens}, but the embedder reads at most "
-                f"{tools.embedder.max_tokens} tokens: lower max_tokens"
+                f"max_tokens is {tools.chunker.max_tokens}, but the embedder accepts at most "
+                f"{tools.embedder.max_tokens} tokens; lower max_tokens"
             )
         self._tools = tools
 
@@ -59,7 +59,7 @@ class Ingestor:
         options: IngestOptions,
         report: ReportProgress = lambda _: None,
     ) -> IngestReport:
-        """If it raises, readers see what they saw before."""
+        """Ingest and publish. If it raises, the current generation stays as it was."""
         self._check(sources, options)
         tools = self._tools
         async with tools.catalogs.writing("ingest"):
@@ -78,7 +78,7 @@ class Ingestor:
         options: IngestOptions,
         report: ReportProgress = lambda _: None,
     ) -> IngestReport:
-        """What `run` would do, guards included. Writes nothing and embeds nothing."""
+        """Report what `run` would do, guards included, without writing or embedding anything."""
         self._check(sources, options)
         tools = self._tools
         current = await open_current(options.collection, tools, report, rebuild=options.rebuild)
@@ -94,12 +94,12 @@ class Ingestor:
         if options.max_cost is not None and self._tools.price_per_million_tokens is None:
             raise InputError(
                 f"--max-cost: the price of {self._tools.embedder.fingerprint.model} is unknown; "
-                "set embed_price_per_million_tokens, or leave out --max-cost"
+                "set embed_price_per_million_tokens, or omit --max-cost"
             )
 
 
 class _IngestRun:
-    """One ingest, from the sources to the report."""
+    """A single ingest, from the sources to the report."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _IngestRun:
         return scan.changes
 
     async def _prune(self, manifest: Manifest) -> tuple[int, ...]:
-        """What can't be removed now is left to the next run."""
+        """Remove old generations; the next run retries those that can't be removed now."""
         keep = self._options.keep_generations
         return await self._drop(await surplus_of(manifest, keep, self._tools.catalogs))
 
@@ -179,7 +179,7 @@ class _IngestRun:
             for ref in surplus:
                 await drop(ref, self._tools.index, self._tools.catalogs)
         except StoreError as error:
-            _log.warning("old generations could not be removed: %s", error)
+            _log.warning("can't remove old generations: %s", error)
             return ()
         return tuple(sorted(ref.number for ref in surplus))
 
@@ -222,12 +222,12 @@ class _IngestRun:
 def _check_sources(sources: Sequence[Source]) -> None:
     if not sources:
         raise InputError(
-            "no source was given: name a folder of documentation, or a website with --site"
+            "no source given; pass a folder of documentation, or a website with --site"
         )
     names = [source.name for source in sources]
     duplicates = {name for name in names if names.count(name) > 1}
     if duplicates:
         raise InputError(
-            f"two sources are called {', '.join(sorted(duplicates))}: pages are identified by the "
-            "name of their folder and their path below it, so rename one of the folders"
+            f"two sources have the same name: {', '.join(sorted(duplicates))}. Pages are "
+            "identified by the folder's name and their path in it, so rename one of the folders"
         )

@@ -1,4 +1,4 @@
-"""Inspect: what a page becomes, before anything is stored."""
+"""Previews the chunks of a page without storing anything."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ from surefind.text.markdown.blocks import outline
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """`left_out` says why the site does not show the page, where it does not.
+    """The preview of a page. `left_out` is the reason if the page is skipped.
 
-    `broken_links` is None where links were not asked to be checked.
+    `broken_links` is None if links were not checked.
     """
 
     source_path: str
@@ -33,9 +33,9 @@ async def inspect(
     embedder: Embedder,
     linked: Catalog | None = None,
 ) -> Inspection:
-    """Of a source of one page. InputError, with the reason, where it can't be read.
+    """Inspect the only page of `source`. Raises InputError if it can't be read.
 
-    Its links are checked against the pages that `linked` holds.
+    Links are checked against the pages in the catalog `linked`.
     """
     [page] = [page async for page in source.pages()]
     if not isinstance(page, SourcePage):
@@ -64,7 +64,7 @@ async def _broken_links(
 
 
 async def _anchors(source_path: str, catalog: Catalog) -> set[str]:
-    """As far as a catalog knows them: those of headings, and of what its text still spells."""
+    """The anchors that a catalog knows: those of headings, and those written in the text."""
     chunks = [record.chunk for record in await catalog.document_chunks(source_path)]
     text = "\n\n".join(chunk.text for chunk in chunks)
     found = references(text.encode(), ".md", outline(text))

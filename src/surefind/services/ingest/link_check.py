@@ -1,7 +1,7 @@
-"""Do the links between pages lead somewhere? Asked of the pages that a collection holds.
+"""Checks the links between the pages of a collection.
 
-A link is called broken only where that is certain. What leaves the sources, what only the site
-itself could answer and what is no page is not judged.
+A link is reported only if it is certainly broken. Links out of the sources, links that only the
+site itself can resolve, and links to other files are not checked.
 """
 
 import posixpath
@@ -26,7 +26,7 @@ _SITE_ROOT = "@site/"
 
 @dataclass(frozen=True, slots=True)
 class SourceRoot:
-    """Where pages come from: `prefix` is the path of the source's root below its site's."""
+    """The root of a source; `prefix` is its path below the root of the site."""
 
     name: str
     site: Site
@@ -39,16 +39,16 @@ class SourceRoot:
         return cls(source.name, source.site, prefix)
 
     def source_paths(self, site_paths: Sequence[str]) -> list[str]:
-        """Of those that lie in the source at all."""
+        """The source paths of those `site_paths` that are inside the source."""
         inside = (path for path in site_paths if path.startswith(self.prefix))
         return [f"{self.name}/{path[len(self.prefix) :]}" for path in inside]
 
 
 @dataclass(frozen=True, slots=True)
 class _LinkedPage:
-    """Names are kept as lines of one text: a large tree has millions of them.
+    """Links and anchors are stored as lines of one string, because large sites have millions.
 
-    `anchors` is None where they are not known.
+    `anchors` is None if they are unknown.
     """
 
     url: str
@@ -59,7 +59,7 @@ class _LinkedPage:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """What a link leads to: a page, perhaps at an anchor; or why to none."""
+    """The target of a link: a page with an optional anchor, or the missing page."""
 
     source_path: str = ""
     anchor: str = ""
@@ -67,7 +67,7 @@ class _Target:
 
 
 class LinkCheck:
-    """Pages are added one by one; their links are judged when all are there."""
+    """Collects pages one by one, and checks their links once all are added."""
 
     def __init__(self) -> None:
         self._pages: dict[str, _LinkedPage] = {}
@@ -92,32 +92,32 @@ class LinkCheck:
         )
 
     def know(self, source_path: str, url: str) -> None:
-        """A page is there, though nothing more is known of it."""
+        """Add a page of which only the URL is known."""
         self._know(source_path, _LinkedPage(url))
 
     def leave(self, source_path: str) -> None:
-        """A page that is no part of the collection, but may be linked to."""
+        """Add a page that is not part of the collection; links to it are not checked."""
         self._left.add(source_path)
 
     def broken(self) -> Iterator[BrokenLink]:
-        """Page by page, in the order of their paths."""
+        """All broken links, sorted by page."""
         for source_path in sorted(self._pages):
             yield from self.broken_of(source_path)
 
     def broken_of(self, source_path: str) -> Iterator[BrokenLink]:
-        """Those of one page."""
+        """The broken links of a page."""
         for link, target in self._targets(source_path):
             reason = self._reason(target)
             if reason:
                 yield BrokenLink(source_path, link, reason)
 
     def unknown(self, source_path: str) -> set[str]:
-        """Pages whose anchors are linked to from the page and not known."""
+        """The linked pages whose anchors are unknown."""
         linked = {target.source_path for _, target in self._targets(source_path) if target.anchor}
         return {path for path in linked if path and self._pages[path].anchors is None}
 
     def learn(self, source_path: str, anchors: Collection[str]) -> None:
-        """The anchors of a page that was only known to be there."""
+        """Add the anchors of a known page."""
         page = self._pages[source_path]
         self._pages[source_path] = _LinkedPage(page.url, page.home, page.links, _lines(anchors))
 
@@ -127,7 +127,7 @@ class LinkCheck:
         return [(link, target) for link, target in followed if target is not None]
 
     def _follow(self, source_path: str, link: str) -> _Target | None:
-        """None where it can't be said."""
+        """The target of a link, or None if it can't be checked."""
         target, _, fragment = link.partition("#")
         target, anchor = target.partition("?")[0], unquote(fragment)
         page = self._pages[source_path]
@@ -137,15 +137,17 @@ class LinkCheck:
         if not target:
             return _Target(source_path, anchor)
         files = _files(source_path, page.home, target)
-        there = next((path for path in files if path in self._pages or path in self._left), None)
-        if there is not None:
-            return _Target(there, anchor) if there in self._pages else None
-        written, wanted = suffix_of(source_path), suffix_of(target)
-        served = wanted in _HTML and (written not in _FILES or page.url.endswith(wanted))
-        named = wanted in _FILES and written in _FILES and not target.startswith(_HTTP)
-        if wanted and not (served or named):
+        found = next((path for path in files if path in self._pages or path in self._left), None)
+        if found is not None:
+            return _Target(found, anchor) if found in self._pages else None
+        own_suffix, suffix = suffix_of(source_path), suffix_of(target)
+        served = suffix in _HTML and (own_suffix not in _FILES or page.url.endswith(suffix))
+        named = suffix in _FILES and own_suffix in _FILES and not target.startswith(_HTTP)
+        if suffix and not (served or named):
             return None
-        rooted = target.startswith("/") and not page.home.prefix  # only a site knows the root
+        rooted = (
+            target.startswith("/") and not page.home.prefix
+        )  # relative to the site's root, which is unknown
         if named and not rooted:
             return _Target(missing=files[0]) if files else None
         addresses = page.home.site.addresses(target, page.url)
@@ -162,7 +164,7 @@ class LinkCheck:
         return _Target(missing=addresses[0]) if addresses else None
 
     def _reason(self, target: _Target) -> str:
-        """Why what a link leads to is not there; empty where it is."""
+        """Why the link is broken; empty if it is not."""
         if target.missing:
             return f"there is no page {target.missing}"
         known = self._pages[target.source_path].anchors
@@ -183,14 +185,14 @@ class LinkCheck:
 
 
 def _files(source_path: str, home: SourceRoot, target: str) -> list[str]:
-    """The source paths that a link to a file may mean; none where all lie outside the source."""
+    """The source paths that a link to a file may refer to; empty if all are outside the source."""
     path = unquote(target)
     if path.startswith(_HTTP):
         return []
     if path.startswith(_SITE_ROOT):
         return home.source_paths([path.removeprefix(_SITE_ROOT)])
     below = posixpath.dirname(source_path[len(home.name) + 1 :])
-    top = (home.prefix + below).partition("/")[0]  # of a site, the folder that its docs are in
+    top = (home.prefix + below).partition("/")[0]  # the docs folder of a site
     if path.startswith("/"):
         plain = posixpath.normpath(path.lstrip("/"))
         own = [plain] if plain.startswith(f"{home.name}/") else []

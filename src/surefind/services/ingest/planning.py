@@ -19,7 +19,7 @@ _NAMED = 5
 
 @dataclass(slots=True)
 class PlannedChanges:
-    """Filled page by page while the sources are read."""
+    """The planned changes, collected while the sources are read."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class PlannedChanges:
 def check_same_settings(
     manifest: Manifest, embedder: EmbedderFingerprint, chunker: ChunkerSettings, analyzer: str
 ) -> None:
-    """InputError if model, chunker or analyzer changed: that needs an explicit rebuild."""
+    """Raises InputError if the model, chunker or analyzer changed, which needs a rebuild."""
     differences = (
         ("the embedder", manifest.embedder, embedder),
         ("the chunker", manifest.chunker, chunker),
@@ -55,26 +55,26 @@ def check_same_settings(
     for name, before, now in differences:
         if before != now:
             raise InputError(
-                f"collection {manifest.collection!r} was built with {name} {before}, and now it is "
-                f"{now}. Nothing was changed: rebuild the collection with --rebuild, "
-                "or choose another --collection"
+                f"collection {manifest.collection!r} was built with {name} {before}, but the "
+                f"settings now name {now}. Nothing was changed; rebuild the collection with "
+                "--rebuild, or choose another --collection"
             )
 
 
 def check_budget(cost: Cost | None, max_cost: float | None) -> None:
-    """GuardStopped if embedding would cost more than `max_cost`."""
+    """Raises GuardStopped if embedding would cost more than `max_cost`."""
     if cost is not None and max_cost is not None and cost.amount > max_cost:
         raise GuardStopped(
             f"embedding about {cost.tokens} tokens would cost about {cost.amount:.4f} at "
-            f"{cost.price_per_million_tokens:g} per million, more than the {max_cost:g} of "
-            "--max-cost. Nothing was embedded and nothing was changed"
+            f"{cost.price_per_million_tokens:g} per million, more than --max-cost {max_cost:g}. "
+            "Nothing was embedded or changed; raise --max-cost to continue"
         )
 
 
 def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:
-    """GuardStopped if more than a fifth of the pages, or a whole top-level section, would go.
+    """Raises GuardStopped if over a fifth of the pages or a whole top-level section would go.
 
-    Removing a single page is always allowed: that is an edit, not an accident.
+    Removing a single page is always allowed.
     """
     if len(removed) <= 1:
         return
@@ -87,21 +87,21 @@ def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:
     if reasons:
         named = ", ".join(sorted(removed)[:_NAMED]) + (", …" if len(removed) > _NAMED else "")
         raise GuardStopped(
-            f"{'; '.join(reasons)} ({named}). Nothing was changed: check the source, name every "
-            "folder that belongs to the collection, or add --allow-shrink if this is intended"
+            f"{'; '.join(reasons)} ({named}). Nothing was changed; check the source, pass every "
+            "folder of the collection, or add --allow-shrink if this is intended"
         )
 
 
 def check_not_fewer(before: int, now: int) -> None:
-    """GuardStopped if more than a fifth of a damaged generation's pages would go.
+    """Raises GuardStopped if over a fifth of a damaged generation's pages would go.
 
-    Only their number is still known, not which pages they were.
+    Only the number of its pages is still known.
     """
     if before - now > max(1, SHRINK_LIMIT * before):
         raise GuardStopped(
-            f"the generation that readers see is damaged and had {before} pages; these sources "
-            f"have {now}. Nothing was changed: name every source that belongs to the collection, "
-            "or add --allow-shrink if this is intended"
+            f"the current generation is damaged and had {before} pages, but these sources have "
+            f"{now}. Nothing was changed; pass every source of the collection, or add "
+            "--allow-shrink if this is intended"
         )
 
 

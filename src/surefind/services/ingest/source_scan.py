@@ -1,4 +1,4 @@
-"""Reads the sources page by page and sorts out what is new, changed, unchanged and gone."""
+"""Reads the sources page by page and classifies pages as new, changed, unchanged or removed."""
 
 import asyncio
 import logging
@@ -73,9 +73,9 @@ class SourceScan:
         reread: bool,
         links: LinkCheck | None = None,
     ) -> None:
-        """`reread` parses unchanged pages too: their addresses or chunks may have changed.
+        """`reread` also parses unchanged pages, whose URLs or chunks may have changed.
 
-        `links` collects the links of every page; None if they are not to be checked.
+        `links` collects the links of every page; None skips the check.
         """
         self.changes = PlannedChanges()
         self._current = current
@@ -90,7 +90,7 @@ class SourceScan:
 
     async def read(self, sources: Sequence[Source], report: ReportProgress) -> None:
         documents = {} if self._reread else self._current.documents
-        # Without a validator, a website sends unchanged pages in full: their links are needed.
+        # Without a validator, a website sends unchanged pages in full, as the link check needs.
         known = {
             path: "" if self._links else record.validator for path, record in documents.items()
         }
@@ -99,7 +99,7 @@ class SourceScan:
                 seen_before = page.source_path in self._seen
                 if seen_before and not isinstance(page, PageFailure):
                     raise InputError(
-                        f"{page.source_path} comes from two of the sources: name each page once"
+                        f"{page.source_path} is in two of the sources; pass each page only once"
                     )
                 self._seen.add(page.source_path)
                 await self._process(page, source)
@@ -112,7 +112,7 @@ class SourceScan:
 
     @property
     def missing(self) -> list[str]:
-        """Pages that have disappeared. Pages that failed to load are not among them."""
+        """Pages that have disappeared, without those that failed to load."""
         return sorted(self._current.documents.keys() - self._seen)
 
     async def remove_missing(self) -> None:
@@ -122,7 +122,7 @@ class SourceScan:
     async def _process(
         self, page: SourcePage | PageFailure | PageUnchanged, source: Source
     ) -> None:
-        """A page that can't be used keeps its old chunks."""
+        """Classify a page. If it can't be used, it keeps its old chunks."""
         old = self._current.documents.get(page.source_path)
         reread = self._reread or page.source_path in self._pending
         if isinstance(page, PageFailure):
@@ -141,7 +141,7 @@ class SourceScan:
             await self._parse(page, old, source)
 
     def _keep(self, source_path: str) -> None:
-        """Carry over what is known of a page from the current generation."""
+        """Carry over a page from the current generation."""
         old = self._current.documents.get(source_path)
         if old is not None:
             self._urls[source_path] = old.url
@@ -149,24 +149,24 @@ class SourceScan:
                 self._links.know(source_path, old.url)
 
     def _collect_links(self, page: SourcePage, source: Source, links: LinkCheck) -> None:
-        """Of an unchanged page. If it can't be parsed any more, its links are not checked."""
+        """Collect the links of an unchanged page, unless it can no longer be parsed."""
         with suppress(Exception):
             read = read_document(page, source.site)
             if not isinstance(read, SkippedPage):
                 links.add(page, SourceRoot.of(page, source), read)
 
     async def _parse(self, page: SourcePage, old: DocumentRecord | None, source: Source) -> None:
-        """One bad page never stops a run, not even one that triggers a bug in surefind."""
+        """Parse and store a page. A bad page never stops a run, even if it triggers a bug."""
         changes = self.changes
         try:
             chunked = await asyncio.to_thread(self._chunk, page, source)
         except InputError as error:
             self._fail(PageFailure(page.source_path, str(error)))
             return
-        except SurefindError:  # from the embedder that counts tokens, not about the page
+        except SurefindError:  # from the embedder's token counter, not caused by the page
             raise
-        except Exception as error:  # noqa: BLE001 - pages come from outside
-            _log.debug("%s can't be read", page.source_path, exc_info=True)
+        except Exception as error:  # noqa: BLE001 - pages are untrusted input
+            _log.debug("can't read %s", page.source_path, exc_info=True)
             reason = f"surefind can't read it ({type(error).__name__}: {error}); please report it"
             self._fail(PageFailure(page.source_path, reason))
             return
@@ -188,7 +188,7 @@ class SourceScan:
                 changes.emptied.append(page.source_path)
 
     def _chunk(self, page: SourcePage, source: Source) -> "_ChunkedPage | SkippedPage":
-        """Pure computation, for a thread."""
+        """Pure computation; runs in a thread."""
         tools = self._tools
         read = read_document(page, source.site)
         if isinstance(read, SkippedPage):
@@ -209,7 +209,7 @@ class SourceScan:
         self._seen |= kept
         for name in kept:
             self._keep(name)
-        if self._reread:  # the next run has to reread them
+        if self._reread:  # the next run must reread them
             self.changes.pending += sorted(kept)
         else:
             self.changes.pending += sorted(kept & self._pending)
@@ -256,7 +256,7 @@ class SourceScan:
     def _check_anything_read(self, names: str) -> None:
         if not self._seen:
             raise InputError(
-                f"there is no page to read in {names}. Nothing was changed: check the path and the "
+                f"there is no page to read in {names}. Nothing was changed; check the path and the "
                 "file types"
             )
         failures = self.changes.failures
@@ -272,7 +272,7 @@ def _same_addresses(urls: Mapping[str, str]) -> list[PageFailure]:
     return [
         PageFailure(
             first,
-            f"its address {url} is also that of {' and '.join(others)}; a site shows only one",
+            f"its URL {url} is also that of {' and '.join(others)}; a site shows only one of them",
         )
         for url, (first, *others) in clashes(urls).items()
     ]

@@ -314,7 +314,7 @@ def _fault_of(url: str) -> tuple[AuditSeverity, str] | None:
     if web and not address.hostname:
         return AuditSeverity.PROBLEM, "URLs have no host"
     if address.scheme == "file" or (web and address.hostname in _LOCAL_HOSTS):
-        return AuditSeverity.WARNING, "URLs lead to the local machine: nobody else can open them"
+        return AuditSeverity.WARNING, "URLs lead to the local machine; others cannot open them"
     if web or url.startswith("/"):
         return None
     return AuditSeverity.PROBLEM, "URLs begin with neither https:// nor /"

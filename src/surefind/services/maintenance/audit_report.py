@@ -37,7 +37,7 @@ class AuditReport:
     findings: tuple[AuditFinding, ...]
     seconds: float
     vectors: OriginCounts | None = None
-    """None if no text was embedded again. Unless that was asked for, a finding says why."""
+    """None if no text was re-embedded; a finding gives the reason, unless the caller chose it."""
 
     @property
     def sound(self) -> bool:
@@ -60,7 +60,7 @@ class Tally:
             self._examples.append(example)
 
     def finding(self, scale: int = 1) -> AuditFinding:
-        """With `scale`, one in so many was counted."""
+        """`scale` is the sampling factor: one in `scale` was counted."""
         message = self._message
         if scale > 1:
             message += f" (estimated from 1 in {scale})"

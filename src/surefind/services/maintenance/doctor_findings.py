@@ -36,7 +36,7 @@ class Repair:
 
     def __str__(self) -> str:
         if self.remedy is Remedy.DROP:
-            return f"remove what is left of generation {self.ref}"
+            return f"remove the remains of generation {self.ref}"
         if self.remedy is Remedy.PUBLISH:
             return f"publish generation {self.ref}, the newest intact one"
         if self.remedy is Remedy.CLEAN:

@@ -1,1 +1,1 @@
-"""Search: a question becomes ranked passages."""
+"""Search: find and rank passages for a query."""

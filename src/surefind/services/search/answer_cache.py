@@ -1,4 +1,4 @@
-"""Answers that were given before: a generation never changes, so neither do they."""
+"""Caches search results; a generation never changes, so they never become stale."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from surefind.services.generations.readers import OpenGeneration
 
 ANSWERS_KEPT = 1024
 MEMORY = 32_000_000
-_RECORD = 2_000  # bytes: what a record of a passage takes beside its text
+_RECORD = 2_000  # approximate bytes of a passage record without its text
 
 AnswerKey = tuple[Query, str]
 
 
 @dataclass(slots=True)
 class _GenerationAnswers:
-    """Those of one generation, in the order in which they were last asked for."""
+    """The cached results of a generation, least recently used first."""
 
     answers: OrderedDict[AnswerKey, tuple[SearchResult, int]] = field(default_factory=OrderedDict)
     size: int = 0
@@ -27,11 +27,10 @@ class _GenerationAnswers:
 
 
 class AnswerCache:
-    """The last answers of every generation that is open; they go when it is closed.
+    """The latest results of every open generation; dropped when it is closed.
 
-    None is kept that could be another one the next time: what a degraded store gave, and what
-    stands in a collection that others write to. `most` and `memory`, about as many bytes, are those
-    of one generation.
+    Results that could change are not cached: those of a degraded store, and those of connected
+    collections. `most` (results) and `memory` (approximate bytes) are limits per generation.
     """
 
     def __init__(self, most: int = ANSWERS_KEPT, memory: int = MEMORY) -> None:
@@ -51,12 +50,12 @@ class AnswerCache:
         return found[0]
 
     def keep(self, query: Query, generation: OpenGeneration, result: SearchResult) -> None:
-        """`query` is the question as it was asked, which the result's own may not be."""
+        """`query` is the original query, which the search may have changed in `result.query`."""
         if generation.manifest.connected is not None or result.status is Status.PARTIAL:
             return
         kept = self._kept.setdefault(generation, _GenerationAnswers())
         key = _key(query)
-        if key in kept.answers:  # it was asked twice at once
+        if key in kept.answers:  # a concurrent search has cached it
             return
         size = _RECORD + sum(map(_size, result.hits + result.over_budget))
         kept.answers[key] = result, size
@@ -66,12 +65,12 @@ class AnswerCache:
 
 
 def _key(query: Query) -> AnswerKey:
-    """Conditions as they are written: to a filter, 1 and true and 1.0 are not the same."""
+    """The key has the conditions as text, because filters distinguish 1, 1.0 and true."""
     return query, repr(query.where) if query.where else ""
 
 
 def _size(hit: Hit) -> int:
-    """Records may be shared, so that this is what they take at most."""
+    """The maximum size of a hit; records may be shared."""
     around = len(hit.context.text) if hit.context else 0
     records = (hit.record, *hit.also)
     return around + sum(_RECORD + len(record.chunk.text) for record in records)

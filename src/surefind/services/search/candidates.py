@@ -1,4 +1,4 @@
-"""Finds candidates: searches both legs in each collection, and has the results fused."""
+"""Finds candidates: searches both legs in each collection, and fuses the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from surefind.services.search.fusion import LegResults, Pool, dense_pool, fuse, 
 
 
 class EncodedQuery(NamedTuple):
-    """A query as the legs search for it. A leg that is not searched has None."""
+    """A query encoded for each leg; None for a leg that is not searched."""
 
     vector: Vector | None
     terms: SparseVector | None
@@ -27,7 +27,7 @@ class EncodedQuery(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CollectionScope:
-    """Where to search: a collection's index, and the conditions that its passages must meet."""
+    """The index of a collection, and the filter for its passages."""
 
     collection: str
     index: VectorIndex
@@ -35,14 +35,14 @@ class CollectionScope:
 
 
 class LegRanking(NamedTuple):
-    """What one leg found; `exhausted` if it has no more to find."""
+    """The results of one leg; `exhausted` if there are no more."""
 
     ranking: Ranking
     exhausted: bool
 
 
 async def find(query: EncodedQuery, scopes: Sequence[CollectionScope], depth: int) -> Pool:
-    """The candidates of all scopes in one order."""
+    """The candidates of all scopes, in a single ranking."""
     found = [await _search(query, scope, depth) for scope in scopes]
     if query.mode is Mode.HYBRID:
         return fuse(found)
@@ -62,14 +62,14 @@ async def _search(query: EncodedQuery, scope: CollectionScope, depth: int) -> Le
 async def _search_both(
     vector: Vector, terms: SparseVector, scope: CollectionScope, depth: int
 ) -> LegResults:
-    """Search both legs, then get the scores of what only one of them found from the other."""
+    """Search both legs, then get the missing score of each point that only one of them found."""
     leg_queries = _leg_queries(EncodedQuery(vector, terms), scope, depth + 1)
     rankings = await scope.index.search(leg_queries)
     dense, lexical = [
         await cut_at_depth(leg_query, ranking, scope.index, depth)
         for leg_query, ranking in zip(leg_queries, rankings, strict=True)
     ]
-    if not dense.ranking.points and not lexical.ranking.points:  # one endless tie in both
+    if not dense.ranking.points and not lexical.ranking.points:  # both consist of a single long tie
         dense, lexical = (LegRanking(ranking, exhausted=False) for ranking in rankings)
     by_dense, by_lexical = frozenset(dense.ranking.points), frozenset(lexical.ranking.points)
     only_lexical = by_lexical - by_dense
@@ -102,9 +102,9 @@ def _leg_queries(
 async def cut_at_depth(
     leg_query: DenseQuery | SparseQuery, ranking: Ranking, index: VectorIndex, depth: int
 ) -> LegRanking:
-    """The part of a ranking that a look of this depth takes, whichever tied points came back.
+    """Cut a ranking at this depth, independently of the order of tied points.
 
-    `ranking` is the answer to `leg_query`, and has one point more than the depth if there are more.
+    `ranking` is the result of `leg_query`, with one point beyond the depth if there are more.
     """
     limit = leg_query.limit
     deeper = deeper_limit(ranking.scores, depth)

@@ -1,4 +1,4 @@
-"""How deep each leg is searched, and where a search of that depth ends among tied scores."""
+"""How deep each leg is searched, and where to cut a ranking with tied scores."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ DEPTH = 50
 """Results are equally good from 30 to 200; see `make bench-fusion`."""
 
 LONGEST_TIE = 500
-"""A longer tie is never taken whole: it does not help to tell passages apart."""
+"""Longer ties are never included, because they don't help to rank passages."""
 
 _ENOUGH = 0.6
-"""The part of the depth that is enough: 30 candidates answer as well as 50."""
+"""The share of the depth that is enough: 30 candidates give the same quality as 50."""
 
 
 def depth_for(wanted: int) -> int:
@@ -22,12 +22,12 @@ def depth_for(wanted: int) -> int:
 
 
 def look_end(scores: Sequence[float], depth: int) -> int:
-    """How many of a leg's scores, best first, a look of this depth takes.
+    """How many of a leg's scores, best first, belong to a search of this depth.
 
-    Engines return tied points in an arbitrary order, so a tie is never cut. One that continues
-    beyond the depth is left out; or taken whole, where leaving it out would leave too few, unless
-    it is longer than LONGEST_TIE. `scores` must reach beyond the depth by one, and to the end of a
-    tie that is taken.
+    Engines return tied points in arbitrary order, so a tie is never cut. A tie that continues
+    beyond the depth is excluded. If that leaves too few, it is included as a whole, unless it is
+    longer than LONGEST_TIE. `scores` must extend one beyond the depth, and to the end of an
+    included tie.
     """
     if len(scores) <= depth or scores[depth - 1] > scores[depth]:
         return min(depth, len(scores))
@@ -40,7 +40,7 @@ def look_end(scores: Sequence[float], depth: int) -> int:
 
 
 def look_ends(scores: Sequence[float]) -> list[int]:
-    """Where each look ends: those of depth 50, 100, 200 …, and the last one."""
+    """The ends of the searches of depth 50, 100, 200 … and of the last one."""
     ends, depth = [], DEPTH
     while (end := look_end(scores, depth)) < len(scores):
         ends.append(end)
@@ -49,7 +49,7 @@ def look_ends(scores: Sequence[float]) -> list[int]:
 
 
 def deeper_limit(scores: Sequence[float], depth: int) -> int:
-    """The limit that shows the end of a tie which may be taken; 0 if `scores` show it already."""
+    """The limit that reaches the end of a tie to include; 0 if `scores` already reach it."""
     if look_end(scores, depth) < len(scores) or len(scores) <= depth:
         return 0
     limit = _tie_start(scores, depth) + LONGEST_TIE + 1

@@ -1,4 +1,4 @@
-"""What stands around a hit: its neighbours, its section, its document, put together in order."""
+"""Adds context to a hit: its neighbours, section or document."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from surefind.ports import Catalog
 
 
 async def context_of(record: ChunkRecord, query: Query, catalog: Catalog) -> Context | None:
-    """None where nothing is to be shown around the hit."""
+    """The context of a hit, or None if none was requested."""
     if query.expand is Expand.NONE:
         return None
     source_path = record.chunk.source_path
@@ -22,23 +22,23 @@ async def context_of(record: ChunkRecord, query: Query, catalog: Catalog) -> Con
 def neighbours_of(
     record: ChunkRecord, chunks: Sequence[ChunkRecord], before: int, after: int
 ) -> list[ChunkRecord]:
-    """By their places in the order: positions may be offsets, and have gaps."""
-    places = [at for at, chunk in enumerate(chunks) if chunk.point_id == record.point_id]
-    if not places:
+    """The neighbours by order, because positions may be offsets with gaps."""
+    indexes = [at for at, chunk in enumerate(chunks) if chunk.point_id == record.point_id]
+    if not indexes:
         return []
-    return list(chunks[max(0, places[0] - before) : places[0] + after + 1])
+    return list(chunks[max(0, indexes[0] - before) : indexes[0] + after + 1])
 
 
 def section_of(record: ChunkRecord, chunks: Sequence[ChunkRecord]) -> list[ChunkRecord]:
-    """From the hit's own heading to the next of its level or above: subsections belong to it."""
+    """The section of a hit with its subsections."""
     path = record.chunk.heading_path
     inside = [
         chunk.chunk.heading_path[: len(path)] == path
         and (chunk.chunk.heading_path != path or chunk.chunk.anchor == record.chunk.anchor)
         for chunk in chunks
     ]
-    places = [at for at, chunk in enumerate(chunks) if chunk.point_id == record.point_id]
-    first = last = places[0] if places else 0
+    indexes = [at for at, chunk in enumerate(chunks) if chunk.point_id == record.point_id]
+    first = last = indexes[0] if indexes else 0
     while first > 0 and inside[first - 1]:
         first -= 1
     while last + 1 < len(chunks) and inside[last + 1]:
@@ -47,7 +47,7 @@ def section_of(record: ChunkRecord, chunks: Sequence[ChunkRecord]) -> list[Chunk
 
 
 def joined(chunks: Sequence[ChunkRecord], text: str) -> Context:
-    """The document's own text, from the first chunk's start to the last one's end."""
+    """The text of the document from the start of the first chunk to the end of the last."""
     return Context(
         text[chunks[0].chunk.start : chunks[-1].chunk.end],
         first=chunks[0].chunk.position,
@@ -57,7 +57,7 @@ def joined(chunks: Sequence[ChunkRecord], text: str) -> Context:
 
 
 def within_budget(hits: Sequence[Hit], max_tokens: int | None) -> tuple[list[Hit], list[Hit]]:
-    """(kept, left out): whole passages, best first; a smaller one may still fit after a large."""
+    """(kept, left out): whole passages, best first; a small one may fit after a large one."""
     if max_tokens is None:
         return list(hits), []
     kept: list[Hit] = []

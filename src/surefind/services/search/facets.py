@@ -1,4 +1,4 @@
-"""What a collection can be filtered by: its fields, and where there are few, their values."""
+"""The filter fields of a collection, and their values if there are few."""
 
 import asyncio
 from collections import Counter
@@ -11,8 +11,8 @@ from surefind.services.generations.readers import CollectionReader, OpenGenerati
 
 FEW = 50
 LONGEST_VALUE = 80
-MOST_CHUNKS = 200_000  # about ten seconds; whoever has more names the values that they look for
-# The others name one passage or one page each: a list of them is the collection itself.
+MOST_CHUNKS = 200_000  # about ten seconds; larger collections list no values
+# The other fields have a different value for almost every passage or page.
 _SHARED = ("content_type", "has_code", "locale", "source", "version")
 
 Values = tuple[tuple[Scalar, int], ...]
@@ -20,9 +20,9 @@ Values = tuple[tuple[Scalar, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """`values` are those there are, with the number of their chunks, the most frequent first.
+    """A field, and its values with their number of chunks, most frequent first.
 
-    None where there are too many to list, or where they are too long to choose from.
+    `values` is None if they are too many or too long to list.
     """
 
     field: Field
@@ -37,25 +37,27 @@ class FilterOptions:
 
 
 class Facets:
-    """Generations never change, so each is read through once, for whoever asks first."""
+    """Counts the values of a generation once; generations never change."""
 
-    def __init__(self, reader: CollectionReader) -> None:
+    def __init__(self, reader: CollectionReader, max_chunks: int = MOST_CHUNKS) -> None:
+        """A collection with more than `max_chunks` has no lists of values."""
         self._reader = reader
+        self._max_chunks = max_chunks
         self._known: FilterOptions | None = None
         self._counting = asyncio.Lock()
 
     async def read(self) -> FilterOptions:
         async with self._reader.lease() as generation, self._counting:
             if self._known is None or self._known.generation != generation.manifest.ref:
-                self._known = await _offer(generation)
+                self._known = await _offer(generation, self._max_chunks)
             return self._known
 
 
-async def _offer(generation: OpenGeneration) -> FilterOptions:
+async def _offer(generation: OpenGeneration, max_chunks: int) -> FilterOptions:
     catalog = generation.require_catalog()
     added = generation.manifest.fields
     names = {*_SHARED, *(field.name for field in added)}
-    few = generation.manifest.chunks <= MOST_CHUNKS
+    few = generation.manifest.chunks <= max_chunks
     counted = await _count(catalog, names) if few else {}
     own = [
         Facet(field, from_front_matter=False, values=counted.get(field.name)) for field in FIELDS
@@ -67,11 +69,11 @@ async def _offer(generation: OpenGeneration) -> FilterOptions:
 
 
 async def _count(catalog: Catalog, names: Collection[str]) -> dict[str, Values]:
-    """Fields drop out as soon as they have too many values, so little is ever kept."""
-    # A flag is told from a number, though True equals 1.
+    """Count values; a field with too many is dropped at once, which limits memory."""
+    # The flag keeps True and 1 apart, which are equal.
     counts: dict[str, Counter[tuple[bool, Scalar]]] = {name: Counter() for name in names}
     async for record in catalog.chunks():
-        for name, value in _told(record):
+        for name, value in _filter_values(record):
             if name not in counts or value == "":
                 continue
             counts[name][isinstance(value, bool), value] += 1
@@ -88,7 +90,7 @@ async def _count(catalog: Catalog, names: Collection[str]) -> dict[str, Values]:
     }
 
 
-def _told(record: ChunkRecord) -> Iterator[tuple[str, Scalar]]:
+def _filter_values(record: ChunkRecord) -> Iterator[tuple[str, Scalar]]:
     yield "content_type", record.chunk.content_type
     yield "has_code", record.chunk.has_code
     yield "locale", record.locale

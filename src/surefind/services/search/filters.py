@@ -1,4 +1,4 @@
-"""Filters: read from what a caller wrote, checked against what a collection has, and applied."""
+"""Filters: parse them, check them against a collection's fields, and apply them."""
 
 import difflib
 import math
@@ -25,7 +25,7 @@ from surefind.model.filters import path_prefixes
 from surefind.model.strings import check_string
 
 MAX_CONDITIONS = 32
-_SHOWN = 200  # characters of a wrong expression that an error repeats
+_SHOWN = 200  # characters of an invalid expression quoted in an error
 MAX_VALUES = 256
 _ALIASES = {"language": "locale", "document": "source_path", "path": "source_path"}
 _BOUNDS = ("gte", "gt", "lte", "lt")
@@ -36,7 +36,7 @@ _DATE = re.compile(
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 NUMBER_OR_DATE = f"^(?:{_NUMBER.pattern}|{_DATE.pattern})$"
-"""For JSON Schema; whether there is such a day is not said."""
+"""For JSON Schema; accepts impossible days."""
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -46,41 +46,40 @@ _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 def read_where(where: Mapping[str, object]) -> tuple[Condition, ...]:
     """`{"version": "2.0", "tags": ["a", "b"], "tokens": {"gte": 50}, "url": {"under": "…"}}`."""
     conditions: list[Condition] = []
-    for key, wanted in where.items():
-        if isinstance(wanted, Mapping):
-            conditions += _read_operators(key, wanted)
+    for key, value in where.items():
+        if isinstance(value, Mapping):
+            conditions += _read_operators(key, value)
         else:
-            conditions.append(AnyOf(key, _values(key, wanted)))
+            conditions.append(AnyOf(key, _values(key, value)))
     return tuple(conditions)
 
 
-def _read_operators(key: str, wanted: Mapping[str, object]) -> list[Condition]:
+def _read_operators(key: str, operators: Mapping[str, object]) -> list[Condition]:
     known = (*_BOUNDS, "under", "not", "any")
-    unknown = sorted(set(map(str, wanted)) - set(known))
-    if unknown or not wanted:
+    unknown = sorted(set(map(str, operators)) - set(known))
+    if unknown or not operators:
         raise InputError(
-            f"where: {key}: {', '.join(unknown) or 'an empty object'} says nothing here; "
-            f"there are {', '.join(known)}"
+            f"where: {key}: unknown operator {', '.join(unknown) or '{}'}; use {', '.join(known)}"
         )
     conditions: list[Condition] = []
-    bounds = {name: _bound(key, wanted[name]) for name in _BOUNDS if name in wanted}
+    bounds = {name: _bound(key, operators[name]) for name in _BOUNDS if name in operators}
     if bounds:
         conditions.append(Between(key, **bounds))
-    if "under" in wanted:
-        if not isinstance(wanted["under"], str):
-            raise InputError(f"where: {key}: under takes a path, in quotes")
-        conditions.append(Under(key, wanted["under"]))
-    if "any" in wanted:
-        conditions.append(AnyOf(key, _values(key, wanted["any"])))
-    if "not" in wanted:
-        conditions.append(AnyOf(key, _values(key, wanted["not"]), exclude=True))
+    if "under" in operators:
+        if not isinstance(operators["under"], str):
+            raise InputError(f"where: {key}: under must be a path as a string")
+        conditions.append(Under(key, operators["under"]))
+    if "any" in operators:
+        conditions.append(AnyOf(key, _values(key, operators["any"])))
+    if "not" in operators:
+        conditions.append(AnyOf(key, _values(key, operators["not"]), exclude=True))
     return conditions
 
 
 def read_expressions(expressions: Sequence[str]) -> tuple[Condition, ...]:
-    """`version=2.0`, `locale!=fr`, `tokens>=50`, `source_path^=docs/guide`.
+    """Parse conditions such as `version=2.0`, `locale!=fr`, `tokens>=50`, `source_path^=docs`.
 
-    A key that is given twice with `=` may be either.
+    Repeated keys with `=` are alternatives.
     """
     any_of: dict[tuple[str, bool], tuple[Scalar, ...]] = {}
     others: list[Condition] = []
@@ -89,8 +88,8 @@ def read_expressions(expressions: Sequence[str]) -> tuple[Condition, ...]:
         key = match[1].strip() if match else ""
         if match is None or not key:
             raise InputError(
-                f"where: {_quoted(expression)} can't be read; write key=value, key!=value, "
-                "key>=number, key<date or key^=path"
+                f"where: {_quoted(expression)} is not a valid condition; write key=value, "
+                "key!=value, key>=number, key<date or key^=path"
             )
         sign, value = match[2], match[3].strip()
         if sign in ("=", "!="):
@@ -105,16 +104,16 @@ def read_expressions(expressions: Sequence[str]) -> tuple[Condition, ...]:
     return (*chosen, *others)
 
 
-def _values(key: str, wanted: object) -> tuple[Scalar, ...]:
-    values = wanted if isinstance(wanted, list | tuple) else [wanted]
+def _values(key: str, given: object) -> tuple[Scalar, ...]:
+    values = given if isinstance(given, list | tuple) else [given]
     if not values or len(values) > MAX_VALUES:
-        raise InputError(f"where: {key}: it takes 1 to {MAX_VALUES} values, not {len(values)}")
+        raise InputError(f"where: {key} takes 1 to {MAX_VALUES} values, not {len(values)}")
     for value in values:
         if not isinstance(value, str | int | float | bool) or (
             isinstance(value, float) and not math.isfinite(value)
         ):
             raise InputError(
-                f"where: {key}: {_quoted(value)} is no text, number, date, true or false"
+                f"where: {key}: {_quoted(value)} must be a text, number, date, true or false"
             )
     return tuple(values)
 
@@ -139,10 +138,10 @@ def _number_or_date(key: str, value: str) -> float | datetime:
     return number
 
 
-def _number(written: str) -> float | None:
-    if not _NUMBER.fullmatch(written):
+def _number(text: str) -> float | None:
+    if not _NUMBER.fullmatch(text):
         return None
-    number = float(written)
+    number = float(text)
     return number if math.isfinite(number) else None
 
 
@@ -150,7 +149,7 @@ def _date(key: str, value: str) -> datetime:
     try:
         return _aware(datetime.fromisoformat(value))
     except ValueError as error:
-        raise InputError(f"where: {key}: {_quoted(value)} is no date: {error}") from None
+        raise InputError(f"where: {key}: {_quoted(value)} is not a date: {error}") from None
 
 
 def _aware(moment: datetime) -> datetime:
@@ -166,12 +165,12 @@ def _quoted(value: object) -> str:
 
 
 def checked(where: Sequence[Condition], fields: Iterable[Field]) -> tuple[Condition, ...]:
-    """The same conditions, of the types that the fields have. An unknown key is an error."""
+    """Convert the conditions to the types of the fields. An unknown field is an InputError."""
     if not where:
         return ()
     if len(where) > MAX_CONDITIONS:
         raise InputError(
-            f"where: it has {len(where)} conditions, at most {MAX_CONDITIONS} are taken"
+            f"where: at most {MAX_CONDITIONS} conditions, not {len(where)}; remove some"
         )
     known = {field.name: field for field in (*FIELDS, *fields)}
     return tuple(_checked(condition, known) for condition in where)
@@ -184,9 +183,9 @@ def _checked(condition: Condition, known: Mapping[str, Field]) -> Condition:
     field = known.get(_ALIASES.get(condition.key, condition.key))
     if field is None:
         near = difflib.get_close_matches(condition.key, known, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
+        meant = f", did you mean {near[0]}?" if near else "."
         raise InputError(
-            f"where: there is no field {_quoted(condition.key)}; {meant}There are: "
+            f"where: unknown field {_quoted(condition.key)}{meant} Available fields: "
             f"{', '.join(sorted(known))}"
         )
     if isinstance(condition, AnyOf):
@@ -204,11 +203,11 @@ def _strings(condition: Condition) -> list[str]:
 
 
 def _typed(field: Field, value: Scalar) -> list[Scalar]:
-    """The value as each kind that the field holds may have it; text may stand for any kind."""
+    """The value in each kind of the field; text can be parsed as any kind."""
     found = [typed for kind in field.kinds for typed in _as_kind(kind, value)]
     if not found:
         kinds = " or ".join(field.kinds)
-        raise InputError(f"where: {field.name} holds a {kinds}, {_quoted(value)} is none")
+        raise InputError(f"where: {field.name} must be a {kinds}, not {_quoted(value)}")
     return found
 
 
@@ -229,32 +228,34 @@ def _as_kind(kind: FieldKind, value: Scalar) -> list[Scalar]:
 def _checked_path(field: Field, condition: Under) -> Under:
     if FieldKind.PATH not in field.kinds:
         paths = ", ".join(known.name for known in FIELDS if FieldKind.PATH in known.kinds)
-        raise InputError(f"where: {field.name} is no path; there are {paths}")
+        raise InputError(f"where: {field.name} is not a path; the path fields are {paths}")
     beginnings = path_prefixes(condition.path)
     if not beginnings:
-        raise InputError(f"where: {field.name}: the path is empty")
+        raise InputError(f"where: {field.name}: the path is empty; give a folder or page")
     return Under(field.name, beginnings[-1])
 
 
 def _checked_range(field: Field, condition: Between) -> Between:
     dated = {isinstance(bound, datetime) for bound in condition.bounds}
     if len(dated) > 1:
-        raise InputError(f"where: {field.name}: one bound is a number, another a date")
-    wanted = FieldKind.DATE if dated == {True} else FieldKind.NUMBER
-    if wanted not in field.kinds:
+        raise InputError(
+            f"where: {field.name}: one bound is a number, another a date; use the same kind"
+        )
+    kind = FieldKind.DATE if dated == {True} else FieldKind.NUMBER
+    if kind not in field.kinds:
         kinds = " or ".join(field.kinds)
         raise InputError(
-            f"where: {field.name} holds a {kinds}, so it can't lie between {wanted}s; "
-            "only numbers and dates can"
+            f"where: {field.name} is a {kinds}, so it can't be compared with a {kind}; "
+            "ranges need a number or date field"
         )
     return replace(condition, key=field.name)
 
 
-# --- what a collection has --------------------------------------------------------------------
+# --- fields -----------------------------------------------------------------------------------
 
 
 def fields_of(attributes: Iterable[Mapping[str, Attribute]]) -> tuple[Field, ...]:
-    """The fields that front matter adds, over all pages."""
+    """The fields of the front matter of all pages."""
     kinds: dict[str, set[FieldKind]] = {}
     for page in attributes:
         for name, value in page.items():
@@ -275,7 +276,7 @@ def _kinds(value: Scalar) -> set[FieldKind]:
 
 
 def failing(record: ChunkRecord, where: Sequence[Condition]) -> list[Condition]:
-    """Those of the checked conditions that a chunk does not meet."""
+    """The conditions that a chunk does not meet."""
     return [condition for condition in where if not meets(record, condition)]
 
 
@@ -286,7 +287,7 @@ def meets(record: ChunkRecord, condition: Condition) -> bool:
     if isinstance(condition, AnyOf):
         found = any(_equal(value, wanted) for value in held for wanted in condition.values)
         return found != condition.exclude
-    return any(_lies_between(value, condition) for value in held)
+    return any(_is_between(value, condition) for value in held)
 
 
 def _held(record: ChunkRecord, key: str) -> tuple[Scalar, ...]:
@@ -319,7 +320,7 @@ def _equal(value: Scalar, wanted: Scalar) -> bool:
     return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
 
 
-def _lies_between(value: Scalar, condition: Between) -> bool:
+def _is_between(value: Scalar, condition: Between) -> bool:
     if isinstance(condition.bounds[0], datetime):
         if not isinstance(value, str) or not _DATE.fullmatch(value):
             return False
@@ -340,7 +341,7 @@ def _within(value: float | datetime, condition: Between) -> bool:
 
 
 def describe(condition: Condition) -> str:
-    """As a person would write it."""
+    """The condition as an expression."""
     if isinstance(condition, Under):
         return f"{condition.key}^={condition.path}"
     if isinstance(condition, AnyOf):

@@ -1,13 +1,13 @@
-"""Fuses what the dense and the lexical leg found into one order.
+"""Fuses the results of the dense and the lexical leg.
 
-The candidates are the union of both legs' results, and each has its exact score in both legs. Each
-leg's scores are scaled to 0..1 over the union; the fused score is their weighted sum.
+The candidates are the union of both legs' results, with their exact score in both legs. The scores
+of each leg are scaled to 0..1 over the union, and the fused score is their weighted sum.
 
-The scale is that of the first look, the best fifty of each leg. A larger `top_k` looks deeper: the
-next fifty, the next hundred … are appended, on the same scale, and never reorder what came first.
+The scale is set by the first look, the best fifty of each leg. A larger `top_k` looks deeper: the
+next fifty, the next hundred … are appended on the same scale, and never reorder earlier ones.
 
-A search ranks about eighty candidates and returns five. So a pool keeps its candidates in columns:
-a candidate is a row number, and `Candidate` objects are made for the few that are looked at.
+A search ranks about eighty candidates and returns five. So a pool stores its candidates in columns,
+and creates `Candidate` objects only for the few that are used.
 """
 
 from bisect import bisect_left
@@ -23,19 +23,19 @@ DENSE_WEIGHT = 0.6
 """Results are equally good from .5 to .7; see `make bench-quality`."""
 
 _NOTHING = 1e-100
-"""Scores that differ by less are equal: dividing by so small a width would overflow."""
+"""Smaller differences count as equal, because dividing by them would overflow."""
 
 _EMPTY = Ranking([], [])
 
 Scale: TypeAlias = tuple[float, float]
-"""The score that counts 0, and the distance from there to the score that counts 1."""
+"""The score that maps to 0, and its distance to the score that maps to 1."""
 
 
 class LegResults(NamedTuple):
-    """What the legs found in one collection.
+    """The results of both legs in one collection.
 
-    `other_dense` has the dense scores of what only the lexical leg found, `other_lexical` the
-    reverse. `exhausted` means that a deeper look would find nothing more.
+    `other_dense` has the dense scores of points that only the lexical leg found, `other_lexical`
+    the reverse. `exhausted` means that a deeper look would find nothing more.
     """
 
     collection: str
@@ -48,10 +48,10 @@ class LegResults(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Leg:
-    """One leg: its `scores` by row, and for each collection what it found itself and its scale.
+    """A leg: its `scores` by row, and its own ranking and scale for each collection.
 
-    `cosines` are by point. They are empty if the scores of the dense leg are the cosines; a
-    collection whose engine ranks by another measure is searched alone.
+    `cosines` are by point, and empty if the dense scores are cosines. A collection whose engine
+    ranks by another measure is searched alone.
     """
 
     weight: float
@@ -62,12 +62,12 @@ class Leg:
     _ranks: list[dict[int, int]] = field(default_factory=list)
 
     def rank(self, point: int, origin: int) -> int | None:
-        if not self._ranks:  # most searches are only asked for the ranks of a few hits
+        if not self._ranks:  # created on demand, because most searches need few ranks
             self._ranks = [dict(zip(own.points, count(1), strict=False)) for own in self.rankings]
         return self._ranks[origin].get(point)
 
     def contribution(self, score: float, origin: int = 0) -> float:
-        """A score's part of the fused one, also for a score beyond the scale's ends."""
+        """The part of the fused score, clamped to the scale."""
         low, width = self.scales[origin]
         return self.weight * _clamped((score - low) / width)
 
@@ -103,13 +103,13 @@ class Pool:
 
     @property
     def best_similarity(self) -> float | None:
-        """None if nothing was embedded, or nothing found."""
+        """None if nothing was embedded or found."""
         if self.dense is None or not self.points:
             return None
         return _clamped(max(self.similarities))
 
     def candidates(self, threshold: float = 0.0) -> Iterator["Candidate"]:
-        """Those whose similarity reaches the threshold, best first."""
+        """The candidates that reach the threshold, best first."""
         similarities = self.similarities if self.dense and threshold > 0 else None
         for row, score in zip(self.order, self.scores, strict=True):
             if similarities is None or similarities[row] >= threshold:
@@ -117,26 +117,26 @@ class Pool:
                 yield Candidate(collection, self.points[row], score, self, row)
 
     def has_all_above(self, threshold: float) -> bool:
-        """Whether no deeper look can find another candidate that reaches the threshold.
+        """Whether a deeper look can't find more candidates that reach the threshold.
 
-        That is so if the dense leg ranks by cosine, and went below the threshold everywhere.
+        True if the dense leg ranks by cosine and got below the threshold in every collection.
         """
         if self.dense is None or threshold <= 0 or self.dense.cosines:
             return False
         return all(own.scores and own.scores[-1] < threshold for own in self.dense.rankings)
 
     def is_certain_of(self, wanted: int) -> bool:
-        """Whether a deeper look would leave the first `wanted` candidates as they are.
+        """Whether a deeper look can't change the first `wanted` candidates.
 
         Fused candidates never move. In a single leg, a tie may continue beyond the end, and its
-        order is only known once all of it was seen.
+        order is only known once it is complete.
         """
         if self.dense is not None and self.lexical is not None:
             return True
         return len(self) <= wanted or self.scores[wanted - 1] > self.scores[-1]
 
     def rank(self, point: int) -> int | None:
-        """The rank of a point of the first collection; None if it is no candidate."""
+        """The rank of a point of the first collection; None for other points."""
         for rank, row in enumerate(self.order, start=1):
             if self.points[row] == point and not self.origins[row]:
                 return rank
@@ -155,7 +155,7 @@ class Pool:
 class Candidate:
     """A row of a pool, with its final score in 0..1.
 
-    It is not frozen: that would double the time to make one, and a search may make hundreds.
+    Not frozen, which would double the time to create the hundreds that a search may need.
     """
 
     collection: str
@@ -195,7 +195,7 @@ class Candidate:
 
 
 def dense_pool(found: Sequence[LegResults]) -> Pool:
-    """The score is the cosine; or relative to the best one, if the engine ranks otherwise."""
+    """Ranked by cosine, or relative to the best score if the engine ranks by another measure."""
     leg = _dense_leg(found, weight=1.0)
     pool = _pool(found, leg, None)
     for origin, ranking in enumerate(leg.rankings):
@@ -209,7 +209,7 @@ def dense_pool(found: Sequence[LegResults]) -> Pool:
 
 
 def lexical_pool(found: Sequence[LegResults]) -> Pool:
-    """BM25 has no upper end, so the score is relative to the best one of each collection."""
+    """BM25 is unbounded, so scores are relative to the best one of each collection."""
     leg = _lexical_leg(found, weight=1.0)
     pool = _pool(found, None, leg)
     scores: list[float] = []
@@ -224,7 +224,7 @@ def lexical_pool(found: Sequence[LegResults]) -> Pool:
 
 
 def _up_to(best: float) -> Scale:
-    """It depends on the best score alone, so that a deeper look does not change it."""
+    """A scale set by the best score alone, so that deeper looks don't change it."""
     low = 0.0 if best > 0 else 2 * best - 1
     return low, best - low
 
@@ -261,7 +261,7 @@ def fuse(found: Sequence[LegResults]) -> Pool:
 
 
 def _add_union(pool: Pool, dense: Leg, lexical: Leg, origin: int, found: LegResults) -> slice:
-    """Add the rows of one collection. A score that a leg does not have is the lowest possible."""
+    """Add the rows of a collection. A missing score is the lowest possible one."""
     by_dense = _by_point(dense.rankings[origin], found.other_dense)
     by_lexical = _by_point(lexical.rankings[origin], found.other_lexical)
     lexical.scores += [by_lexical.pop(point, 0.0) for point in by_dense]
@@ -276,7 +276,7 @@ def _add_union(pool: Pool, dense: Leg, lexical: Leg, origin: int, found: LegResu
 def _scale(scores: Sequence[float], rows: slice, later: Mapping[int, int]) -> Scale:
     """From the lowest score of the first look to its highest.
 
-    If all are equal they count 1, or 0 if all are 0.
+    If all are equal, they map to 1, or to 0 if all are 0.
     """
     first = scores[rows]
     if later:
@@ -292,7 +292,7 @@ def _append_later_looks(
 ) -> None:
     """Candidates of a later look come after all earlier ones, on the scale of the first look.
 
-    So a larger `top_k` only appends. Their scores never exceed those of earlier candidates.
+    Their scores never exceed those of earlier candidates, so a larger `top_k` only appends.
     """
     for row in later:
         origin = pool.origins[row]
@@ -330,7 +330,7 @@ def _pool(found: Sequence[LegResults], dense: Leg | None, lexical: Leg | None) -
 
 
 def _add(pool: Pool, origin: int, points: Collection[int]) -> slice:
-    """Add rows for a collection's points, and return which rows they are."""
+    """Add rows for a collection's points, and return their slice."""
     start = len(pool.points)
     pool.points += points
     pool.origins += [origin] * len(points)
@@ -358,7 +358,7 @@ def _by_point(own: Ranking, other: Ranking | None) -> dict[int, float]:
 
 
 def _best_first(scores: Sequence[float], pool: Pool) -> list[int]:
-    """Rows by score, ties by collection and point. Ties are rare, so they are sorted only then."""
+    """Rows by score, ties by collection and point; the second sort runs only for ties."""
     rows = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
     if len(set(scores)) < len(rows):
         rows.sort(key=lambda row: (-scores[row], pool.origins[row], pool.points[row]))

@@ -1,4 +1,4 @@
-"""Chunks by their names: one, those around it, its section, its document."""
+"""Reads chunks: a single one, its neighbours, its section or its document."""
 
 from surefind.errors import InputError, UnknownChunk, UnknownDocument
 from surefind.model import ChunkRecord
@@ -42,7 +42,7 @@ class PassageReader:
 
 def _check(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_AROUND:
-        raise InputError(f"{name}: it is {value!r}, it must be from 0 to {MAX_AROUND}")
+        raise InputError(f"{name} must be a whole number from 0 to {MAX_AROUND}, not {value!r}")
 
 
 async def _chunk(chunk_id: str, generation: OpenGeneration) -> ChunkRecord:
@@ -51,6 +51,6 @@ async def _chunk(chunk_id: str, generation: OpenGeneration) -> ChunkRecord:
     if record is None:
         raise UnknownChunk(
             f"generation {generation.manifest.number} has no chunk {chunk_id!r}; "
-            "`surefind search` prints the ids there are"
+            "`surefind search` prints chunk IDs"
         )
     return record

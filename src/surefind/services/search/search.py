@@ -1,5 +1,6 @@
-"""Search: a question becomes ranked passages."""
+"""The search itself: encode the query, find candidates, select and format hits."""
 
+import asyncio
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,6 +50,8 @@ MAX_QUERY_LENGTH = 2000
 MAX_TOP_K = 1000
 MAX_NEIGHBOURS = 20
 MAX_COLLECTIONS = 16
+MAX_BATCH = 1000
+_BATCH_CONCURRENCY = 16
 SHALLOW = 20
 _DEEPEST = 1600
 _RERANKED = 50
@@ -64,15 +67,15 @@ _STAGES = ("received", "embedded", "searched", "filtered", "formatted", "returne
 
 
 def check_query(query: Query) -> None:
-    """InputError, naming the field, where a question can't be asked as it is."""
+    """Raises an InputError that names the invalid field."""
     if not query.text.strip():
-        raise InputError("query: it is empty; ask something")
+        raise InputError("query is empty; enter a question or keywords")
     check_string("query", query.text, MAX_QUERY_LENGTH, blank=False)
     for name in query.collections:
         check_string("collections", name)
     for name, kind in _KINDS.items():
         if not isinstance(getattr(query, name), kind):
-            raise InputError(f"{name}: it is {getattr(query, name)!r}, it must be a {_named(kind)}")
+            raise InputError(f"{name} must be a {_named(kind)}, not {getattr(query, name)!r}")
     _check_count("top_k", query.top_k, MAX_TOP_K)
     _check_share("threshold", query.threshold)
     _check_share("diversity", query.diversity)
@@ -82,12 +85,11 @@ def check_query(query: Query) -> None:
         _check_count("max_tokens", query.max_tokens, 10**7)
     if len(query.collections) > MAX_COLLECTIONS:
         raise InputError(
-            f"collections: there are {len(query.collections)}, at most {MAX_COLLECTIONS} are taken"
+            f"collections: at most {MAX_COLLECTIONS}, not {len(query.collections)}; search fewer"
         )
     if query.mode is Mode.LEXICAL and query.threshold > 0:
         raise InputError(
-            "threshold: it is a cosine similarity, which lexical mode has none of; "
-            "leave it out, or use mode hybrid or dense"
+            "threshold applies to hybrid and dense mode only; remove it, or use one of these modes"
         )
 
 
@@ -97,7 +99,7 @@ def _named(kind: type | UnionType) -> str:
 
 def _check_count(name: str, value: object, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InputError(f"{name}: it is {value!r}, it must be a whole number from 1 to {most}")
+        raise InputError(f"{name} must be a whole number from 1 to {most}, not {value!r}")
 
 
 def _check_share(name: str, value: object) -> None:
@@ -107,13 +109,13 @@ def _check_share(name: str, value: object) -> None:
         or not math.isfinite(value)
         or not 0 <= value <= 1
     ):
-        raise InputError(f"{name}: it is {value!r}, it must be from 0.0 to 1.0")
+        raise InputError(f"{name} must be a number from 0.0 to 1.0, not {value!r}")
 
 
 class Searcher:
-    """Finds passages. It holds no state of a search, so any number may run at once.
+    """Finds passages. Stateless, so searches can run concurrently.
 
-    With `answers`, it remembers what it has found.
+    With `answers`, results are cached.
     """
 
     def __init__(
@@ -137,25 +139,51 @@ class Searcher:
     async def search(self, query: Query) -> SearchResult:
         check_query(query)
         if query.rerank and self._reranker is None:
-            raise InputError("rerank: no reranker is configured; see the settings")
+            raise InputError("rerank: no reranker is configured; set reranker, or remove rerank")
         clock = Clock()
         async with self._readers.lease(query.collections) as generations:
             result = self._known(query, generations, clock)
             if result is None:
                 run = SearchRun(query, generations, clock)
-                result = await self._found(run)
+                result = await self._run(run)
                 if self._answers is not None and run.whole and not query.also_in:
                     self._answers.keep(query, generations[query.collection], result)
         self._observe(result)
         return result
 
-    def afresh(self, embedder: QueryEmbedder | None = None) -> "Searcher":
-        """The same without a memory, for who wants to know what is found now, and how fast.
+    async def search_many(self, queries: Sequence[Query]) -> list[SearchResult]:
+        """One result per query, in order. All are checked before the first search.
 
-        With `embedder`, questions are embedded by it.
+        The first failure ends the others and is raised as itself, not in a group.
+        """
+        if len(queries) > MAX_BATCH:
+            raise InputError(
+                f"queries: at most {MAX_BATCH} per batch, not {len(queries)}; send several batches"
+            )
+        for query in queries:
+            check_query(query)
+        slots = asyncio.Semaphore(_BATCH_CONCURRENCY)
+
+        async def search(query: Query) -> SearchResult:
+            async with slots:
+                await asyncio.sleep(0)  # other tasks get a turn, even if the search never waits
+                return await self.search(query)
+
+        tasks = [asyncio.create_task(search(query)) for query in queries]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def without_cache(self, embedder: QueryEmbedder | None = None) -> "Searcher":
+        """A searcher that caches no results, for measurements.
+
+        Queries are embedded with `embedder`, if given.
         """
         fresh = copy(self)
-        fresh._answers = None  # noqa: SLF001 - its own kind
+        fresh._answers = None  # noqa: SLF001 - same class
         fresh.embedder = embedder or self.embedder
         return fresh
 
@@ -170,19 +198,17 @@ class Searcher:
         clock.mark("returned")
         return replace(known, timings=clock.timings(), remembered=True)
 
-    async def _found(self, run: "SearchRun") -> SearchResult:
-        run.query = _possible(run.query, run)
+    async def _run(self, run: "SearchRun") -> SearchResult:
+        run.query = _supported_query(run.query, run)
         run.clock.mark("received")
-        question = await self.question(run.query, run.generations)
+        encoded = await self.encode(run.query, run.generations)
         run.clock.mark("embedded")
-        return await self._answer(question, run)
+        return await self._answer(encoded, run)
 
-    async def question(
-        self, query: Query, generations: Mapping[str, OpenGeneration]
-    ) -> EncodedQuery:
-        """The question as the legs read it, after a look whether they were made for it."""
+    async def encode(self, query: Query, generations: Mapping[str, OpenGeneration]) -> EncodedQuery:
+        """Encode the query, and check that the collections were built with the same encoders."""
         for generation in generations.values():
-            self._check_making(generation.manifest, query.mode)
+            self._check_encoders(generation.manifest, query.mode)
         vector = terms = None
         if query.mode is not Mode.LEXICAL:
             vector = await self.embedder.embed_query(query.text)
@@ -190,10 +216,10 @@ class Searcher:
             terms = self._terms.query(query.text)
         return EncodedQuery(vector, terms)
 
-    async def _answer(self, question: EncodedQuery, run: "SearchRun") -> SearchResult:
+    async def _answer(self, encoded: EncodedQuery, run: "SearchRun") -> SearchResult:
         query = run.query
-        places = self.scopes(query, run.generations)
-        chosen, pool = await self._chosen(question, places, run)
+        scopes = self.scopes(query, run.generations)
+        chosen, pool = await self._chosen(encoded, scopes, run)
         run.clock.mark("filtered")
         hits = [_hit(rank, one) for rank, one in enumerate(chosen, start=1)]
         if query.rerank:
@@ -223,15 +249,15 @@ class Searcher:
         )
 
     async def _chosen(
-        self, question: EncodedQuery, places: Sequence[CollectionScope], run: "SearchRun"
+        self, encoded: EncodedQuery, scopes: Sequence[CollectionScope], run: "SearchRun"
     ) -> tuple[list[Chosen], Pool]:
-        """Deeper and deeper, while grouping, folding or the threshold leaves too few."""
+        """Search deeper while grouping, collapsing or the threshold leaves too few hits."""
         query = run.query
         wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
         widened = query if wanted == query.top_k else replace(query, top_k=wanted)
         depth = _first_depth(query, wanted)
         while True:
-            pool = await find(question, places, depth)
+            pool = await find(encoded, scopes, depth)
             run.clock.mark("searched")
             candidates = await self._weighed(pool.candidates(query.threshold), run)
             if query.diversity:
@@ -294,30 +320,31 @@ class Searcher:
             section_highlights=tuple(self._terms.matches(hit.record.section, query.text)),
         )
 
-    def _check_making(self, manifest: Manifest, mode: Mode) -> None:
+    def _check_encoders(self, manifest: Manifest, mode: Mode) -> None:
         if mode is not Mode.LEXICAL and manifest.embedder != self.embedder.fingerprint:
             raise InputError(
-                f"collection {manifest.collection!r} was built with {manifest.embedder}, the "
-                f"configured embedder is {self.embedder.fingerprint}; configure the one that "
+                f"collection {manifest.collection!r} was built with {manifest.embedder}, but the "
+                f"configured embedder is {self.embedder.fingerprint}; configure the embedder that "
                 f"built it, or {_next_step(manifest)}"
             )
         if mode is not Mode.DENSE and not manifest.lexical.analyzer:
             raise InputError(
-                f"collection {manifest.collection!r} has no lexical leg: what filled it stored no "
-                "terms that surefind's words match; search with mode dense"
+                f"collection {manifest.collection!r} has no lexical index that surefind can "
+                "search; use mode dense"
             )
         if mode is not Mode.DENSE and manifest.lexical.analyzer != self._terms.name:
             raise InputError(
                 f"collection {manifest.collection!r} was built with the lexical analyzer "
-                f"{manifest.lexical.analyzer}, this surefind has {self._terms.name}; "
-                "ingest again with --rebuild, or search with mode dense"
+                f"{manifest.lexical.analyzer}, but this surefind uses {self._terms.name}; "
+                "run `surefind ingest --rebuild`, or use mode dense"
             )
 
 
 def _first_depth(query: Query, wanted: int) -> int:
-    """One leg alone has its order from the start; two need the same depth for the same scale.
+    """The depth of the first search.
 
-    Diversity is a choice: it needs more than it may take.
+    A single leg can start shallow; fusion needs the full depth for its scale, and diversity needs
+    more candidates than it selects.
     """
     if query.diversity:
         return depth_for(2 * wanted)
@@ -328,28 +355,28 @@ def _first_depth(query: Query, wanted: int) -> int:
 
 def _next_step(manifest: Manifest) -> str:
     if manifest.connected is None:
-        return "ingest again with --rebuild"
-    return f"look again with `surefind connect --collection {manifest.collection}`"
+        return "run `surefind ingest --rebuild`"
+    return f"run `surefind connect --collection {manifest.collection}` again"
 
 
-def _possible(query: Query, run: "SearchRun") -> Query:
-    """As hybrid as the collections allow: one without a lexical leg is searched by meaning."""
+def _supported_query(query: Query, run: "SearchRun") -> Query:
+    """The query in a mode that all collections support; without a lexical leg, hybrid is dense."""
     manifests = [generation.manifest for generation in run.generations.values()]
     own = [one.collection for one in manifests if one.connected and not one.connected.gives_cosines]
     if own and len(manifests) > 1 and query.mode is not Mode.LEXICAL:
         raise InputError(
-            f"collection {own[0]!r} ranks by a score that is no cosine, and no other collection's "
-            "compares with it; search it alone"
+            f"collection {own[0]!r} does not rank by cosine, so its scores can't be compared with "
+            "other collections'; search it alone"
         )
-    wordless = [one.collection for one in manifests if not one.lexical.analyzer]
-    if query.mode is not Mode.HYBRID or not wordless:
+    dense_only = [one.collection for one in manifests if not one.lexical.analyzer]
+    if query.mode is not Mode.HYBRID or not dense_only:
         return query
-    run.notes.append(f"by meaning alone: {', '.join(wordless)} has no lexical leg")
+    run.notes.append(f"semantic search only: {', '.join(dense_only)} has no lexical index")
     return replace(query, mode=Mode.DENSE)
 
 
 class Clock:
-    """Milliseconds between the marks of a search's life."""
+    """Measures the stages of a search in milliseconds."""
 
     def __init__(self) -> None:
         self._start = self._last = time.perf_counter()
@@ -368,7 +395,7 @@ class Clock:
 
 @dataclass(slots=True)
 class SearchRun:
-    """One search under way: the generations it reads, and what it has met so far."""
+    """The state of a running search."""
 
     query: Query
     generations: Mapping[str, OpenGeneration]

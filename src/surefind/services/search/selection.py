@@ -1,4 +1,4 @@
-"""Choosing hits from candidates: not twice the same, not all of one page, not all alike."""
+"""Selects hits from candidates: collapses duplicates, groups, and diversifies."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class Chosen:
-    """A candidate with its record, and those that count as the same."""
+    """A candidate with its record and its duplicates."""
 
     candidate: Candidate
     record: ChunkRecord
@@ -34,7 +34,7 @@ class Chosen:
 async def choose(
     candidates: Iterable[Candidate], query: Query, fetch: FetchRecords
 ) -> list[Chosen]:
-    """At most `top_k`, in their order. Records are fetched as far as they are needed."""
+    """Select at most `top_k` candidates in order. Records are fetched as needed."""
     waiting = iter(candidates)
     if query.group_by is None and query.collapse is Collapse.OFF:
         first = list(islice(waiting, query.top_k))
@@ -73,7 +73,7 @@ class _Chooser:
         self._by_hash.setdefault(record.chunk.content_hash, chosen)
 
     def _fold(self, kept: Chosen, record: ChunkRecord) -> None:
-        """Of equal texts the one at the shortest address is shown: a site's default version."""
+        """Of identical texts, show the one with the shortest URL, usually the default version."""
         equal = kept.record.chunk.content_hash == record.chunk.content_hash
         if equal and len(record.url) < len(kept.record.url) and self._query.group_by is None:
             kept.record, record = record, kept.record
@@ -95,7 +95,9 @@ class _Chooser:
             return None
         self._editions.add((record.version, record.locale))
         if self._query.collapse is Collapse.SAME and len(self._editions) == 1:
-            return self._by_hash.get(record.chunk.content_hash)  # nothing else can be the same
+            return self._by_hash.get(
+                record.chunk.content_hash
+            )  # no other versions that could be duplicates
         for kept in self.chosen:
             if self._counts_as(kept, candidate, record):
                 return kept
@@ -113,29 +115,29 @@ class _Chooser:
         return self._alike(kept.record, record) >= least
 
     def _alike(self, one: ChunkRecord, other: ChunkRecord) -> float:
-        """The share of three-word runs that both have."""
-        return _shared(self._runs(one), self._runs(other))
+        """The share of three-word shingles in common."""
+        return _shared(self._shingles_of(one), self._shingles_of(other))
 
-    def _runs(self, record: ChunkRecord) -> frozenset[str]:
+    def _shingles_of(self, record: ChunkRecord) -> frozenset[str]:
         text = record.chunk.text
-        runs = self._shingles.get(text)
-        if runs is None:
-            runs = self._shingles[text] = _word_runs(text)
-        return runs
+        shingles = self._shingles.get(text)
+        if shingles is None:
+            shingles = self._shingles[text] = _word_shingles(text)
+        return shingles
 
 
 def near_copy(wanted: ChunkRecord, hits: Iterable[Hit]) -> Hit | None:
-    """The first that shows nearly the same, as `Collapse.NEAR` sees it."""
-    runs = _word_runs(wanted.chunk.text)
+    """The first near-duplicate among the hits, as defined by `Collapse.NEAR`."""
+    shingles = _word_shingles(wanted.chunk.text)
     for hit in hits:
         shown = hit.record.chunk
         same = shown.content_hash == wanted.chunk.content_hash
-        if same or _shared(_word_runs(shown.text), runs) >= _NEAR:
+        if same or _shared(_word_shingles(shown.text), shingles) >= _NEAR:
             return hit
     return None
 
 
-def _word_runs(text: str) -> frozenset[str]:
+def _word_shingles(text: str) -> frozenset[str]:
     words = _WORD.findall(text.lower())
     last = max(1, len(words) - _SHINGLE + 1)
     return frozenset(" ".join(words[at : at + _SHINGLE]) for at in range(last))
@@ -147,7 +149,7 @@ def _shared(ours: frozenset[str], theirs: frozenset[str]) -> float:
 
 
 def _far(one: Candidate, other: Candidate) -> bool:
-    """Alike texts have alike cosines; this spares most comparisons."""
+    """Similar texts have similar cosines, so this skips most comparisons."""
     cosine, other_cosine = one.similarity, other.similarity
     if cosine is None or other_cosine is None:
         return False
@@ -164,7 +166,7 @@ async def diversified(
 ) -> Iterator[Candidate]:
     """Maximal marginal relevance over the first fifty or so; the score becomes the marginal one.
 
-    Each pick only lowers what the others are worth, so the scores never rise.
+    Each pick only lowers the others' scores, so they never increase.
     """
     waiting = iter(candidates)
     pool = list(islice(waiting, max(_DIVERSE, 2 * query.top_k)))
@@ -176,14 +178,14 @@ async def diversified(
 
 def _picked(pool: Sequence[Candidate], vectors: Matrix, diversity: float) -> list[Candidate]:
     relevance = np.array([candidate.score for candidate in pool])
-    likeness = np.clip(vectors @ vectors.T, 0.0, 1.0)
+    similarity = np.clip(vectors @ vectors.T, 0.0, 1.0)
     nearest = np.zeros(len(pool))
     free = np.ones(len(pool), dtype=bool)
     picked: list[Candidate] = []
     for _ in pool:
-        worth = (1 - diversity) * relevance + diversity * (1 - nearest)
-        best = int(np.argmax(np.where(free, worth, -1.0)))
-        picked.append(replace(pool[best], score=float(worth[best])))
+        marginal = (1 - diversity) * relevance + diversity * (1 - nearest)
+        best = int(np.argmax(np.where(free, marginal, -1.0)))
+        picked.append(replace(pool[best], score=float(marginal[best])))
         free[best] = False
-        nearest = np.maximum(nearest, likeness[best])
+        nearest = np.maximum(nearest, similarity[best])
     return picked

@@ -1,4 +1,4 @@
-"""Search with a vector that the caller already has: the nearest passages by cosine."""
+"""Searches with a given vector: the nearest passages by cosine."""
 
 from collections.abc import Sequence
 
@@ -13,20 +13,20 @@ from surefind.services.search.search import MAX_TOP_K
 
 
 class VectorSearcher:
-    """It needs no embedder: the generation's manifest says what its vectors are."""
+    """Needs no embedder; the manifest describes the vectors."""
 
     def __init__(self, reader: CollectionReader) -> None:
         self._reader = reader
 
     async def embedder(self) -> EmbedderFingerprint:
-        """What made the vectors of the generation that is current now."""
+        """The embedder that made the vectors of the current generation."""
         async with self._reader.lease() as generation:
             return generation.manifest.embedder
 
     async def search_vector(self, vector: Sequence[float], top_k: int) -> tuple[Hit, ...]:
-        """As a dense search ranks them. Any length of the vector will do: the cosine has none."""
+        """The nearest passages, ranked as in dense mode. The vector need not be normalized."""
         if isinstance(top_k, bool) or not 1 <= top_k <= MAX_TOP_K:
-            raise InputError(f"top_k: it is {top_k}, it must be from 1 to {MAX_TOP_K}")
+            raise InputError(f"top_k must be a whole number from 1 to {MAX_TOP_K}, not {top_k}")
         async with self._reader.lease() as generation:
             query = DenseQuery(_unit(vector, generation.manifest.embedder), depth_for(top_k))
             [ranking] = await generation.index.search([query])
@@ -41,16 +41,16 @@ class VectorSearcher:
         )
 
 
-def _unit(values: Sequence[float], made_by: EmbedderFingerprint) -> Vector:
-    """Of length 1, by way of 64 bits and the largest number, so that nothing can overflow."""
+def _unit(values: Sequence[float], embedder: EmbedderFingerprint) -> Vector:
+    """The vector with length 1, computed in 64 bits and prescaled, so that nothing overflows."""
     vector = np.array(values, dtype=np.float64)
-    if vector.shape != (made_by.dimensions,):
+    if vector.shape != (embedder.dimensions,):
         raise InputError(
-            f"vector: it has {vector.size} numbers, those of {made_by.model} have "
-            f"{made_by.dimensions}"
+            f"vector has {vector.size} numbers, but {embedder.model} makes vectors of "
+            f"{embedder.dimensions}; embed the query with that model"
         )
     if not np.isfinite(vector).all() or not vector.any():
-        raise InputError("vector: its numbers must be finite, and not all of them zero")
+        raise InputError("vector must have finite numbers that are not all zero")
     vector /= np.abs(vector).max()
     unit: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
     return unit

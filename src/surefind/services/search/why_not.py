@@ -1,4 +1,4 @@
-"""Why a passage is not among the hits: one cause, and the numbers that show it."""
+"""Explains why a passage is not among the hits."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,9 +38,9 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """The cause for the best of the chunks that were meant.
+    """The cause for the best of the matching chunks.
 
-    `rank` is where it stands, or would; `ahead` are hits that stand before it.
+    `rank` is its actual or hypothetical rank; `ahead` are hits with better ranks.
     """
 
     wanted: str
@@ -56,7 +56,7 @@ class WhyNot:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredChunk:
-    """One chunk of those that were meant: its true scores, and where they put it."""
+    """A matching chunk with its exact scores and rank."""
 
     record: ChunkRecord
     point: int
@@ -106,26 +106,28 @@ class Explainer:
         self._searcher = searcher
 
     async def why_not(self, query: Query, wanted: str) -> WhyNot:
-        """`wanted` is a chunk's id, a page's address with or without a heading, or its path."""
+        """`wanted` is a chunk ID, the URL of a page or heading, or a source path."""
         check_query(query)
         async with self._readers.of(query.collection).lease() as generation:
-            checked(query.where, generation.manifest.fields)  # also where nothing is searched
-            chunks = await meant(wanted, generation.require_catalog())
+            checked(
+                query.where, generation.manifest.fields
+            )  # validate the filter even if nothing is searched
+            chunks = await chunks_matching(wanted, generation.require_catalog())
             if not chunks:
-                return WhyNot(wanted, Cause.ABSENT, f"no chunk, page or address is {wanted!r}")
+                return WhyNot(
+                    wanted, Cause.ABSENT, f"no chunk ID, URL or source path matches {wanted!r}"
+                )
             result = await self._searcher.search(query)
             return await self._explain(result, wanted, chunks, generation)
 
     async def why_none_of(
         self, result: SearchResult, wanted: str, chunk_ids: Collection[str]
     ) -> WhyNot:
-        """The same for an answer that was given, and for chunks that are known already, whatever
-        they are called together.
-        """
+        """Explain an existing result, for known chunks; `wanted` names them in the message."""
         async with self._readers.of(result.query.collection).lease() as generation:
             records = await chunks_named(chunk_ids, generation)
             if not records:
-                return WhyNot(wanted, Cause.ABSENT, f"the collection no longer holds {wanted}")
+                return WhyNot(wanted, Cause.ABSENT, f"the collection no longer contains {wanted}")
             return await self._explain(result, wanted, records, generation)
 
     async def _explain(
@@ -140,23 +142,23 @@ class Explainer:
         if shown is not None:
             return shown
         generations = {query.collection: generation}
-        [place] = self._searcher.scopes(query, generations)
-        where = place.where
+        [scope] = self._searcher.scopes(query, generations)
+        where = scope.where
         kept = [record for record in chunks if not failing(record, where)]
         if not kept:
             return _filtered(wanted, chunks[0], where)
-        question = await self._searcher.question(query, generations)
-        pool = await find(question, [place], depth_for(query.top_k))
+        encoded = await self._searcher.encode(query, generations)
+        pool = await find(encoded, [scope], depth_for(query.top_k))
         ranking = _WeighedRanking(self._searcher.weights(query, generations), pool)
         await ranking.read(generation)
-        standing = await _best(question, kept, ranking, generation.index)
-        return await _cause(wanted, query, question, standing, pool, place, result)
+        scored = await _best(encoded, kept, ranking, generation.index)
+        return await _cause(wanted, query, encoded, scored, pool, scope, result)
 
 
-async def meant(wanted: str, catalog: Catalog) -> list[ChunkRecord]:
-    """The chunks that a chunk id, an address or a source path stands for."""
+async def chunks_matching(wanted: str, catalog: Catalog) -> list[ChunkRecord]:
+    """The chunks that match a chunk ID, a URL or a source path."""
     if not wanted.strip():
-        raise InputError("why_not: it is empty; name a chunk, a page's address or its path")
+        raise InputError("why_not is empty; give a chunk ID, a URL or a source path")
     check_string("why_not", wanted)
     chunk = await catalog.chunk(wanted)
     if chunk is not None:
@@ -175,7 +177,7 @@ async def meant(wanted: str, catalog: Catalog) -> list[ChunkRecord]:
 
 
 def _shown(wanted: str, chunks: Sequence[ChunkRecord], result: SearchResult) -> WhyNot | None:
-    """It is there after all, or something that stands for it is."""
+    """The answer if the passage, or a duplicate of it, is in the result."""
     ids = {record.chunk.id for record in chunks}
     for hit in result.hits:
         if hit.record.chunk.id in ids:
@@ -184,11 +186,11 @@ def _shown(wanted: str, chunks: Sequence[ChunkRecord], result: SearchResult) -> 
     for hit in result.hits:
         for record in hit.also:
             if record.chunk.id in ids:
-                message = f"it counts as the same as hit {hit.rank}, which is shown for it"
+                message = f"it is a duplicate of hit {hit.rank}, which is shown instead"
                 return _of_hit(wanted, Cause.FOLDED, message, record, hit)
     for hit in result.over_budget:
         if hit.record.chunk.id in ids:
-            message = f"its {hit.tokens} tokens do not fit into max_tokens any more"
+            message = f"its {hit.tokens} tokens do not fit within max_tokens"
             return _of_hit(wanted, Cause.OVER_BUDGET, message, hit.record, hit)
     return None
 
@@ -199,12 +201,12 @@ def _of_hit(wanted: str, cause: Cause, message: str, record: ChunkRecord, hit: H
 
 def _filtered(wanted: str, record: ChunkRecord, where: Sequence[Condition]) -> WhyNot:
     failed = tuple(describe(condition) for condition in failing(record, where))
-    message = f"the filter leaves it out: {', '.join(failed)}"
+    message = f"it does not match the filter: {', '.join(failed)}"
     return WhyNot(wanted, Cause.FILTERED, message, record, filters=failed)
 
 
 async def _best(
-    question: EncodedQuery,
+    encoded: EncodedQuery,
     chunks: Sequence[ChunkRecord],
     ranking: _WeighedRanking,
     index: VectorIndex,
@@ -214,71 +216,66 @@ async def _best(
     dense: dict[int, float] = {}
     cosines: dict[int, float] = {}
     lexical: dict[int, float] = {}
-    if question.vector is not None:
-        [found] = await index.search([DenseQuery(question.vector, len(points), points)])
+    if encoded.vector is not None:
+        [found] = await index.search([DenseQuery(encoded.vector, len(points), points)])
         dense = dict(zip(found.points, found.scores, strict=True))
         cosines = dict(zip(found.points, found.cosines or (), strict=False))
-    if question.terms is not None:
-        [found] = await index.search([SparseQuery(question.terms, len(points), points)])
+    if encoded.terms is not None:
+        [found] = await index.search([SparseQuery(encoded.terms, len(points), points)])
         lexical = dict(zip(found.points, found.scores, strict=True))
-    standings = []
+    candidates = []
     for record, point in zip(chunks, numbers, strict=True):
         scores = (
-            dense.get(point) if question.vector is not None else None,
-            lexical.get(point, 0.0) if question.terms is not None else None,
+            dense.get(point) if encoded.vector is not None else None,
+            lexical.get(point, 0.0) if encoded.terms is not None else None,
         )
         place = ranking.place(record, point, *scores)
-        standings.append(_ScoredChunk(record, point, *scores, *place))
-    best = max(standings, key=lambda standing: (standing.score, -standing.rank))
+        candidates.append(_ScoredChunk(record, point, *scores, *place))
+    best = max(candidates, key=lambda scored: (scored.score, -scored.rank))
     return replace(best, cosine=cosines.get(best.point))
 
 
 async def _cause(
     wanted: str,
     query: Query,
-    question: EncodedQuery,
-    standing: _ScoredChunk,
+    encoded: EncodedQuery,
+    scored: _ScoredChunk,
     pool: Pool,
-    place: CollectionScope,
+    scope: CollectionScope,
     result: SearchResult,
 ) -> WhyNot:
     answer = WhyNot(
         wanted,
         Cause.OUTRANKED,
         "",
-        standing.record,
-        None if standing.similarity is None else min(1.0, max(0.0, standing.similarity)),
-        standing.score,
-        standing.rank,
+        scored.record,
+        None if scored.similarity is None else min(1.0, max(0.0, scored.similarity)),
+        scored.score,
+        scored.rank,
         ahead=result.hits[-_SHOWN:],
     )
-    if standing.similarity is not None and standing.similarity < query.threshold:
-        similarity = f"{standing.similarity:.3f}"
+    if scored.similarity is not None and scored.similarity < query.threshold:
+        similarity = f"{scored.similarity:.3f}"
         message = f"its similarity {similarity} is below the threshold {query.threshold}"
         return replace(answer, cause=Cause.BELOW_THRESHOLD, message=message)
-    if await _is_lost(question, standing, pool, place, depth_for(query.top_k)):
-        message = (
-            "the approximate index does not find it, though an exact search does: "
-            f"it would be number {standing.rank}"
-        )
+    if await _is_lost(encoded, scored, pool, scope, depth_for(query.top_k)):
+        message = f"the approximate index misses it; exact search ranks it {scored.rank}"
         return replace(answer, cause=Cause.LOST, message=message)
-    if standing.rank <= query.top_k and query.group_by is not None:
-        message = f"its {query.group_by} has its {query.group_size} places among the hits already"
+    if scored.rank <= query.top_k and query.group_by is not None:
+        message = f"its {query.group_by} already has {query.group_size} of the hits, the group_size"
         return replace(answer, cause=Cause.GROUPED, message=message)
     last = result.hits[-1] if result.hits else None
     behind = f"; hit {last.rank} has {last.score:.3f}" if last else ""
-    message = f"it stands at rank {standing.rank} with a score of {standing.score:.3f}{behind}"
+    message = f"it ranks {scored.rank} with a score of {scored.score:.3f}{behind}"
     return replace(answer, message=message)
 
 
 async def _is_lost(
-    question: EncodedQuery, standing: _ScoredChunk, pool: Pool, place: CollectionScope, depth: int
+    encoded: EncodedQuery, scored: _ScoredChunk, pool: Pool, scope: CollectionScope, depth: int
 ) -> bool:
-    """An exact search of the pool's depth has it, and the approximate one does not."""
-    if question.vector is None or pool.rank(standing.point) is not None:
+    """Whether exact search of the same depth finds it, but approximate search does not."""
+    if encoded.vector is None or pool.rank(scored.point) is not None:
         return False
-    leg_query = DenseQuery(question.vector, depth + 1, where=place.where, exact=True)
-    [exact] = await place.index.search([leg_query])
-    return (
-        standing.point in (await cut_at_depth(leg_query, exact, place.index, depth)).ranking.points
-    )
+    leg_query = DenseQuery(encoded.vector, depth + 1, where=scope.where, exact=True)
+    [exact] = await scope.index.search([leg_query])
+    return scored.point in (await cut_at_depth(leg_query, exact, scope.index, depth)).ranking.points

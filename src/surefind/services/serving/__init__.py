@@ -1,1 +1,1 @@
-"""What a server needs beside search: limits, keys and health."""
+"""Limits, API keys and health checks for the server."""

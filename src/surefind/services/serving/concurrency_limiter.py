@@ -1,4 +1,4 @@
-"""Limits how many searches run at once and how many wait; refuses the rest at once."""
+"""Limits how many searches run and how many wait; rejects the others immediately."""
 
 import asyncio
 import math
@@ -9,16 +9,15 @@ from contextlib import asynccontextmanager
 from surefind.errors import Overloaded
 
 _LONGEST_RETRY_S = 60
-_NEWEST = 0.05  # what one search weighs in the mean of how long they take
+_NEWEST = 0.05  # weight of the newest search in the mean duration
 
 
 class ConcurrencyLimiter:
-    """First come, first served. A queue without an end would only make everybody wait.
+    """First come, first served, with a bounded queue.
 
-    A search that is answered from memory or by the lexical leg alone never gives the event loop
-    away. If it began at once, the loop would answer one after the other, see nobody else waiting,
-    and refuse nobody however many there are. So one search begins per turn of the loop: between
-    two of them the loop accepts new requests, which join the queue or are refused.
+    A cached or lexical search never yields to the event loop. If each began immediately, the loop
+    would run them back to back, never see a queue, and never reject any. So only one search begins
+    per turn of the loop, and in between the loop accepts new requests.
     """
 
     def __init__(
@@ -34,9 +33,9 @@ class ConcurrencyLimiter:
         self.queued = 0
 
     @asynccontextmanager
-    async def passed(self) -> AsyncIterator[None]:
+    async def admitted(self) -> AsyncIterator[None]:
         if self._places.locked() and self.queued >= self._most_waiting:
-            refusal = Overloaded("too many searches are waiting already; try again in a moment")
+            refusal = Overloaded("too many searches are already waiting; try again in a moment")
             refusal.retry_after_s = self._retry_after_s()
             raise refusal
         self.queued += 1
@@ -56,6 +55,6 @@ class ConcurrencyLimiter:
             self._places.release()
 
     def _retry_after_s(self) -> int:
-        """When those who wait now will have been answered, as far as the last searches tell."""
+        """The estimated time until the current queue is empty."""
         drained_s = self.queued / self._at_once * self._mean_s
         return min(max(1, math.ceil(drained_s)), _LONGEST_RETRY_S)

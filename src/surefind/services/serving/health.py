@@ -1,4 +1,4 @@
-"""Which parts work: each is asked on its own, and nothing is embedded."""
+"""Checks each part separately, without embedding anything."""
 
 import asyncio
 import logging
@@ -9,15 +9,15 @@ from surefind.errors import SurefindError, UnknownCollection
 from surefind.services.encoding.circuit_breaker import CircuitBreaker
 from surefind.services.generations.readers import CollectionReader
 
-PATIENCE_S = 4.0
-"""A part that has not answered by then is down. Load balancers rarely wait for more than 5 s."""
+TIMEOUT_S = 4.0
+"""A part that takes longer counts as down. Load balancers rarely wait more than 5 s."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`embedder` is False only if a real call to it has failed and none has succeeded since."""
+    """`embedder` is False only if its last real call failed recently."""
 
     index: bool
     catalog: bool
@@ -25,14 +25,14 @@ class Health:
 
 
 class HealthCheck:
-    """Says in the log when a part goes down or comes back, not at every call."""
+    """Logs when a part goes down or comes back, not at every check."""
 
     def __init__(
-        self, reader: CollectionReader, embedding: CircuitBreaker, patience_s: float = PATIENCE_S
+        self, reader: CollectionReader, embedding: CircuitBreaker, timeout_s: float = TIMEOUT_S
     ) -> None:
         self._reader = reader
         self._embedding = embedding
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._down: set[str] = set()
 
     async def __call__(self) -> Health:
@@ -46,21 +46,21 @@ class HealthCheck:
         try:
             await self._reader.check_catalog()
         except UnknownCollection:
-            return  # it has answered: nothing is ingested yet
+            return  # the catalog works, but is empty
 
     async def _works(self, part: str, check: Awaitable[None]) -> bool:
         reason = ""
         try:
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(self._timeout_s):
                 await check
         except SurefindError as error:
             reason = str(error)
         except TimeoutError:
-            reason = f"no answer within {self._patience_s:g} s"
+            reason = f"no answer within {self._timeout_s:g} s"
         if reason and part not in self._down:
             _log.warning("health: the %s is down: %s", part, reason)
             self._down.add(part)
         elif not reason and part in self._down:
-            _log.warning("health: the %s is up again", part)
+            _log.warning("health: the %s is back up", part)
             self._down.remove(part)
         return not reason

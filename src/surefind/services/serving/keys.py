@@ -1,7 +1,7 @@
-"""Keys: making and revoking them, and knowing one when it is shown.
+"""Creates, revokes and verifies API keys.
 
-A key is 256 bits of chance, so nobody finds it from its digest by trying, however fast the hash
-is. A slow hash, which passwords need, would only make each request slow.
+A key has 256 random bits, so its digest is safe against guessing even with a fast hash. A slow
+password hash would only slow down every request.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ class Keys:
         return await self._store.read()
 
     async def create(self, name: str, scope: Scope) -> tuple[ApiKey, str]:
-        """The key and its secret, which nobody can ever read again."""
+        """Create a key; returns it with its secret, name_or_id is not stored."""
         if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable() or not name.strip():
             raise InputError(
-                f"name: {name!r} will not do: use 1 to {MAX_NAME_LENGTH} printable characters"
+                f"name must be 1 to {MAX_NAME_LENGTH} printable characters, not {name!r}"
             )
         identity = secrets.token_hex(4)
         secret = f"{_PREFIX}_{identity}_{secrets.token_urlsafe(_SECRET_BYTES)}"
@@ -41,20 +41,22 @@ class Keys:
 
         def add(keys: Sequence[ApiKey]) -> Sequence[ApiKey]:
             if any(known.name == name for known in keys):
-                raise InputError(f"name: there is a key {name!r} already; take another name")
+                raise InputError(f"a key named {name!r} already exists; choose another name")
             return [*keys, key]
 
         await self._store.change(add)
         return key, secret
 
-    async def revoke(self, which: str) -> ApiKey:
-        """By its name or its id. Servers that run refuse it from their next request on."""
+    async def revoke(self, name_or_id: str) -> ApiKey:
+        """Revoke a key by name or ID. Running servers reject it from the next request on."""
         revoked: list[ApiKey] = []
 
         def remove(keys: Sequence[ApiKey]) -> Sequence[ApiKey]:
-            revoked[:] = [key for key in keys if which in (key.name, key.id)][:1]
+            revoked[:] = [key for key in keys if name_or_id in (key.name, key.id)][:1]
             if not revoked:
-                raise InputError(f"there is no key {which!r}; `surefind keys list` shows them all")
+                raise InputError(
+                    f"there is no key {name_or_id!r}; `surefind keys list` shows all keys"
+                )
             return [key for key in keys if key is not revoked[0]]
 
         await self._store.change(remove)
@@ -62,29 +64,29 @@ class Keys:
 
 
 class Keyring:
-    """The keys as a server sees them: read again whenever they have changed."""
+    """The current keys of a server, reloaded when they change."""
 
     def __init__(self, store: KeyStore) -> None:
         self._store = store
         self._keys: Sequence[ApiKey] = ()
         self._token: object = None
-        self._closed = False
+        self._always_required = False
 
-    def close_for_good(self) -> None:
-        """Ask for keys from now on, also while there are none."""
-        self._closed = True
+    def always_require_key(self) -> None:
+        """Require a key from now on, even if there are none."""
+        self._always_required = True
 
-    async def wanted(self) -> bool:
-        """Whether a key is needed. Once there was one, taking it away opens nothing."""
+    async def requires_key(self) -> bool:
+        """Whether requests need a key. Revoking the last key does not lift the requirement."""
         await self._refresh()
-        self._closed = self._closed or bool(self._keys)
-        return self._closed
+        self._always_required = self._always_required or bool(self._keys)
+        return self._always_required
 
     async def find(self, secret: str) -> ApiKey | None:
         await self._refresh()
         digest = _digest(secret)
         found = None
-        # All of them, each in constant time: how long it takes says nothing about any key.
+        # Compare with every key in constant time, so that timing reveals nothing.
         for key in self._keys:
             if hmac.compare_digest(key.digest, digest):
                 found = key

@@ -1,4 +1,4 @@
-"""How often each client may ask: a bucket of tokens that fills while nobody takes any."""
+"""Rate limits per client, by token buckets."""
 
 import math
 import time
@@ -16,7 +16,7 @@ class _Bucket:
 
 
 class RateLimiter:
-    """A minute's allowance may be used at once; then it comes back evenly."""
+    """Allows bursts of a minute's allowance, which refills evenly."""
 
     def __init__(
         self,
@@ -30,10 +30,10 @@ class RateLimiter:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, client: str, cost: int = 1, taken: int = 0) -> int:
-        """0 when the client may go on, else the whole seconds until it may.
+        """Take tokens; returns 0 if allowed, or the seconds to wait.
 
-        `taken` is what the same request has taken before. What costs more than a minute's allowance
-        needs all of it, and is then paid off.
+        `taken` is what the same request has already taken. A request that costs more than a
+        minute's allowance needs all of it, and goes into debt for the rest.
         """
         if self._per_minute is None:
             return 0
@@ -41,7 +41,7 @@ class RateLimiter:
         bucket = self._buckets.setdefault(client, _Bucket(self._per_minute, now))
         self._buckets.move_to_end(client)
         if len(self._buckets) > self._clients:
-            self._buckets.popitem(last=False)  # whoever was away for longest has a full one anyway
+            self._buckets.popitem(last=False)  # the least recent client's bucket is full by now
         per_second = self._per_minute / 60
         refilled = bucket.tokens + (now - bucket.at) * per_second
         bucket.tokens, bucket.at = min(float(self._per_minute), refilled), now

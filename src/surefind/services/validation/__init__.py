@@ -1,1 +1,1 @@
-"""Validation: golden tests and the gate, measures beyond them, and help with writing them."""
+"""Validation: golden tests, the gate, additional measurements, and help with writing tests."""

@@ -1,4 +1,4 @@
-"""What golden tests teach about a generation is kept with it, and its readers go by it."""
+"""Learns a similarity threshold from golden tests, and stores it with the generation."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ FEWEST_NEGATIVES = 12
 async def learn_threshold(
     report: Report, catalogs: CatalogStore, *, force: bool = False
 ) -> Threshold:
-    """NotComparable, with the reason, where the tests do not teach any; nothing is stored then.
+    """Learn and store a threshold. Raises NotComparable if the tests don't suffice.
 
     `force` accepts fewer than FEWEST_NEGATIVES negatives.
     """
@@ -24,35 +24,35 @@ async def learn_threshold(
         manifest = await catalogs.manifest(ref)
         await catalogs.seal(replace(manifest, threshold=threshold))
         if await catalogs.current(ref.collection) == ref.number:
-            # Readers look at a generation again when the pointer was written, if to the same one.
+            # Rewriting the pointer makes readers reload the generation.
             await catalogs.point_to(ref)
     return threshold
 
 
 def threshold_of(report: Report, *, force: bool = False) -> Threshold:
-    told = report.separation
+    separation = report.separation
     if report.interrupted:
-        raise NotComparable(f"no threshold was learned: the run ended early, {report.interrupted}")
-    if told is None:
+        raise NotComparable(f"no threshold was saved: the run ended early: {report.interrupted}")
+    if separation is None:
         raise NotComparable(
-            "no threshold was learned: it takes tests that have an answer, tests with "
-            "`expect: none`, and a mode that embeds questions"
+            "no threshold was saved: the run needs tests with an answer, tests with "
+            "`expect: none`, and mode hybrid or dense"
         )
-    if told.negatives < FEWEST_NEGATIVES and not force:
-        high = told.false_accepts.high
+    if separation.negatives < FEWEST_NEGATIVES and not force:
+        high = separation.false_accepts.high
         raise NotComparable(
-            f"no threshold was learned: too few negatives ({told.negatives}): up to {high:.0%} of "
-            "the questions without an answer might still be given one; write at "
-            f"least {FEWEST_NEGATIVES} tests with `expect: none`, or give --force"
+            f"no threshold was saved: with only {separation.negatives} negative tests, up to "
+            f"{high:.0%} of questions without an answer might still get one; write at least "
+            f"{FEWEST_NEGATIVES} tests with `expect: none`, or use --force"
         )
-    if told.similarity is None or told.slope is None:
-        raise NotComparable(f"no threshold was learned: {told.message}")
+    if separation.similarity is None or separation.slope is None:
+        raise NotComparable(f"no threshold was saved: {separation.message}")
     return Threshold(
-        similarity=told.similarity,
-        slope=told.slope,
-        false_accepts=told.false_accepts,
-        false_rejects=told.false_rejects,
-        false_accept_cost=told.false_accept_cost,
+        similarity=separation.similarity,
+        slope=separation.slope,
+        false_accepts=separation.false_accepts,
+        false_rejects=separation.false_rejects,
+        false_accept_cost=separation.false_accept_cost,
         golden=report.golden,
         golden_digest=report.golden_digest,
         calibrated_at=report.completed_at,

@@ -1,7 +1,7 @@
-"""Golden tests that name chunks, run against the collection that is being served.
+"""Runs golden tests that name chunks against the served collection.
 
-Unlike a full validation, this neither scans the catalog nor explains failures, so that a server can
-answer while a caller waits.
+Unlike a full validation, this neither scans the catalog nor explains failures, so it is fast enough
+for an HTTP request.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from surefind.evaluation.report.report import Outcome
 from surefind.model import Collapse, Hit, Mode, Query, SearchResult
 from surefind.services.generations.readers import CollectionReader, chunks_named
 from surefind.services.validation.golden_test_run import query_for
-from surefind.services.validation.request import DEFAULT_TOP_K
+from surefind.services.validation.run_request import DEFAULT_TOP_K
 
 SearchCall = Callable[[Query], Awaitable[SearchResult]]
 
@@ -52,7 +52,7 @@ class ChunkTestResult:
 
     @property
     def passed(self) -> bool:
-        """Never, if an expected chunk does not exist: the test itself is wrong then."""
+        """Always False if an expected chunk does not exist, because then the test is wrong."""
         minimum = self.test.criteria.min_accuracy
         return self.judged is not None and self.judged.outcome(minimum) is Outcome.PASSED
 
@@ -97,15 +97,15 @@ async def _run(
         known = {*shown, *await _known(missing, reader)}
     except SurefindError as error:
         return ChunkTestResult(test, query, executed_at, error=error)
-    meaning: ResolvedExpectations = {
+    resolved: ResolvedExpectations = {
         chunk: frozenset(known.intersection((chunk.chunk_id,))) for chunk in _chunks(test)
     }
     lost: LostAnswers = {
         chunk: f"the collection has no chunk {chunk.chunk_id!r}; the expectation is invalid"
         for chunk in _chunks(test)
-        if not meaning[chunk]
+        if not resolved[chunk]
     }
-    judged = judge(test, meaning, shown, (), lost=lost)
+    judged = judge(test, resolved, shown, (), lost=lost)
     return ChunkTestResult(test, query, executed_at, hits, judged)
 
 

@@ -1,4 +1,4 @@
-"""The passages that a report speaks of, for those who want to read them."""
+"""Reads the passages that a report mentions."""
 
 from collections.abc import Mapping
 
@@ -11,12 +11,12 @@ _AT_ONCE = 500
 
 
 async def passages_of(report: Report, reader: CollectionReader) -> Mapping[str, ChunkRecord]:
-    """By chunk id: what was found, and what came nearest to being found.
+    """The hits and near misses of a report, by chunk ID.
 
-    None where a store is away, or where another generation has taken the place of the one that
-    was asked: a report must not show passages that nobody was shown.
+    Empty if a store is unavailable, or if another generation has been published since, whose
+    passages may differ.
     """
-    wanted = list(
+    chunk_ids = list(
         dict.fromkeys(
             chunk_id
             for test in report.tests
@@ -31,8 +31,8 @@ async def passages_of(report: Report, reader: CollectionReader) -> Mapping[str, 
         async with reader.lease() as generation:
             if generation.manifest.number != report.subject.generation:
                 return {}
-            for start in range(0, len(wanted), _AT_ONCE):
-                held = await chunks_named(wanted[start : start + _AT_ONCE], generation)
+            for start in range(0, len(chunk_ids), _AT_ONCE):
+                held = await chunks_named(chunk_ids[start : start + _AT_ONCE], generation)
                 records.update((record.chunk.id, record) for record in held)
     except StoreError:
         return {}

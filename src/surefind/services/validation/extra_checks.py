@@ -1,6 +1,6 @@
-"""After the tests: the recall of the approximate index, and latencies under load.
+"""Measures index recall and latency under load, after the tests.
 
-An unavailable store or service ends the run here, as it does during the tests.
+An unavailable store or service ends the run, as it does during the tests.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.search import Searcher
 from surefind.services.validation.golden_test_run import TestRunner
 from surefind.services.validation.index_recall import RecallMeter
-from surefind.services.validation.load_test import LoadStopped, put_load
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.load_test import LoadStopped, run_load_test
+from surefind.services.validation.run_request import RunRequest
 
 
 class ExtraChecks:
@@ -45,7 +45,7 @@ class ExtraChecks:
                 self.index_recall = await meter.measure(golden.tests)
             if load is not None:
                 queries = self._queries(golden.tests)
-                self.load = await put_load(
+                self.load = await run_load_test(
                     self._under_load.search, queries, load, request.concurrency
                 )
         except (StoreError, EmbeddingError) as error:
@@ -54,13 +54,11 @@ class ExtraChecks:
             task = asyncio.current_task()
             if not request.partial or task is None or task.uncancel():
                 raise
-            self.interrupted = "it was stopped while the index was measured"
+            self.interrupted = "stopped while measuring index recall"
             if load is not None and isinstance(stopped, LoadStopped):
                 self.load = stopped.load
-                self.interrupted = (
-                    f"the load was stopped after {stopped.load.duration_s:.1f} of "
-                    f"{load.duration_s:g} s"
-                )
+                ran_s = f"{stopped.load.duration_s:.1f} of {load.duration_s:g} s"
+                self.interrupted = f"load test stopped after {ran_s}"
 
     def _queries(self, tests: Sequence[GoldenTest]) -> list[Query]:
         """The valid queries of the tests."""

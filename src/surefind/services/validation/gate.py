@@ -1,7 +1,7 @@
-"""The gate: run golden tests on the next generation before publishing it.
+"""The gate: runs golden tests on a new generation before it is published.
 
-The same tests run on the published generation, if there is one. A significant regression, or an
-answer that the ingest removed, holds the next generation back even where the rules would pass.
+The same tests run on the current generation, if there is one. A significant regression or a removed
+answer holds the new generation back, even if the rules pass.
 """
 
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ from surefind.ports import Catalog
 from surefind.services.generations.index_building import IngestTools, Progress, ReportProgress
 from surefind.services.generations.readers import Readers
 from surefind.services.search.search import Searcher
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator, resolve_in
 
 _MAX_FAILED = 20
@@ -36,11 +36,10 @@ class Gate:
     strict: bool = False
 
     def check(self) -> None:
-        """InputError if the gate could never decide; call it before building anything."""
+        """Raises InputError if the gate can't decide. Call it before building anything."""
         if not self.golden.tests:
             raise InputError(
-                f"the gate {self.golden.name} has no tests, so it can't decide; add some, for "
-                "example with `surefind golden add`"
+                f"the gate {self.golden.name} has no tests; add some with `surefind golden add`"
             )
         RunRequest().measures_for(self.golden)
 
@@ -55,12 +54,12 @@ async def judge(
     tools: IngestTools,
     progress: ReportProgress,
 ) -> GateResult:
-    """StoreError if a store or a service is unavailable."""
+    """Run the gate. Raises StoreError if a store or service is unavailable."""
     lost = {} if before is None else await _lost_answers(gate.golden, manifest, before, tools)
     report = await _validated(gate, manifest, tools, progress, lost)
     if report.interrupted:
         raise StoreError(
-            f"the gate {gate.golden.name} could not be run, so nothing was published: "
+            f"the gate {gate.golden.name} could not run, so nothing was published: "
             f"{report.interrupted}"
         )
     compared_with, not_compared = None, _incomparable(before, tools)
@@ -94,9 +93,9 @@ async def judge(
 async def _lost_answers(
     golden: GoldenSet, manifest: Manifest, before: Manifest, tools: IngestTools
 ) -> LostAnswers:
-    """Expectations that the previous generation met and this one does not.
+    """Expected answers that the current generation has and the new one does not.
 
-    A passage whose words survive, on a renamed page or under another heading, is not lost: the
+    A passage whose text survives, on a renamed page or under another heading, is not lost; the
     test that names it is stale.
     """
     async with _opened(before.ref, tools) as older, _opened(manifest.ref, tools) as newer:
@@ -116,12 +115,12 @@ async def _lost_answers(
             for record in records
             if record.chunk.content_hash in hashes or await _is_still_on_its_page(record, newer)
         }
-    message = f"it was in generation {before.number}, and this ingest removed it"
+    message = f"it was in generation {before.number}, but this ingest removed it"
     return {expectation: message for expectation, chunks in gone.items() if kept.isdisjoint(chunks)}
 
 
 async def _is_still_on_its_page(record: ChunkRecord, catalog: Catalog) -> bool:
-    """Compares the words below the headings: rewording a heading removes no answer."""
+    """Compares the text without headings, because a reworded heading removes no answer."""
     path = record.chunk.source_path
     lines = record.chunk.text.split("\n")
     words = squeezed("\n".join(line for line in lines if not line.startswith("#")))
@@ -161,7 +160,7 @@ async def _validated(
 
 def _incomparable(before: Manifest | None, tools: IngestTools) -> str:
     if before is None:
-        return "nothing was published before"
+        return "there is no earlier generation"
     if before.embedder != tools.embedder.fingerprint:
         return f"generation {before.number} was built with {before.embedder}"
     if before.lexical.analyzer != tools.terms.name:

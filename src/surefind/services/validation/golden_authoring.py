@@ -1,4 +1,4 @@
-"""Help with writing golden tests: what a picked passage is called, and what is wrong with a set."""
+"""Helps to write golden tests: identifies picked passages, and lints test sets."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from surefind.ports import Catalog, CatalogStore
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.filters import checked, failing, read_expressions
 from surefind.services.search.search import check_query
-from surefind.services.validation.request import DEFAULT_TOP_K
+from surefind.services.validation.run_request import DEFAULT_TOP_K
 from surefind.services.validation.validate import resolve
 
 _QUOTED = 8
@@ -31,16 +31,16 @@ _SHORTEST, _LONGEST = 25, 160
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _OLDER = 10
 _OWN_MACHINE = {None, "localhost", "127.0.0.1"}
-"""Where pages have no site of their own: their addresses are those of the reader."""
+"""Hosts of surefind's own reader, for pages without a published site."""
 
 
 async def expectations_for(
     picked: Sequence[tuple[ChunkRecord, int]], catalog: Catalog
 ) -> tuple[Expectation, ...]:
-    """Passages, with their grades, by names that survive other chunks.
+    """Expectations for picked passages and grades that survive rechunking.
 
-    The section where it holds nothing else, else words that stand nowhere else, else the section
-    after all: the words are everywhere then, and its neighbours are as good an answer.
+    Each passage is identified by its section if it is the only chunk there, or else by a unique
+    sentence. Without a unique sentence, the section has to do.
     """
     sections = {record.chunk.id: _section(record) for record, _ in picked}
     quotations = {record.chunk.id: _quotations(record.chunk.text) for record, _ in picked}
@@ -58,7 +58,7 @@ async def expectations_for(
         return next(alone, sections[chunk_id])
 
     named = [replace(best(record.chunk.id), grade=grade) for record, grade in picked]
-    # Two passages of one section may have the same name; the better grade is meant then.
+    # Two passages may share a section; keep the better grade.
     named.sort(key=lambda one: -one.grade)
     kept: dict[Expectation, Expectation] = {}
     for one in named:
@@ -74,7 +74,7 @@ def _section(record: ChunkRecord) -> Expectation:
 
 
 def _quotations(text: str) -> list[ByText]:
-    """Sentences of a passage; what is too long for a line of a file is cut at a word."""
+    """Sentences of a passage; long ones are cut at a word."""
     found: dict[str, None] = {}
     for sentence in _SENTENCE.split(text):
         words = squeezed(sentence)
@@ -89,16 +89,18 @@ def _cut(words: str) -> str:
 
 
 def check_filters(source: str, golden: GoldenSet) -> None:
-    """InputError where a condition of the file `source` can't be read, whatever the collection.
+    """Raises InputError for a filter that can't be parsed.
 
-    Whether the collection has what it speaks of is only known when it is asked.
+    Its fields and values are only checked when the tests run.
     """
     for test in golden.tests:
-        for line, expression in zip(test.where_lines, test.where, strict=True):
+        for at, expression in enumerate(test.where):
             try:
                 read_expressions((expression,))
             except InputError as error:
-                raise InputError(f"{source}, line {line}: {error}") from error
+                lines = test.where_lines
+                place = f"line {lines[at]}" if lines else f"test {test.test_id!r}"
+                raise InputError(f"{source}, {place}: {error}") from error
 
 
 async def lint_set(
@@ -143,14 +145,14 @@ async def lint_set(
 async def _older(
     chunk_ids: set[str], current: GenerationRef, catalogs: CatalogStore
 ) -> Mapping[str, int]:
-    """The latest of the other generations that each was in."""
+    """The latest earlier generation that contained each chunk."""
     found: dict[str, int] = {}
     others = [ref for ref in await catalogs.complete(current.collection) if ref != current]
     for ref in sorted(others, key=lambda ref: -ref.number)[:_OLDER]:
         try:
             catalog = await catalogs.open(ref)
         except (StoreError, InputError):
-            continue  # damaged, or removed meanwhile: it can't help
+            continue  # damaged, or removed meanwhile
         try:
             for chunk_id in chunk_ids - found.keys():
                 if await catalog.chunk(chunk_id) is not None:
@@ -161,7 +163,7 @@ async def _older(
 
 
 def _refused(golden: GoldenSet, generation: OpenGeneration) -> Mapping[str, str]:
-    """Questions that no search would take."""
+    """The reasons why queries are invalid, by test ID."""
     refused: dict[str, str] = {}
     for test in golden.tests:
         try:

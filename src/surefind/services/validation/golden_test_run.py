@@ -1,4 +1,4 @@
-"""Run one golden test: search, judge the hits, and explain what was not found."""
+"""Runs a golden test: search, judge the hits, and explain misses."""
 
 import hashlib
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _RANKED_TOO_LOW = {Cause.OUTRANKED, Cause.LOST, Cause.BELOW_THRESHOLD}
 
 @dataclass(frozen=True, slots=True)
 class AnsweredTest:
-    """The outcome of a test. `is_unavailable`: a store or a service did not answer."""
+    """The outcome of a test. `is_unavailable` means that a store or service did not answer."""
 
     outcome: TestOutcome
     generation: int | None = None
@@ -53,7 +53,7 @@ class TestRunner:
         measures: Sequence[Measure],
         catalog: Catalog | None = None,
     ) -> None:
-        """With `catalog`, every hit must have a row in it."""
+        """If `catalog` is given, every hit must have a row in it."""
         self.subject = subject
         self._catalog = catalog
         self._searcher = searcher
@@ -69,7 +69,7 @@ class TestRunner:
 
     async def run(self, test: GoldenTest) -> AnsweredTest:
         if test.is_empty:
-            message = "it has no expectations; add expected_results, or expect: none"
+            message = "the test expects nothing; add expected_results, or expect: none"
             return AnsweredTest(
                 self.without_answer(test, Outcome.INVALID, "empty_expectation", message)
             )
@@ -114,7 +114,7 @@ class TestRunner:
         return AnsweredTest(outcome, result.generation)
 
     async def _uncatalogued(self, result: SearchResult) -> tuple[Hit, ...]:
-        """Hits that only the index knows. A search would hide that, as it falls back to it."""
+        """Hits without a row in the catalog, which a search hides by using the index's copies."""
         if self._catalog is None or result.status is not Status.PARTIAL:
             return ()
         points = [hit.record.chunk.point_id for hit in result.hits]
@@ -151,7 +151,7 @@ class TestRunner:
         return judge(test, self._meaning, chunk_ids, self._measures, twins, self._lost)
 
     def query_of(self, test: GoldenTest) -> Query:
-        """InputError if its filter is invalid."""
+        """The query of a test. Raises InputError if its filter is invalid."""
         subject = self.subject
         return query_for(test, subject.collection, subject.top_k, subject.mode, subject.collapse)
 
@@ -161,7 +161,7 @@ class TestRunner:
         decided = judged.outcome(test.criteria.min_accuracy)
         if decided is Outcome.STALE:
             stale = judged.unmeetable
-            message = f"nothing in the collection is {stale.expectation if stale else ''}"
+            message = f"nothing in the collection matches {stale.expectation if stale else ''}"
             return replace(outcome, outcome=decided, cause="stale_label", message=message)
         if decided is Outcome.PASSED:
             return outcome
@@ -174,7 +174,7 @@ class TestRunner:
     async def _explained(
         self, test: GoldenTest, sought: Sequence[ExpectationResult], result: SearchResult
     ) -> tuple[ExpectationResult, ...]:
-        """With the reasons why the first few missing expectations were not found."""
+        """Add the reasons for the first few misses."""
         explained: list[ExpectationResult] = []
         remaining = _MAX_EXPLAINED
         for one, expectation in zip(sought, test.expected, strict=True):
@@ -191,7 +191,7 @@ class TestRunner:
         try:
             answer = await self._explainer.why_none_of(result, sought.expectation, chunk_ids)
         except SurefindError as error:
-            return replace(sought, cause="error", message=f"it could not be explained: {error}")
+            return replace(sought, cause="error", message=f"no explanation available: {error}")
         nearest = answer.record.chunk.id if answer.record else ""
         sought = replace(sought, nearest=nearest)
         copy = _copy_of(answer, result.hits)
@@ -199,16 +199,16 @@ class TestRunner:
             ahead = tuple(hit.record.chunk.id for hit in answer.ahead)
             return replace(sought, cause=answer.cause.value, message=answer.message, ahead=ahead)
         copy_id = copy.record.chunk.id
-        message = f"hit {copy.rank}, {copy_id}, says nearly the same"
+        message = f"hit {copy.rank}, {copy_id}, is nearly identical"
         if answer.cause is Cause.FOLDED:
-            message = f"hit {copy.rank}, {copy_id}, is nearly the same and is shown instead"
+            message = f"hit {copy.rank}, {copy_id}, is nearly identical and is shown instead"
         return replace(sought, cause=_DUPLICATE, message=message, ahead=(copy_id,))
 
 
 def query_for(
     test: GoldenTest, collection: str, top_k: int, mode: Mode, collapse: Collapse
 ) -> Query:
-    """InputError if the filter of the test is invalid."""
+    """The query of a test. Raises InputError if its filter is invalid."""
     return Query(
         text=test.query_text,
         top_k=top_k,
@@ -221,9 +221,9 @@ def query_for(
 
 
 def _twins(hit: Hit) -> list[ChunkRecord]:
-    """Chunks with exactly the same text that are folded into a hit, such as a copied page.
+    """Chunks with identical text that were collapsed into a hit, such as those of a copied page.
 
-    The same page in another version has another text.
+    Other versions of a page have a different text.
     """
     if not hit.also:
         return []
@@ -242,7 +242,7 @@ def _copy_of(answer: WhyNot, hits: Sequence[Hit]) -> Hit | None:
 def _without_row(outcome: TestOutcome, uncatalogued: Sequence[Hit]) -> TestOutcome:
     hit = uncatalogued[0]
     message = (
-        f"hit {hit.rank}, {hit.record.chunk.id}, is in the index and has no row in the catalog; "
+        f"hit {hit.rank}, {hit.record.chunk.id}, is in the index but not in the catalog; "
         "run `surefind doctor`"
     )
     return replace(outcome, outcome=Outcome.FAILED, cause="catalog_row_missing", message=message)
@@ -255,12 +255,12 @@ def _negative(test: GoldenTest, outcome: TestOutcome, result: SearchResult) -> T
             return outcome
         best = result.hits[0]
         message = (
-            f"{best.record.chunk.id} is given as an answer, "
+            f"{best.record.chunk.id} reaches the threshold, "
             f"with a similarity of {best.similarity or 0.0:.3f}"
         )
         return replace(outcome, outcome=Outcome.FAILED, cause="answered", message=message)
     if result.confidence is None:
-        message = "there is no threshold to judge by; set min_similarity_score"
+        message = "there is no threshold for negative tests; set min_similarity_score"
         return replace(outcome, outcome=Outcome.INVALID, cause="no_threshold", message=message)
     if result.confidence.evidence is Evidence.THIN or not result.hits:
         return outcome
@@ -288,7 +288,7 @@ def _found(hits: Sequence[Hit], judged: JudgedTest) -> tuple[FoundHit, ...]:
 
 
 class _HitCounts:
-    """Integrity of the hits of a whole run; each chunk's hash is checked once."""
+    """Tracks the integrity of all hits of a run; checks each chunk's hash once."""
 
     def __init__(self) -> None:
         self._hits = 0

@@ -1,7 +1,7 @@
-"""Whether the approximate index finds what is there: its answers beside those of an exact search.
+"""Measures the recall of the approximate index against exact search.
 
-Filters make a graph harder to walk, so it is asked without one, with those of the tests, and with
-some that the collection itself suggests, which let fewer and fewer chunks through.
+Filters make a graph harder to search, so recall is measured without filters, with those of the
+tests, and with increasingly selective ones derived from the collection.
 """
 
 import asyncio
@@ -51,35 +51,35 @@ class RecallMeter:
     async def measure(self, tests: Sequence[GoldenTest]) -> IndexRecall:
         index = self._generation.index
         points, indexed = await index.count(), await index.indexed()
-        told = IndexRecall(self._k, self._depth, points, indexed, exercised=indexed > 0)
-        if not told.exercised or not tests:
-            return told
-        asked = [one for test in _evenly(tests) if (one := await self._asked(test)) is not None]
-        under = [await self._under("", 1.0, [replace(one, where=()) for one in asked])]
-        own = [one for one in asked if one.where]
+        result = IndexRecall(self._k, self._depth, points, indexed, exercised=indexed > 0)
+        if not result.exercised or not tests:
+            return result
+        queries = [one for test in _evenly(tests) if (one := await self._encoded(test)) is not None]
+        under = [await self._under("", 1.0, [replace(one, where=()) for one in queries])]
+        own = [one for one in queries if one.where]
         if own:
             under.append(await self._under(_OWN, None, own))
         for condition, share in await self._suggested(points):
-            filtered = [replace(one, where=(condition,)) for one in asked]
+            filtered = [replace(one, where=(condition,)) for one in queries]
             under.append(await self._under(describe(condition), share, filtered))
-        return replace(told, under=tuple(one for one in under if one.queries))
+        return replace(result, under=tuple(one for one in under if one.queries))
 
-    async def _asked(self, test: GoldenTest) -> _RecallQuery | None:
-        """None for a question that could not be asked: the tests themselves tell of it."""
+    async def _encoded(self, test: GoldenTest) -> _RecallQuery | None:
+        """The encoded query, or None for an invalid one, which its test already reports."""
         manifest = self._generation.manifest
         query = Query(test.query_text, mode=Mode.DENSE, collection=manifest.collection)
         try:
             where = checked(read_expressions(test.where), manifest.fields)
-            question = await self._searcher.question(query, {query.collection: self._generation})
+            encoded = await self._searcher.encode(query, {query.collection: self._generation})
         except InputError:
             return None
-        return None if question.vector is None else _RecallQuery(test, question.vector, where)
+        return None if encoded.vector is None else _RecallQuery(test, encoded.vector, where)
 
     async def _under(
-        self, condition: str, share: float | None, asked: Sequence[_RecallQuery]
+        self, condition: str, share: float | None, queries: Sequence[_RecallQuery]
     ) -> RecallUnder:
         recalls = []
-        for one in asked:
+        for one in queries:
             leg_query = DenseQuery(one.vector, self._depth, where=one.where)
             found, exact = await self._generation.index.search(
                 [leg_query, leg_query._replace(exact=True)]
@@ -87,7 +87,7 @@ class RecallMeter:
             recall = recall_at(self._k, exact, found)
             if recall is not None:
                 recalls.append(QueryRecall(one.test.test_id, one.test.query_text, recall))
-            await asyncio.sleep(0)  # a scan holds the loop; whoever stops the run is heard
+            await asyncio.sleep(0)  # a scan blocks the loop: let a stop request through
         return recall_under(condition, share, recalls)
 
     async def _suggested(self, points: int) -> list[tuple[Condition, float]]:
@@ -95,7 +95,7 @@ class RecallMeter:
 
 
 def suggested(counts: Counter[Condition], points: int) -> list[tuple[Condition, float]]:
-    """For each of some shares the condition that lets about as much through; (it, its share)."""
+    """A condition for each target share that keeps about that share of the chunks."""
     chosen: dict[Condition, float] = {}
     shares = {one: count / points for one, count in counts.items() if count < points}
     for target in _SHARES:
@@ -108,7 +108,7 @@ def suggested(counts: Counter[Condition], points: int) -> list[tuple[Condition, 
 
 
 async def _counted(catalog: Catalog) -> Counter[Condition]:
-    """How many chunks meet each condition that could be thought of."""
+    """How many chunks meet each possible condition."""
     counts: Counter[Condition] = Counter()
     async for record in catalog.chunks():
         for condition in _conditions(record):

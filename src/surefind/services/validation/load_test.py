@@ -1,4 +1,4 @@
-"""Load test: concurrent searches for a while, each timed from the moment at which it was due."""
+"""Load test: concurrent searches, each timed from the moment it was due."""
 
 import asyncio
 import itertools
@@ -26,10 +26,9 @@ SearchCall = Callable[[Query], Awaitable[SearchResult]]
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """How long to search, and how often; without `rate_per_s`, as fast as answers come.
+    """Duration and rate of a load test; without `rate_per_s`, the rate is unlimited.
 
-    Searches that are due may take `grace_s` more to be answered. The default is `duration_s`, but
-    at least ten seconds.
+    Due searches get `grace_s` more to finish, by default `duration_s`, but at least ten seconds.
     """
 
     duration_s: float
@@ -49,8 +48,8 @@ class LoadOptions:
             )
         if self.rate_per_s is not None and self.requests > MAX_REQUESTS:
             raise InputError(
-                f"rate and duration make {self.requests:,} searches, at most {MAX_REQUESTS:,} are "
-                "allowed; lower one of them"
+                f"rate and duration add up to {self.requests:,} searches, but at most "
+                f"{MAX_REQUESTS:,} are allowed; lower one of them"
             )
 
     @property
@@ -63,15 +62,15 @@ class LoadOptions:
         return math.ceil(self.duration_s * (self.rate_per_s or 0))
 
 
-async def put_load(
+async def run_load_test(
     search: SearchCall, queries: Sequence[Query], options: LoadOptions, concurrency: int
 ) -> LoadResult:
-    """Cycle through the queries. A failed search is counted, and the test continues.
+    """Cycle through the queries. Failed searches are counted.
 
-    LoadStopped, with what was measured so far, if it is cancelled.
+    If cancelled, raises LoadStopped with the measurements so far.
     """
     if not queries:
-        raise InputError("duration: no test has a valid question to put a load on with")
+        raise InputError("--duration: no test has a valid query for the load test")
     run = _LoadRun(search, queries, options, concurrency)
     try:
         sent = await run.at_a_rate() if options.rate_per_s else await run.one_after_the_other()
@@ -83,7 +82,7 @@ async def put_load(
 
 
 class LoadStopped(asyncio.CancelledError):
-    """Carries what a cancelled load test measured."""
+    """A cancellation that carries the measurements of the load test."""
 
     def __init__(self, load: LoadResult) -> None:
         super().__init__()
@@ -113,7 +112,7 @@ class _LoadRun:
         return time.perf_counter() - self._began
 
     async def at_a_rate(self) -> list[SentRequest]:
-        """Request n is due at n / rate, however many are still unanswered."""
+        """Request n is due at n / rate, even if earlier ones are unanswered."""
         options = self._options
         await self._with_workers(self._scheduled)
         given_up_s = self._now_s
@@ -125,7 +124,7 @@ class _LoadRun:
         return self._sent
 
     def until_stopped(self) -> list[SentRequest]:
-        """All requests that were due by then; with a rate, that includes those not yet sent."""
+        """All requests that were due, including unsent ones if there is a rate."""
         if not self._options.rate_per_s:
             return self._sent
         unsent = map(self._due, range(self._next, self._options.requests))
@@ -163,7 +162,7 @@ class _LoadRun:
             self._next += 1
             await self._ask(number, due)
             due = self._now_s
-            await asyncio.sleep(0)  # cached answers never await: give the other workers a turn
+            await asyncio.sleep(0)  # cached results never await: let other workers run
 
     async def _ask(self, number: int, due: float) -> None:
         error = UNANSWERED

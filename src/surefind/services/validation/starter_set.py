@@ -1,4 +1,4 @@
-"""A golden set from a collection's own headings, for those who have none yet."""
+"""Generates a starter golden set from a collection's headings."""
 
 from collections import Counter
 
@@ -11,10 +11,10 @@ NAME = "the collection's own headings"
 
 
 async def starter_set(catalog: Catalog, most: int = MAX_STARTERS) -> GoldenSet:
-    """Each asks for a section by the names of its page and itself, and expects to find it there.
+    """Each test searches for a section by its page title and heading.
 
-    Names that stand for several sections ask for nothing in particular and are left out. Nobody
-    has looked at these tests, so they measure, and no single one fails a run.
+    Ambiguous headings are skipped. These tests are not reviewed, so they only measure; no single
+    one fails a run.
     """
     sections: dict[tuple[str, str], str] = {}
     async for record in catalog.chunks():
@@ -28,7 +28,7 @@ async def starter_set(catalog: Catalog, most: int = MAX_STARTERS) -> GoldenSet:
         for (path, heading), question in sections.items()
         if asked[question.casefold()] == 1
     ]
-    # Evenly over the whole collection, and the same ones for the same content.
+    # Spread evenly over the collection, and reproducible.
     if len(clear) > most:
         clear = [clear[number * len(clear) // most] for number in range(most)]
     tests = tuple(

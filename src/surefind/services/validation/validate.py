@@ -1,7 +1,7 @@
-"""Validation: run golden tests or plain questions, and report how retrieval did.
+"""Validation: runs golden tests or plain questions, and reports the quality of retrieval.
 
-A question that fails never stops the others. An unavailable store ends the run, as nothing more can
-be measured; the report then covers the tests that ran.
+A failed query does not stop the others. An unavailable store ends the run; the report then covers
+the tests that ran.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ from surefind.services.search.search import Searcher, check_query
 from surefind.services.search.why_not import Explainer
 from surefind.services.validation.extra_checks import ExtraChecks
 from surefind.services.validation.golden_test_run import AnsweredTest, TestRunner
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 
 _MAX_UNAVAILABLE = 3
 """The run ends after this many consecutive tests that found a store or service unavailable."""
-_STOPPED = "it was stopped"
+_STOPPED = "stopped"
 
 CountProgress = Callable[[int, int], None]
 """Called with the number of finished tests and of all tests."""
@@ -47,11 +47,11 @@ class Validator:
         version: str,
         under_load: Searcher | None = None,
     ) -> None:
-        """`under_load` answers the load test, for example without a cache of questions."""
+        """`under_load` runs the load test, for example without a query cache."""
         self._readers = readers
         self._searcher = searcher
         self._version = version
-        self._under_load = under_load or searcher.afresh()
+        self._under_load = under_load or searcher.without_cache()
 
     async def run(
         self,
@@ -60,10 +60,10 @@ class Validator:
         progress: CountProgress = lambda _done, _total: None,
         lost: LostAnswers | None = None,
     ) -> Report:
-        """StoreError if the collection can't be opened. CancelledError if a stop was requested
-        before the first question.
+        """Raises StoreError if the collection can't be opened, and CancelledError if a stop was
+        requested before the first query.
 
-        `lost` are expectations that the previous generation met and this one does not.
+        `lost` are expected answers that the previous generation has and this one lacks.
         """
         request = request or RunRequest()
         measures = request.measures_for(golden)
@@ -71,7 +71,7 @@ class Validator:
             subject = await self._subject(golden, request, generation)
             resolved = ResolvedGoldenSet(await resolve(golden, generation), lost or {})
             prefetching = PrefetchingEmbedder(self._searcher.embedder, _questions(golden.tests))
-            searcher = self._searcher.afresh(prefetching)
+            searcher = self._searcher.without_cache(prefetching)
             explainer = Explainer(self._readers, searcher)
             # A connected collection serves as its own catalog: there are no rows to check.
             catalog = generation.catalog if generation.manifest.connected is None else None
@@ -84,7 +84,9 @@ class Validator:
                 await session.work(request.concurrency, partial=request.partial)
             finally:
                 await prefetching.close()
-            extra = ExtraChecks(self._searcher.afresh(), self._under_load, generation, tester)
+            extra = ExtraChecks(
+                self._searcher.without_cache(), self._under_load, generation, tester
+            )
             if not session.interrupted:
                 await extra.measure(golden, request)
                 session.note_stop()

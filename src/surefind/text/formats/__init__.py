@@ -1,5 +1,5 @@
-"""Source formats: from the bytes of a page to its text and structure.
+"""Source formats: parse the bytes of a page into its text and structure.
 
-To add a format, write a module here with a function from bytes to `ParsedPage`, and list its
-suffixes in `registry.READERS`.
+To add a format, write a module here with a function from bytes to `ParsedPage`, and add its
+suffixes to `registry.READERS`.
 """

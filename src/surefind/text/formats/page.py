@@ -1,4 +1,4 @@
-"""A page as every format reader returns it."""
+"""The result of every format reader."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from surefind.text.markdown.blocks import Outline
 class ParsedPage:
     """`text` is Markdown for every format but plain text; `structure` holds offsets into it.
 
-    `title` is empty unless the format itself declares one.
+    `title` is empty unless the format declares one.
     """
 
     front_matter: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""Which reader parses a page, by the suffix of its file."""
+"""Selects the reader of a page by its suffix."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ def _read_mdx(content: bytes) -> ParsedPage:
         try:
             body = strip_mdx(body)
         except TooComplex:
-            warnings += ("its braces are too tangled to be read as MDX; read as Markdown",)
+            warnings += ("its braces are too complex to parse as MDX; parsed as Markdown",)
     return ParsedPage(front_matter, body, outline(body), warnings=warnings)
 
 

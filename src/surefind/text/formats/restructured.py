@@ -1,7 +1,7 @@
-"""reStructuredText becomes Markdown, by way of docutils and of the HTML it stands for.
+"""Converts reStructuredText to Markdown, by way of docutils and HTML.
 
-Pages written for Sphinx use roles and directives that docutils does not know. They are read for
-their words; nothing that a page says makes docutils open a file or leaves a message in the text.
+Sphinx pages use roles and directives that docutils does not know; their text is kept. No page can
+make docutils open a file, and no docutils message ends up in the text.
 """
 
 import re
@@ -34,14 +34,14 @@ _SETTINGS = {
     "report_level": 5,
     "stylesheet_path": None,
     "syntax_highlight": "none",
-    "traceback": True,  # an error is raised; docutils would print it and exit
+    "traceback": True,  # raise errors instead of printing them and exiting
     "warning_stream": False,
 }
 _CODE = {"code", "code-block", "code-tab", "doctest", "ipython", "productionlist", "prompt"}
 _CODE |= {"sourcecode", "testcode"}
 _NOTHING = {"default-domain", "graphviz", "highlight", "index", "literalinclude", "plantuml"}
 _NOTHING |= {"program", "sectionauthor", "tabularcolumns", "testcleanup", "testsetup", "toctree"}
-# Their argument is a condition, a class or a name for the machine.
+# Directives whose argument is not prose but a condition, a class or a name.
 _CONTENT_ONLY = {"cssclass", "currentmodule", "grid", "grid-item", "hlist", "ifconfig", "module"}
 _CONTENT_ONLY |= {"only", "py:currentmodule", "py:module", "rst-class", "tab-set"}
 _OBJECTS = {"attribute", "class", "confval", "data", "decorator", "describe", "envvar", "exception"}
@@ -56,14 +56,14 @@ _PROSE_ROLES = {"abbr", "any", "dfn", "doc", "download", "guilabel", "menuselect
 _LONGEST_PARAGRAPH = 20_000
 _LONG_WORD = re.compile(r"\S{2000}")
 _PROSE_ROLES |= {"ref", "std:doc", "std:ref", "std:term", "term"}
-# docutils takes time with the square of what is wrong: it would think about a page for minutes.
+# docutils takes quadratic time in the number of errors, which can be minutes for one page.
 _MAX_COMPLAINTS = 500
 _DIRECTIVE_START = re.compile(r"(?:.*?::)?[ ]*")
 _TITLED = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
 
 
 def read_restructured(content: bytes) -> ParsedPage:
-    """The list of fields that may open a page, like `:orphan:`, becomes its front matter."""
+    """Convert a page; an opening field list, such as `:orphan:`, becomes front matter."""
     text, warnings = decode(content)
     try:
         tree = _tree_of(text)
@@ -71,17 +71,17 @@ def read_restructured(content: bytes) -> ParsedPage:
         translator = HTMLTranslator(tree)
         tree.walkabout(translator)
     except RecursionError:
-        warnings += ("it is nested too deeply; read as plain text",)
+        warnings += ("it is nested too deeply; parsed as plain text",)
         return ParsedPage({}, text, outline(text), warnings=warnings)
     except _TooManyComplaintsError:
-        warnings += ("its markup is broken; read as plain text",)
+        warnings += ("its markup is broken; parsed as plain text",)
         return ParsedPage({}, text, outline(text), warnings=warnings)
     page = html_to_markdown("".join(translator.body))
     return ParsedPage(fields, page.text, outline(page.text), page.title, warnings)
 
 
 def _tree_of(text: str) -> nodes.document:
-    """The settings are docutils' own, with ours over them: no file of the machine is asked."""
+    """Parse with docutils' defaults and our overrides; no configuration file is read."""
     parser = _BoundedParser(inliner=_Inliner())
     parser.state_classes = _STATES
     settings = get_default_settings(Reader, Parser, Writer)
@@ -90,23 +90,34 @@ def _tree_of(text: str) -> nodes.document:
     tree = publish_doctree(text, parser=parser, settings=settings)
     Admonitions(tree).apply()
     for literal in tree.findall(nodes.literal):
-        literal["classes"].append("code")  # else the writer has no word for it but <span>
-    for message in list(tree.findall(nodes.system_message)):
-        message.parent.remove(message)
-    for doubtful in list(tree.findall(nodes.problematic)):
-        words = doubtful.astext().strip("`_|")
-        doubtful.parent.replace(doubtful, nodes.inline(words, words))
-    for image in list(tree.findall(nodes.image)):  # the writer would look at the picture itself
-        image.parent.replace(image, nodes.inline("", image.get("alt", "")))
+        literal["classes"].append("code")  # else the writer emits a <span>
+    for parent in _parents_of(tree, nodes.system_message):
+        kept = [child for child in parent if not isinstance(child, nodes.system_message)]
+        parent.children = kept
+    for parent in _parents_of(tree, nodes.problematic):
+        for at, child in enumerate(parent):
+            if isinstance(child, nodes.problematic):
+                words = child.astext().strip("`_|")
+                parent[at] = nodes.inline(words, words)
+    for parent in _parents_of(tree, nodes.image):
+        for at, child in enumerate(parent):
+            if isinstance(child, nodes.image):  # the writer would open the image file
+                parent[at] = nodes.inline("", child.get("alt", ""))
     return tree
 
 
+def _parents_of(tree: nodes.document, kind: type[nodes.Element]) -> list[nodes.Element]:
+    """Each once. To remove or replace one child after the other takes time with their square."""
+    parents = (node.parent for node in tree.findall(kind))
+    return list({id(parent): parent for parent in parents}.values())
+
+
 class _TooManyComplaintsError(Exception):
-    """docutils would take more than good time for a page, or for what is wrong with it."""
+    """The page has too many errors to be parsed in reasonable time."""
 
 
 class _BoundedParser(Parser):
-    """Counts what docutils complains of, while it parses and after, and stops at its limit."""
+    """Counts docutils' error messages and stops at a limit."""
 
     def setup_parse(self, inputstring: str, document: nodes.document) -> None:
         super().setup_parse(inputstring, document)
@@ -122,7 +133,7 @@ class _BoundedParser(Parser):
 
 
 def _opening_fields(tree: nodes.document) -> dict[str, object]:
-    """Takes the list of fields before any text out of the tree: it is about the page."""
+    """Remove the field list before the text from the tree: it is metadata."""
     first = next((node for node in tree.children if not isinstance(node, nodes.comment)), None)
     if not isinstance(first, nodes.field_list):
         return {}
@@ -131,14 +142,14 @@ def _opening_fields(tree: nodes.document) -> dict[str, object]:
 
 
 class _AnyOption(dict[str, Any]):
-    """Sphinx and its extensions know more options than docutils does."""
+    """Accepts any option, because Sphinx and its extensions have more than docutils."""
 
     def __missing__(self, name: str) -> Any:
         return unchanged
 
 
 class _Unknown(Directive):
-    """A directive of Sphinx: code stays code, prose stays prose, the machine's part goes."""
+    """A Sphinx directive: keeps code and prose, drops the rest."""
 
     optional_arguments = 1
     final_argument_whitespace = True
@@ -174,16 +185,16 @@ class _Unknown(Directive):
 
 
 class _Nesting(states.RSTState):
-    """A state of the parser whose nested parsers have our states too."""
+    """A parser state whose nested parsers also use our states."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.nested_sm_kwargs = {"state_classes": _STATES, "initial_state": "Body"}
-        self.nested_sm_cache = []  # never share machines with docutils' own states
+        self.nested_sm_cache = []  # never share state machines with docutils' states
 
 
 class _Tolerant(_Nesting, states.Body):
-    """A state that meets directives, and runs those that docutils does not know as well."""
+    """A state that also runs unknown directives."""
 
     def unknown_directive(self, type_name: str) -> Any:
         start = next(_DIRECTIVE_START.finditer(self.state_machine.line or ""))
@@ -211,7 +222,7 @@ _STATES = tuple(
 
 class _TolerantInliner(states.Inliner):
     def parse(self, text: str, lineno: int, memo: Any, parent: Any) -> Any:
-        """Its patterns take time with the square of a paragraph, and of a word without blanks."""
+        """Skip long paragraphs and words, for which docutils' patterns take quadratic time."""
         if len(text) > _LONGEST_PARAGRAPH:
             raise _TooManyComplaintsError
         if _LONG_WORD.search(text):
@@ -233,7 +244,7 @@ class _TolerantInliner(states.Inliner):
         return [nodes.literal(rawsource, words)], []
 
 
-# docutils makes the patterns of an inliner from what its own class, not a parent, spells out.
+# docutils builds the patterns from attributes of the class itself, not of its parents.
 _Inliner = type(
     "_Inliner",
     (_TolerantInliner,),

@@ -1,1 +1,1 @@
-"""HTML becomes Markdown."""
+"""Converts HTML to Markdown."""

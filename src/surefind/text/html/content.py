@@ -1,11 +1,11 @@
-"""What of an HTML page is its own content, and what belongs to the site around it."""
+"""Separates the content of an HTML page from the site around it."""
 
 import re
 from collections.abc import Mapping
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-# The most specific first: what a documentation tool marks as the text of the page.
+# Selectors for the main content of documentation tools, most specific first.
 _CONTENT_ROOTS = (
     ".theme-doc-markdown",
     "[itemprop=articleBody]",
@@ -30,7 +30,7 @@ _DROPPED_CLASS = re.compile(
     r"|(?:js-)?cookie[-_]?(?:banner|bar|consent|law|message|modal|notice|popup).*",
     re.IGNORECASE,
 )
-# Boxes of the text that some tools write as <aside>.
+# Text boxes that some tools write as <aside>.
 _KEPT_ASIDE = re.compile(
     r"admonition|callout|alert|footnote|topic|starlight-aside|note|warning|tip"
 )
@@ -41,21 +41,21 @@ _SITE_LINK = re.compile(
     r"|back to (?:the )?top",
     re.IGNORECASE,
 )
-_SIGNS = frozenset("#\u00b6\u00a7\U0001f517\u200b \xa0")  # what permanent links are shown as
+_SIGNS = frozenset("#\u00b6\u00a7\U0001f517\u200b \xa0")  # labels of permalinks
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight(?:-source)?)-([\w+#.-]+)")
 _DOCUTILS_CODE = re.compile(r"(?:^|\s)code ([\w+#-]+)")
 _NO_LANGUAGE = {"default", "none", "plain", "plaintext", "text", "literal-block"}
 _ANCHOR = re.compile(r"[^\s{}]+")
-_BORDER = "\0"  # no character of any HTML text
+_BORDER = "\0"  # never occurs in HTML text
 _BORDERS = re.compile(f"\n?{_BORDER}+")
 _LINES = {"div", "li", "p", "tr"}
 
 
 def content_root(tree: LexborHTMLParser) -> LexborNode | None:
-    """The element that a documentation tool marks as the text of the page."""
+    """The element that a documentation tool marks as the main content."""
     for selector in _CONTENT_ROOTS:
         matches = tree.css(selector)
-        if len(matches) == 1:  # several are parts of something larger
+        if len(matches) == 1:  # several matches are parts of a larger element
             return matches[0]
     return None
 
@@ -75,12 +75,12 @@ def is_dropped(node: LexborNode, tag: str) -> bool:
 
 
 def _holds_title(header: LexborNode) -> bool:
-    """Some tools put the page's own heading into a <header>."""
+    """Some tools put the page's heading into a <header>."""
     return header.css_first("h1") is not None
 
 
 def _is_hidden(attributes: Mapping[str, str | None]) -> bool:
-    if attributes.get("role") == "tabpanel":  # its tab is only not the one in front
+    if attributes.get("role") == "tabpanel":  # an inactive tab, not hidden text
         return False
     return (
         "hidden" in attributes
@@ -90,12 +90,12 @@ def _is_hidden(attributes: Mapping[str, str | None]) -> bool:
 
 
 def _is_furniture(node: LexborNode, tag: str, classes: list[str]) -> bool:
-    """What belongs to the site, not to the page."""
+    """Whether the element belongs to the site, not to the page."""
     attributes = node.attributes
     if attributes.get("role") in _DROPPED_ROLES or {"contents", "topic"} <= set(classes):
         return True
     names = classes
-    if tag == "div" and "section" not in classes:  # the id of a section is made of its heading
+    if tag == "div" and "section" not in classes:  # the id of a section comes from its heading
         names = [*classes, attributes.get("id") or ""]
     if any(_DROPPED_CLASS.fullmatch(name) for name in names):
         return True
@@ -112,7 +112,7 @@ def is_layout(table: LexborNode) -> bool:
 
 
 def text_of(root: LexborNode) -> str:
-    """All text below a node but what is dropped; what is a line of its own is one here too."""
+    """All text below a node except dropped elements; block elements start a new line."""
     pieces: list[str] = []
     depth = 0
     node: LexborNode | None = root
@@ -149,7 +149,7 @@ def _classes(node: LexborNode | None) -> str:
 
 
 def language_of(pre: LexborNode) -> str:
-    """From the class of the code, of its <pre> or of a box around it."""
+    """The language, from the class of the code, its <pre> or an enclosing box."""
     for candidate in (pre.child, pre, pre.parent, pre.parent.parent if pre.parent else None):
         classes = _classes(candidate)
         match = _LANGUAGE.search(classes) or _DOCUTILS_CODE.search(classes)
@@ -160,7 +160,7 @@ def language_of(pre: LexborNode) -> str:
 
 
 def anchor_of(heading: LexborNode) -> str:
-    """Its own id, else that of an anchor in it, else that of the section it opens."""
+    """The heading's id, else that of an anchor in it, else that of its section."""
     inside = heading.css_first("[id], a[name]")
     parent = heading.parent
     opens = parent is not None and parent.tag in {"section", "div"} and _is_first(heading)
@@ -177,5 +177,5 @@ def _is_first(heading: LexborNode) -> bool:
     previous = heading.prev
     while previous is not None and not previous.is_element_node:
         previous = previous.prev
-    # Sphinx puts further targets of the same section before its heading.
+    # Sphinx puts additional targets of a section before its heading.
     return previous is None or (previous.tag == "span" and previous.child is None)

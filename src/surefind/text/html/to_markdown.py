@@ -1,6 +1,6 @@
-"""HTML becomes Markdown: the page's own content, without the site around it.
+"""Converts the main content of an HTML page to Markdown.
 
-The tree is walked with a loop, never by recursion: pages nest as deep as they like.
+The tree is walked iteratively, because pages can be nested arbitrarily deep.
 """
 
 import re
@@ -18,11 +18,11 @@ from surefind.text.html.content import (
     language_of,
     text_of,
 )
-from surefind.text.html.page import is_too_deep, read_head
+from surefind.text.html.facts import is_too_deep, read_head
 from surefind.text.markdown.blocks import TITLE_LENGTH, escaped_tags, plain
 from surefind.text.markdown.writer import MarkdownWriter, fenced, guarded
 
-_LEAST_SHARE = 3  # a content root that holds less than a third of the page's words is none
+_LEAST_SHARE = 3  # a content root with less than a third of the page's words is implausible
 _WHITE_SPACE = re.compile(r"[ \t\n\r\f]+")
 _AROUND_BREAK = re.compile(r" *\n[ \n]*")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -33,10 +33,19 @@ _INLINE = {
     *("var", "wbr"),
 }
 _MAX_COLUMNS = 100
-# The same tags as in passages.js: what begins and ends with them was written as HTML.
+# Same tags as in passages.js: text that starts and ends with them is HTML. So is a fragment that
+# contains a whole element, unless it also contains Markdown.
 _TAGS = "article|blockquote|body|div|h[1-6]|html|main|ol|p|pre|section|span|table|ul"
 _IS_HTML = re.compile(rf"\s*(?:<!doctype[^>]*>\s*)?<(?:{_TAGS})(?:\s[^<>]*)?>", re.IGNORECASE)
 _ENDS_AS_HTML = re.compile(rf"</(?:{_TAGS})>\s*\Z", re.IGNORECASE)
+_ELEMENT = re.compile(
+    r"<(a|b|code|dd|dt|em|h[1-6]|i|li|p|span|strong|td|th|u)(?:\s[^<>]*)?>[^<]*\S[^<]*</\1>",
+    re.IGNORECASE,
+)
+_MARKDOWN = re.compile(
+    r"`|\]\(|\*\*|^[ \t]*(?:#{1,6}[ \t]|[-*+|>]|\d{1,9}[.)][ \t]|~~~)", re.MULTILINE
+)
+_BLANK_LINES = re.compile(r"\n(?:[ \t\r]*\n)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class HtmlPage:
 
 
 def html_to_markdown(html: str) -> HtmlPage:
-    """InputError where its elements lie too deep in each other."""
+    """Convert a page; InputError if its elements are nested too deeply."""
     if is_too_deep(html):
         raise InputError("its elements are nested too deeply; close those that are left open")
     tree = LexborHTMLParser(html)
@@ -61,14 +70,21 @@ def html_to_markdown(html: str) -> HtmlPage:
 
 
 def readable(text: str) -> str:
-    """What people read of a passage that somebody stored as HTML; any other text as it is."""
-    if not _IS_HTML.match(text) or not _ENDS_AS_HTML.search(text):
+    """Convert a passage that is stored as HTML; other text is returned unchanged."""
+    if _IS_HTML.match(text) and _ENDS_AS_HTML.search(text):
+        html = text
+    elif _ELEMENT.search(text) and not _MARKDOWN.search(text):
+        html = text if "<pre" in text.lower() else _BLANK_LINES.sub("<p>", text)
+    else:
         return text
-    return html_to_markdown(text).text.strip() or text
+    try:
+        return html_to_markdown(html).text.strip() or text
+    except InputError:  # nested too deeply
+        return text
 
 
 def _content(tree: LexborHTMLParser) -> tuple[str, str]:
-    """(text, top heading) of the content, or of the whole body if the content is elsewhere."""
+    """(text, top heading) of the content, or of the whole body if no content is found."""
     if tree.body is None:
         return "", ""
     whole = _Converter().convert(tree.body)
@@ -84,7 +100,7 @@ _Exit = Callable[[], None]
 
 
 class _Converter:
-    """Walks a tree once: every element says what to do with it and what to do after it."""
+    """Walks a tree once, with an action before and after the children of each element."""
 
     def __init__(self) -> None:
         self._writer = MarkdownWriter()
@@ -127,7 +143,7 @@ class _Converter:
         return self._writer.text(), self._top_heading
 
     def _enter(self, node: LexborNode) -> _Exit | None:
-        """What to do after the children; None where they are not to be visited."""
+        """The action after the children; None to skip them."""
         tag = node.tag or ""
         if tag == "-text":
             self._words.append(_WHITE_SPACE.sub(" ", node.text_content or ""))
@@ -143,7 +159,7 @@ class _Converter:
         return self._flush
 
     def _flush(self) -> None:
-        """Ends a paragraph; in a table's cell, which is one line, only a word."""
+        """End a paragraph; in a table cell, which is one line, only a word."""
         if self._in_cell:
             self._words.append(" ")
             return
@@ -169,7 +185,7 @@ class _Converter:
                 title = escaped_tags(title)
                 if level == 1 and not self._top_heading:
                     self._top_heading = plain(title[:TITLE_LENGTH])
-                if title.endswith("#") and not anchor:  # it would be read as a closing sign
+                if title.endswith("#") and not anchor:  # it would be parsed as a closing sequence
                     title = f"{title[:-1]}\\#"
                 ending = f" {{#{anchor}}}" if anchor else ""
                 self._writer.block([f"{'#' * level} {title}{ending}"])
@@ -285,4 +301,4 @@ class _Converter:
 
 
 def _nothing() -> None:
-    """After an inline element the line goes on."""
+    """The action after an inline element."""

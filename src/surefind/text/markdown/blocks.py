@@ -1,8 +1,7 @@
-"""Where the headings, the code and the block borders of a Markdown text are.
+"""Locates the headings, code and block borders of a Markdown text.
 
-One pass over the lines. It follows CommonMark for what stands at the top level, which is all
-that sections are made of; what lists and quotes hold is left inside them. A test compares it
-with a CommonMark parser.
+One pass over the lines. It follows CommonMark at the top level, where sections are; the content of
+lists and quotes stays inside them. A test compares it with a CommonMark parser.
 """
 
 import re
@@ -20,7 +19,7 @@ _RAW_HTML = re.compile(
     r" {0,3}<(!--|\?|!\[CDATA\[|!(?=[a-z])|(?:pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE
 )
 _RAW_HTML_ENDS = {"!--": "-->", "?": "?>", "![cdata[": "]]>", "!": ">"}
-# These two end at a blank line. The second stands alone on its line and breaks into no paragraph.
+# Both end at a blank line. The second is alone on its line and can't interrupt a paragraph.
 _HTML_BLOCK = re.compile(
     r" {0,3}</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup"
     r"|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]"
@@ -35,17 +34,17 @@ _LONE_TAG = re.compile(
     )\s*$""",
     re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
-# Possessive: a row of blank cells could be divided in more ways than there is time for.
+# Possessive quantifiers: a row of blank cells would backtrack exponentially.
 _TABLE_RULE = re.compile(
     r" {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+(?::?-++:?|:{0,2}+)[ \t]*+)++$"
 )
-# A line that begins with none of these, nor with a digit, can only be text: most lines are.
+# A line that starts with none of these and no digit is text, like most lines.
 _MARKERS = frozenset("\t#=-`~<*_+>|:")
 TITLE_LENGTH = 500
 _EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
 _INLINE_MARKUP = re.compile(r"[\[`*_~<]")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_TAG = re.compile(  # of HTML's own names: the `<T>` of `List<T>` is what a reader looks for
+_TAG = re.compile(  # known HTML tags only: the `<T>` of `List<T>` is text
     r"(?<!\\)</?(?:a|abbr|b|bdi|bdo|big|br|cite|code|del|details|dfn|div|em|font|h[1-6]|i|img|input|ins"
     r"|kbd|label|mark|p|picture|q|s|samp|small|source|span|strike|strong|sub|summary|sup|svg|time"
     r"|tt|u|var|wbr)(?:\s[^<>]*+)?+/?>",
@@ -58,7 +57,7 @@ _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)(\1)(?!\w)"
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """`start` and `end` span the heading's own lines in the text."""
+    """`start` and `end` span the heading's lines in the text."""
 
     level: int
     title: str
@@ -69,8 +68,8 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class OpenedBlock:
-    """A table or a code block. What lies from `start` to `head` opens it: without it, the rest of
-    the block can't be understood.
+    """A table or a code block. `start` to `head` is its opening, which the rest of the block needs
+    to make sense.
     """
 
     start: int
@@ -80,8 +79,8 @@ class OpenedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Where a text may be cut. `borders` are the offsets where a block begins after a blank line;
-    `inner_borders` are those inside lists. Neither lies inside of code.
+    """Where to cut a text. `borders` are the offsets of blocks after a blank line;
+    `inner_borders` are those inside lists. Neither is inside code.
     """
 
     headings: tuple[Heading, ...] = ()
@@ -123,17 +122,17 @@ class _Scanner:
         self.inner_borders: list[int] = []
         self.code: list[OpenedBlock] = []
         self.tables: list[OpenedBlock] = []
-        self.awaited = ""  # in code, lines without the marks of its end need no look
+        self.awaited = ""  # in code, skip lines without the end marker
         self._anchors: dict[str, int] = {}
         self._fence: _Fence | None = None
         self._table: OpenedBlock | None = None
-        self._last: tuple[str, int] = ("", 0)  # the line before, and where it began
+        self._last: tuple[str, int] = ("", 0)  # the previous line and its start
         self._raw_html_end: str | None = None
         self._in_html_block = False
-        self._paragraph: int | None = None  # where the open paragraph began, if it may be a heading
+        self._paragraph: int | None = None  # start of the open paragraph, if it may be a heading
         self._paragraph_lines: list[str] = []
         self._lazy = False  # inside a list or a quote, until a blank line
-        self._list_indent = 0  # lines at least this far in belong to the open list item
+        self._list_indent = 0  # lines with at least this indent belong to the list item
         self._empty_item = False
         self._after_blank = False
 
@@ -149,7 +148,7 @@ class _Scanner:
             self._close_table()
             self._close_paragraph()
             self._lazy = False
-            if self._empty_item:  # a blank line ends an item that holds nothing yet
+            if self._empty_item:  # a blank line ends an empty item
                 self._list_indent = 0
         elif not self._in_html_block:
             if self._after_blank:
@@ -159,7 +158,7 @@ class _Scanner:
         self._last = (line, start)
 
     def finish(self, end: int) -> None:
-        """An unclosed fence reaches to the end, as CommonMark has it."""
+        """An unclosed fence extends to the end, as in CommonMark."""
         self._close_table()
         if self._fence is not None:
             self.code.append(OpenedBlock(self._fence.start, self._fence.head, end))
@@ -185,7 +184,7 @@ class _Scanner:
             self._list_indent = 0
         first = line.lstrip(" ")[0]
         if first not in _MARKERS and not first.isdecimal():
-            if not self._table_goes_on(end):
+            if not self._table_continues(end):
                 self._words(line, start)
         elif first == "#" and self._atx_heading(line, start, end):
             return
@@ -210,18 +209,18 @@ class _Scanner:
         if _RULE.match(line):
             self._close_containers()
             return
-        if not self._table_goes_on(end) and not self._table_begins(line, end):
+        if not self._table_continues(end) and not self._table_begins(line, end):
             self._text_line(line, start)
 
     def _table_begins(self, line: str, end: int) -> bool:
-        """A table is a row with bars, a rule with bars below it, and what follows without a gap."""
+        """A table is a row with bars, a delimiter row, and the rows that follow without a gap."""
         if self._paragraph is None or "|" not in self._last[0] or not _TABLE_RULE.match(line):
             return False
         self._table = OpenedBlock(self._last[1], end, end)
         self._close_paragraph()
         return True
 
-    def _table_goes_on(self, end: int) -> bool:
+    def _table_continues(self, end: int) -> bool:
         if self._table is None:
             return False
         self._table = OpenedBlock(self._table.start, self._table.head, end)
@@ -242,7 +241,7 @@ class _Scanner:
             self._words(line, start)
 
     def _words(self, line: str, start: int) -> None:
-        """Of a paragraph that is open, or that begins here, unless it is in a list or a quote."""
+        """Continue or start a paragraph, unless it is in a list or a quote."""
         if self._lazy or (self._paragraph is None and _indent(line) >= 4):
             return
         if self._paragraph is None:
@@ -250,7 +249,7 @@ class _Scanner:
         self._paragraph_lines.append(line)
 
     def _may_open_list(self, line: str, item: re.Match[str]) -> bool:
-        """An empty item, or a number other than 1, does not break into a paragraph."""
+        """An empty item, or a number other than 1, can't interrupt a paragraph."""
         if self._paragraph is None:
             return True
         marker = item.group(1).strip()
@@ -285,7 +284,7 @@ class _Scanner:
         return True
 
     def _add(self, level: int, raw_title: str, start: int, end: int) -> None:
-        raw_title = raw_title[:TITLE_LENGTH]  # a longer one is a paragraph by accident
+        raw_title = raw_title[:TITLE_LENGTH]  # a longer one is really a paragraph
         explicit = _EXPLICIT_ID.search(raw_title)
         title = plain(_EXPLICIT_ID.sub("", raw_title)) if explicit else plain(raw_title)
         anchor = (explicit.group(1) or explicit.group(2)) if explicit else anchor_of(title)
@@ -319,14 +318,14 @@ class _Scanner:
 
 
 def without_closing(title: str) -> str:
-    """An ATX heading's title without the blanks around it and the signs that close it."""
+    """An ATX heading's title without surrounding blanks and the closing sequence."""
     title = title.strip(" \t")
     words = title.rstrip("#")
     return words.rstrip(" \t") if not words or words[-1] in " \t" else title
 
 
 def _holds_paragraph(line: str) -> bool:
-    """Whether a line of a list or a quote leaves a paragraph open, for the next one to go on."""
+    """Whether a line of a list or a quote leaves a paragraph open for the next line."""
     while (marker := _QUOTE.match(line) or _LIST_ITEM.match(line)) is not None:
         line = line[marker.end() :]
     patterns = (_ATX, _FENCE, _RULE, _RAW_HTML, _HTML_BLOCK, _LONE_TAG)
@@ -334,7 +333,7 @@ def _holds_paragraph(line: str) -> bool:
 
 
 def plain(inline: str) -> str:
-    """A heading's words without its markup: what a reader sees, and what anchors are made of."""
+    """A heading's text without markup, as shown to readers and used for anchors."""
     if _INLINE_MARKUP.search(inline) is None:
         return inline.strip()
     parts = _CODE_SPAN.split(_LINK.sub(r"\1", inline))  # every second one is code
@@ -350,7 +349,7 @@ def _without_tags(words: str) -> str:
 
 
 def escaped_tags(inline: str) -> str:
-    """The heading, with a backslash before what would be taken for a tag and is none."""
+    """Escape text in a heading that would be parsed as a tag."""
     parts = _CODE_SPANS.split(inline)
     return "".join(
         part if number % 2 else _TAG.sub(lambda tag: f"\\{tag[0]}", part)

@@ -1,4 +1,4 @@
-"""Where the braces, the statements and the strings of JavaScript end; nothing is executed."""
+"""Finds the ends of braces, statements and strings in JavaScript, without executing it."""
 
 import re
 
@@ -7,7 +7,7 @@ _JAVASCRIPT = re.compile(rf"[^\\'\"`{{}}/()\[\]\n]++|\\.|{_STRING}|(?<!:)//[^\n]
 _LITERAL = re.compile(rf"\s*+(?:{_STRING})(?:\s*+\+\s*+(?:{_STRING}))*+\s*+", re.DOTALL)
 _LITERAL_PART = re.compile(_STRING, re.DOTALL)
 _NAMES = r"\{[^{}]{0,5000}\}"
-# Strict about their shape: a paragraph may begin with the word "import" too.
+# Strict, because a paragraph may also start with the word "import".
 _MODULE = re.compile(
     rf"""import\s*(?:['"]|(?:type\s+)?(?:[\w$]+|\*\s*as\s+[\w$]+|{_NAMES})
          (?:\s*,\s*(?:\*\s*as\s+[\w$]+|{_NAMES}))?\s*from\s*['"])
@@ -22,23 +22,23 @@ _MODULE = re.compile(
 _UNFINISHED = ("=", "=>", ",", "+", ":", "?", "&", "|", ".", "from")
 _GOES_ON = re.compile(r"[ \t]*(?:[.?:|&+)\]}]|from\b)")
 _BLANK = re.compile(r"[ \t]*$", re.MULTILINE)
-_STEPS = 20  # characters looked at for each that the page has; a tangled real page needs two
+_STEPS = 20  # steps per character of the page; complex real pages need two
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
 def opens_module_statement(text: str, start: int) -> bool:
-    """Whether an import or an export begins there."""
+    """Whether an import or export statement starts here."""
     return _MODULE.match(text, start) is not None
 
 
-class TooComplex(Exception):  # noqa: N818 - no error of a caller: the page is read another way
-    """To find the ends of a page's braces would take time out of all proportion to its length."""
+class TooComplex(Exception):  # noqa: N818 - not an error: the page is parsed in another way
+    """Finding the ends of the braces would take too long for the length of the page."""
 
 
 class JavaScript:
     """Finds where braces and statements end, past strings, templates and comments.
 
-    A page can make it look at the same text again and again, so there is an end to it.
+    A hostile page could cause repeated scans, so the number of steps is limited.
     """
 
     def __init__(self, text: str) -> None:
@@ -49,7 +49,7 @@ class JavaScript:
         self._steps_left = _STEPS * (len(text) + 1000)
 
     def end_of_braces(self, opening: int) -> int | None:
-        """The offset after the closing brace; None where there is none."""
+        """The offset after the closing brace; None if there is none."""
         if opening in self._ends:
             return self._ends[opening]
         unclosed: list[int] = []
@@ -72,7 +72,7 @@ class JavaScript:
         return None
 
     def end_of_statement(self, start: int) -> int | None:
-        """The end of the line it ends on; None where a brace is never closed."""
+        """The end of the statement's last line; None if a brace is never closed."""
         depth, before, position, lexeme = 0, "", start, " "
         while lexeme:
             position, lexeme = self._next(position)
@@ -88,7 +88,9 @@ class JavaScript:
                 depth += (lexeme in {"(", "["}) - (lexeme in {")", "]"})
                 before = lexeme.rstrip()
         if depth > 0 and self._counts_brackets:
-            self._counts_brackets = False  # text in JSX may hold a lone bracket: braces decide
+            self._counts_brackets = (
+                False  # JSX text may contain unmatched brackets: count braces only
+            )
             return self.end_of_statement(start)
         return len(self._text)
 
@@ -110,7 +112,7 @@ class JavaScript:
 
 
 def literal(inside: str) -> str | None:
-    """The text of a string, or of several added up; None for any other expression."""
+    """The value of a string or a concatenation of strings; None for any other expression."""
     if _LITERAL.fullmatch(inside) is None:
         return None
     return "".join(

@@ -1,8 +1,8 @@
-"""MDX becomes Markdown: the words keep their order, the program around them is dropped.
+"""Converts MDX to Markdown: keeps the text in order and drops the code around it.
 
 One pass finds everything that is not text (`mdx_scanner` turns unmatched tags back into text).
-`_MdxPage` then joins the rest line by line. Unclosed spans are remembered, so no character is
-read more than a few times, whatever the page.
+`_MdxPage` then joins the rest line by line. Unclosed spans are cached, so that every page takes
+linear time.
 """
 
 import re
@@ -17,24 +17,24 @@ from surefind.text.slugs import anchor_of
 
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)$")
 _EXPLICIT_ID = re.compile(r"\{#[^\s{}]+\}[ \t]*$")
-_TAG = "\0"  # stands where a tag was; cleaned text has no such character
+_TAG = "\0"  # replaces a tag; never occurs in cleaned text
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _INSIDE_WORDS = {"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "s", "small", "span", "strong"}
 _INSIDE_WORDS |= {"sub", "sup", "u", "wbr"}
 
 
 def strip_mdx(text: str) -> str:
-    """Markdown with every word a reader of the page sees; what is no MDX stays as it is.
+    """Convert MDX to Markdown with all visible text; everything else stays unchanged.
 
-    Code stays byte for byte, but for the indentation of the JSX element around it: an element's
-    content is moved to the element's own column, since in MDX indented text is no code.
+    Code stays byte for byte, except that the content of a JSX element is dedented to the element's
+    column, because indented text is not code in MDX.
     """
     start = len(text) - len(split_front_matter(text)[1])
     return text[:start] + _without(text[start:], jsx=True)
 
 
 def strip_comments(text: str) -> str:
-    """Markdown without its HTML comments; those in code stay, and so does one never closed."""
+    """Remove HTML comments, except those in code and unclosed ones."""
     return _without(text, jsx=False)
 
 
@@ -45,7 +45,7 @@ def _without(text: str, *, jsx: bool) -> str:
     page = _MdxPage()
     position = 0
     for cut in sorted([*cuts, *_dedents(text, pairs)], key=lambda cut: cut.start):
-        if cut.start >= position:  # else it is the indentation inside of something that is gone
+        if cut.start >= position:  # else it is the indentation inside a removed span
             page.keep(text[position : cut.start])
             page.replace(cut)
             position = cut.end
@@ -54,7 +54,7 @@ def _without(text: str, *, jsx: bool) -> str:
 
 
 def _dedents(text: str, pairs: list[tuple[RemovedSpan, RemovedSpan]]) -> list[RemovedSpan]:
-    """What moves the content of each element to the column of its tag."""
+    """The indentation to remove so that each element's content moves to the column of its tag."""
     lines = text.split("\n")
     starts = [0]
     for line in lines:
@@ -82,17 +82,17 @@ def _dedents(text: str, pairs: list[tuple[RemovedSpan, RemovedSpan]]) -> list[Re
 
 
 def _joined(before: str, words: str) -> str:
-    """Words that a tag kept apart stay apart, and by one space only."""
+    """Join words that a tag separated with exactly one space."""
     if before.isalnum() and words[0].isalnum():
         return f" {words}"
     return words[1:] if before == words[0] == " " else words
 
 
 def _own_anchor(line: str, source: str) -> str:
-    """The anchor that Docusaurus gives a heading with tags, where its words alone do not tell.
+    """The anchor of a heading with tags, if it differs from that of its plain text.
 
-    It makes anchors of the text between tags, spaces at the ends included, and not of what a tag
-    shows: `## Foo <Badge label="new" />` has the anchor `foo-`.
+    Docusaurus builds anchors from the text between tags, including spaces at the ends, but not
+    from what a tag shows: `## Foo <Badge label="new" />` has the anchor `foo-`.
     """
     shown, written = _HEADING.match(line), _HEADING.match(source)
     if shown is None or written is None or _EXPLICIT_ID.search(line):
@@ -104,16 +104,16 @@ def _own_anchor(line: str, source: str) -> str:
 
 
 def _title(written: str) -> str:
-    """The spaces at its end stay: Docusaurus makes an anchor of them."""
+    """Keeps trailing spaces, because Docusaurus includes them in anchors."""
     return without_closing(written) if written.rstrip(" \t").endswith("#") else written.strip(" \t")
 
 
 class _MdxPage:
-    """Puts the text together again, and leaves no holes where lines are gone."""
+    """Reassembles the text without gaps where lines were removed."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._swallows = False  # a line is gone: the blank line after it may go too
+        self._swallows = False  # a line was removed: the following blank line may go too
         self._after_label = False
         self._begin_line()
 
@@ -122,9 +122,9 @@ class _MdxPage:
         self._source: list[str] = []
         self._blank = True
         self._touched = touched
-        self._led = touched  # it began with what is no text
+        self._led = touched  # the line started with a removed span
         self._labels = False
-        self._breaks = False  # a label stands alone
+        self._breaks = False  # a label on its own line
         self._gap = False
 
     def keep(self, piece: str) -> None:

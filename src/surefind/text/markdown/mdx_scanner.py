@@ -1,4 +1,4 @@
-"""Finds the spans of an MDX page that are no text: tags, expressions, statements, comments."""
+"""Finds the non-text spans of an MDX page: tags, expressions, statements and comments."""
 
 import html
 import re
@@ -20,7 +20,7 @@ _ATTRIBUTE = re.compile(
 )
 _HEADING_ID = re.compile(r"\s*#\S+\s*")
 _ESCAPED_ID = re.compile(r"\\\{#[^\s{}]+\}[ \t]*$", re.MULTILINE)
-_PROGRAM = re.compile(r"\n|=>|</?[A-Za-z>]")  # an expression that is no short name or formula
+_PROGRAM = re.compile(r"\n|=>|</?[A-Za-z>]")  # an expression longer than a short name or formula
 _BLOCK_BORDER = re.compile(r"\n[ \t>]*(?:$|`{3}|~{3}|#|:::|\||[-+*][ \t])", re.MULTILINE)
 _BLANK = re.compile(r"[ \t]*$", re.MULTILINE)
 _SPACES = re.compile(r"[ \t]*")
@@ -32,25 +32,27 @@ _VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "so
 
 @dataclass(frozen=True, slots=True)
 class RemovedSpan:
-    """A span that is no text, and the words that stand there instead."""
+    """A non-text span, and its replacement."""
 
     start: int
     end: int
     words: str = ""
     tag: str = ""
-    role: str = ""  # "open" and "close" look for each other; "indent" is white space only
+    role: str = ""  # "open" and "close" form pairs; "indent" is white space
 
 
 class Scanner:
-    """Finds the spans that are no text, in order."""
+    """Finds the non-text spans, in order."""
 
     def __init__(self, text: str, *, jsx: bool, lines: bool = True) -> None:
         self._text = text
         self._jsx = jsx
-        self._lines = lines  # a title is scanned for what stands inside a line only
+        self._lines = lines  # for a title, scan only inline syntax
         self._code = JavaScript(text)
         self._cuts: list[RemovedSpan] = []
-        self._ticks: dict[int, list[int]] = defaultdict(list)  # where backtick runs of a length are
+        self._ticks: dict[int, list[int]] = defaultdict(
+            list
+        )  # positions of backtick runs by length
         for run in re.finditer("`+", text):
             self._ticks[len(run.group())].append(run.start())
         self._borders = [border.start() for border in _BLOCK_BORDER.finditer(text)]
@@ -79,7 +81,7 @@ class Scanner:
         return end
 
     def _whole_line(self, start: int) -> int | None:
-        """Where to go on, if the line is more than a line of text."""
+        """The position to continue from, if the line is not plain text."""
         if start in self._unwrapped:
             return self._cut(start, self._unwrapped[start])
         fence = _FENCE.match(self._text, start)
@@ -94,7 +96,7 @@ class Scanner:
         return None if admonition is None else self._admonition(admonition)
 
     def _may_begin(self, start: int) -> bool:
-        """Statements do not break into a paragraph."""
+        """Statements can't interrupt a paragraph."""
         previous = self._text.rfind("\n", 0, max(0, start - 1)) + 1
         line = self._text[previous:start].strip()
         after_cut = bool(self._cuts) and self._cuts[-1].end == start - 1
@@ -103,7 +105,7 @@ class Scanner:
     def _fence(self, opening: re.Match[str]) -> int:
         prefix, fence, information = opening.groups()
         closing = rf"^[ \t>]*{fence[0]}{{{len(fence)},}}[ \t]*$"
-        if ">" in prefix:  # a quote ends its code with itself
+        if ">" in prefix:  # the end of a quote ends its code
             closing += r"|^(?![ \t]*>)"
         end = re.compile(closing, re.MULTILINE).search(self._text, opening.end() + 1)
         if information.strip() == "mdx-code-block" and self._jsx and end is not None:
@@ -112,8 +114,8 @@ class Scanner:
         return len(self._text) if end is None else end.end()
 
     def _admonition(self, line: re.Match[str]) -> int | None:
-        """The kind and the title stay, as a line: whoever reads the passage should know that it
-        is a warning, and questions use the words of titles. It costs a lexeme or two.
+        """Keep the kind and title as a line: readers should see that a passage is a warning, and
+        queries use the words of titles.
         """
         kind, rest = line.group(3), line.group(4).strip()
         opens = bool(kind) or rest.startswith("{")
@@ -123,7 +125,7 @@ class Scanner:
         title = ""
         if rest.startswith("["):
             title = rest[1 : rest.rindex("]")] if "]" in rest else rest[1:]
-        elif not rest.startswith("{"):  # else it holds a class or an id
+        elif not rest.startswith("{"):  # else it has a class or an id
             title = rest
         words = [(kind or "").replace("-", " ").capitalize(), _inline(title)]
         return self._cut(line.end(1), line.end(), ": ".join(word for word in words if word))
@@ -141,7 +143,7 @@ class Scanner:
         return start + 1 if self._text.startswith("\n", start + 1) else start + 2
 
     def _tick(self, start: int) -> int:
-        """Past a code span, or past backticks that open none in their paragraph."""
+        """Skip a code span, or backticks that do not start one."""
         end = start
         while self._text.startswith("`", end):
             end += 1
@@ -163,7 +165,7 @@ class Scanner:
         return self._tag(start) if self._jsx else start + 1
 
     def _heading_id(self, comment: str, end: int) -> str:
-        """Docusaurus takes a comment at the end of a heading for its id."""
+        """Docusaurus uses a comment at the end of a heading as its id."""
         is_id = self._text.startswith("#", self._line) and _HEADING_ID.fullmatch(comment)
         return f"{{{comment.strip()}}}" if is_id and _BLANK.match(self._text, end) else ""
 
@@ -187,7 +189,7 @@ class Scanner:
         return end
 
     def _attributes(self, position: int, props: dict[str, str]) -> int | None:
-        """The offset after the tag; None where it is no tag."""
+        """The offset after the tag; None if it is not a tag."""
         while True:
             position = self._past_space(position)
             for ending in (">", "/>"):
@@ -226,15 +228,15 @@ class Scanner:
         words = literal(inside)
         if words is not None:
             return self._cut(start, end, words)
-        if self._heading_id(inside, end):  # also where a tag stands before it
+        if self._heading_id(inside, end):  # even after a tag
             return end
-        # `{id}` in a sentence may be a placeholder that a reader sees: doubt keeps it.
+        # `{id}` in a sentence may be a visible placeholder, so keep it.
         if _PROGRAM.search(inside) or self._is_alone(start, end):
             return self._cut(start, end)
         return end
 
     def _is_alone(self, start: int, end: int) -> bool:
-        """Whether nothing but tags stands beside it on its line."""
+        """Whether its line has only tags besides it."""
         before = self._text[max(0, start - _NEAR) : start].rstrip(" \t")
         after = _SPACES.match(self._text, end)
         following = self._text[after.end() : after.end() + 1] if after else ""
@@ -244,8 +246,8 @@ class Scanner:
 def _prose(name: str, props: dict[str, str]) -> str:
     if name == "TabItem":  # a tab without a label shows its value
         props = {"label": props.get("label") or props.get("value", "")}
-    said = (" ".join(value.split()) for prop, value in props.items() if prop in _PROSE_PROPS)
-    return ": ".join(dict.fromkeys(words for words in said if words))
+    texts = (" ".join(value.split()) for prop, value in props.items() if prop in _PROSE_PROPS)
+    return ": ".join(dict.fromkeys(words for words in texts if words))
 
 
 def _inline(title: str) -> str:
@@ -262,7 +264,7 @@ def _inline(title: str) -> str:
 def balanced(
     found: list[RemovedSpan],
 ) -> tuple[list[RemovedSpan], list[tuple[RemovedSpan, RemovedSpan]]]:
-    """Without the tags that have no partner: they are text, like the `<T>` of `List<T>`."""
+    """Drop unmatched tags, which are text, like the `<T>` of `List<T>`."""
     unclosed: list[int] = []
     waiting: Counter[str] = Counter()
     text: set[int] = set()

@@ -1,13 +1,13 @@
-"""Markdown, written: lines that are no markup by accident, code between fences, nested blocks."""
+"""Writes Markdown: escaped lines, fenced code and nested blocks."""
 
 import re
 
 _MISREAD = re.compile(r"[ \t]*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|(?:=+|-+)[ \t]*$|<(?:[!?]|pre\b))")
-_MAX_DEPTH = 12  # of lists and quotes; what is nested deeper is shown at this depth
+_MAX_DEPTH = 12  # of lists and quotes; deeper ones are shown at this depth
 
 
 def guarded(line: str) -> str:
-    """The line, with a backslash where a Markdown reader would take it for more than words."""
+    """Escape a line that a Markdown parser would treat as markup."""
     if _MISREAD.match(line) is None:
         return line
     words = line.lstrip()
@@ -15,19 +15,21 @@ def guarded(line: str) -> str:
 
 
 def fenced(code: str, language: str = "") -> str:
-    """The code between fences that are longer than any inside it."""
+    """Fence code with more backticks than it contains."""
     longest = max((len(run) for run in re.findall("`+", code)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
 class MarkdownWriter:
-    """Markdown blocks, one after the other, inside of the lists and quotes that are open."""
+    """Writes blocks in sequence, inside the open lists and quotes."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._markers: list[tuple[str, str]] = []  # for the first line of an item, for the others
-        self._fresh = 0  # how many of the innermost markers have not been written yet
+        self._markers: list[
+            tuple[str, str]
+        ] = []  # for the first line of an item, for its other lines
+        self._fresh = 0  # number of innermost markers not yet written
         self._close = False  # the next block follows without a blank line
 
     def open(self, marker: str, *, close: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Addresses of pages, whatever site serves them: how they are spelled and when two are equal."""
+"""Page URLs of all kinds of sites: normalization, comparison and links."""
 
 import re
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ _INDEX_FILE = re.compile(r"/index\.html?$")
 
 
 def clashes(urls: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The addresses that more than one page claims, and those pages: a site can serve only one.
+    """URLs claimed by more than one page, with those pages: a site can serve only one of them.
 
-    `urls` holds each page's own, by its path.
+    `urls` maps page paths to URLs.
     """
     pages: dict[str, list[str]] = {}
     for path, url in sorted(urls.items()):
@@ -21,15 +21,15 @@ def clashes(urls: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 
 def address_key(url: str) -> str:
-    """Equal for spellings of one address: a slash at the end or not, `%20` or a space."""
+    """Equal for equivalent URLs: with or without a trailing slash, `%20` or a space."""
     return unquote(_INDEX_FILE.sub("", url)).rstrip("/")
 
 
 def addresses_below(base_url: str, link: str, *page_urls: str) -> tuple[str, ...]:
-    """Where a link leads, seen from each of the addresses; none where it leaves the site."""
+    """Resolve a link against each page URL; empty if it leaves the site."""
     try:
         found = dict.fromkeys(_path_of(urljoin(url, link)) for url in page_urls)
-    except ValueError:  # brackets that hold no address
+    except ValueError:  # brackets without a valid IPv6 address
         return ()
     base = base_url.rstrip("/")
     return tuple(url for url in found if url == base or url.startswith(f"{base}/"))
@@ -40,5 +40,5 @@ def _path_of(url: str) -> str:
 
 
 def encode_uri(path: str) -> str:
-    """As browsers spell a path: `ü` becomes `%C3%BC`; what is already spelled `%20` stays."""
+    """Encode a path like a browser: `ü` becomes `%C3%BC`; existing escapes stay."""
     return quote(_ESCAPE.sub("%25", path), safe=_URI_SAFE + "%")

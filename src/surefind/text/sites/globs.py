@@ -1,21 +1,21 @@
-"""Globs, as the configurations of sites include and exclude pages."""
+"""Globs that site configurations use to include and exclude pages."""
 
 import re
 
-_MAX_LENGTH = 200  # a longer glob, or one with more stars, could take too long to match
+_MAX_LENGTH = 200  # longer globs, or those with more stars, could be slow to match
 _MAX_STARS = 12
 _PART = re.compile(r"\*\*/|\*\*+|\*|\?|\{[^{}]*\}|\[!?[^\]\[\\]+\]|.", re.DOTALL)
 
 
 def glob_expression(pattern: str, *, braces: bool) -> str | None:
-    """The regular expression of a glob, without anchors; None where it can't be one."""
+    """The regular expression of a glob, without anchors; None if it is not supported."""
     if len(pattern) > _MAX_LENGTH or pattern.count("*") > _MAX_STARS:
         return None
-    # `a/**` is everything below `a`; `**/` is any folder, also none.
+    # `a/**` is everything below `a`; `**/` is any number of folders.
     expression = "".join(_part_expression(part, braces=braces) for part in _PART.findall(pattern))
     try:
         re.compile(expression)
-    except re.error:  # a range that runs backwards
+    except re.error:  # a reversed range
         return None
     return expression
 

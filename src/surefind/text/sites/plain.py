@@ -1,4 +1,4 @@
-"""Pages without a site generator: served under their paths, or read in surefind's own reader."""
+"""Pages without a site generator: served under their paths, or shown in surefind's reader."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -8,7 +8,7 @@ from surefind.model import PageLocation
 from surefind.text.sites.addresses import addresses_below
 
 READER_URL = "http://localhost:8000/read/"
-"""Where `surefind serve` shows ingested pages, at its default address."""
+"""The reader of `surefind serve` at its default address."""
 
 _ENDINGS = (
     *("", ".md", ".mdx", ".markdown", ".rst", ".html", ".txt"),
@@ -32,7 +32,7 @@ def reader_url(collection: str, source_path: str) -> str:
 
 
 def reader_path(url: str) -> str | None:
-    """The path on any surefind server of an address made by `reader_url`; None for a site's own."""
+    """The server path of a `reader_url`; None for other URLs."""
     return url.removeprefix("http://localhost:8000") if url.startswith(READER_URL) else None
 
 
@@ -50,12 +50,12 @@ class PlainSite:
         return PageLocation(page_url(site_path, self._base_url))
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
-        """A page may be served with a slash at its end, which moves what its links lead to."""
+        """Resolve a link against the page URL with and without a trailing slash."""
         return addresses_below(self._base_url, link, page_url, f"{page_url.rstrip('/')}/")
 
 
 class ReaderSite:
-    """No site is known: pages are read in surefind's own reader."""
+    """No known site: pages are shown in surefind's reader."""
 
     def __init__(self, collection: str, folder: str) -> None:
         self._collection = collection
@@ -64,12 +64,12 @@ class ReaderSite:
     def place(
         self,
         site_path: str,
-        front_matter: Mapping[str, object],  # noqa: ARG002 - nor does the reader
+        front_matter: Mapping[str, object],  # noqa: ARG002 - the reader does not use it either
     ) -> PageLocation:
         return PageLocation(reader_url(self._collection, f"{self._folder}/{site_path}"))
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
-        """Nobody knows what serves the pages: any usual spelling of a neighbour will do."""
+        """The real site is unknown, so accept any usual spelling of a neighbour."""
         if link.startswith("/"):
             return ()
         folder = reader_url(self._collection, self._folder)

@@ -9,7 +9,6 @@ import pytest
 from support.fakes import MemoryCache, WordEmbedder
 from surefind.errors import EmbeddingError
 from surefind.ports import EmbeddedQuery, Vector
-from surefind.services.encoding import cached_embedder as embedding
 from surefind.services.encoding.cached_embedder import CachedEmbedder, LazyModel
 
 
@@ -64,9 +63,8 @@ async def test_without_a_cache_everything_is_embedded() -> None:
     await embedder.close()
 
 
-async def test_the_last_queries_are_remembered_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "QUERIES_KEPT", 2)
-    embedder = CachedEmbedder(WordEmbedder(), None)
+async def test_the_last_queries_are_remembered_and_no_more() -> None:
+    embedder = CachedEmbedder(WordEmbedder(), max_queries=2)
     first = await embedder.embed_query("one")
     await embedder.embed_query("two")
     assert await embedder.embed_query("one") is first
@@ -176,12 +174,9 @@ async def test_what_is_remembered_of_a_group_is_not_embedded_again() -> None:
     assert len(inner.groups) == 1
 
 
-async def test_what_a_group_asks_for_outlives_what_it_brings(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(embedding, "QUERIES_KEPT", 3)
+async def test_what_a_group_asks_for_outlives_what_it_brings() -> None:
     inner = Grouped()
-    cached = CachedEmbedder(inner, None)
+    cached = CachedEmbedder(inner, max_queries=3)
     await cached.embed_queries(["one", "two", "three"])
     await cached.embed_queries(["one", "two", "four"])
     await cached.embed_queries(["one", "two", "four"])

@@ -11,7 +11,6 @@ from support.fakes import WordEmbedder
 from surefind.errors import EmbeddingError
 from surefind.model import Query, SearchResult, Status, Timings
 from surefind.ports import EmbeddedQuery, Vector
-from surefind.services.encoding import prefetch as prefetching
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.encoding.prefetch import PrefetchingEmbedder
 
@@ -61,12 +60,9 @@ async def test_each_is_embedded_once_in_a_group_of_the_embedders_size() -> None:
     await ahead.close()
 
 
-async def test_nothing_is_embedded_before_the_first_is_asked_and_no_more_than_some_ahead(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(prefetching, "AHEAD", 4)
+async def test_nothing_is_embedded_before_the_first_is_asked_and_no_more_than_some_ahead() -> None:
     inner = Groups()
-    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)
+    ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES, ahead=4)
     await asyncio.sleep(0)
     assert inner.groups == []
     await ahead.embed_query(QUERIES[0])

@@ -99,11 +99,8 @@ def test_matching_words_are_found_where_they_stand() -> None:
     assert ENGLISH.matches(text, "the of") == []
 
 
-def test_words_are_learned_anew_when_too_many_were_remembered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("surefind.services.encoding.bm25._WORDS_KEPT", 3)
-    reader = Bm25Encoder(WordAnalyzer())
+def test_words_are_learned_anew_when_too_many_were_remembered() -> None:
+    reader = Bm25Encoder(WordAnalyzer(), max_words=3)
     text = "one two three four five one"
     assert reader.query(text) == SIMPLE.query(text)
     assert len(reader._known) <= 3

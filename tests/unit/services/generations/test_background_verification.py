@@ -81,7 +81,7 @@ async def test_damage_that_opening_did_not_read_is_reported_from_the_moment_it_i
     flipped(home, name)
     assert (await home.search("words")).hits, "opening reads no contents"
     for _ in range(3):
-        assert "`surefind ingest` builds it again" in str(await refusal(home))
+        assert "`surefind ingest` rebuilds it" in str(await refusal(home))
     health = await HealthCheck(home.reader, CircuitBreaker("the embedding service"))()
     assert (health.index, health.catalog) == (index, catalog)
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]

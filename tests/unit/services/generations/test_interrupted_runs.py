@@ -245,14 +245,14 @@ def _loses_a_point(home: Home) -> ReportProgress:
 
 
 async def test_an_incomplete_index_is_removed(home: Home) -> None:
-    with pytest.raises(StoreChanged, match="is not whole"):
+    with pytest.raises(StoreChanged, match="is incomplete"):
         await home.ingest(PAGES, on_progress=_loses_a_point(home))
     assert home.memory_index.generations == {}
     assert await home.catalogs.unfinished("docs") == []
 
 
 async def test_an_incomplete_transfer_is_removed(home: Home, transfer: Transfer) -> None:
-    with pytest.raises(StoreChanged, match="is not whole"):
+    with pytest.raises(StoreChanged, match="is incomplete"):
         await transfer.receive(_loses_a_point(home))
     assert home.memory_index.generations == {}
     assert await home.catalogs.unfinished("docs") == []
@@ -282,5 +282,8 @@ async def test_a_failing_clean_up_does_not_hide_the_failure(
     home.embedder.fail_at = 10
     with pytest.raises(EmbeddingError):
         await home.ingest(PAGES)
-    assert "generation docs--0001 was not removed: docs--0001 can't be removed" in caplog.text
+    assert (
+        "can't remove the unfinished generation docs--0001: docs--0001 can't be removed"
+        in caplog.text
+    )
     assert await home.catalogs.unfinished("docs") == [ONE]

@@ -137,7 +137,7 @@ async def test_pages_that_are_missing_or_broken_are_not_published(
         async for page in opened.pages():
             yield replace(page, vectors=np.full_like(page.vectors, np.nan))
 
-    for pages, reason in ((all_but_one, "its manifest names"), (not_a_number, "not finite")):
+    for pages, reason in ((all_but_one, "its manifest says"), (not_a_number, "not finite")):
         with pytest.raises(StoreError, match=reason):
             await destination(there).receive("docs", opened.manifest, pages, quiet)
         assert await there.catalogs.current("docs") is None

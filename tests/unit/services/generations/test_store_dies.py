@@ -11,11 +11,11 @@ from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.report.report import Outcome, Report
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.interfaces.cli.validation.validate import _exit_code
-from surefind.interfaces.failures import AWAY
+from surefind.interfaces.failures import UNAVAILABLE
 from surefind.model import Mode
 from surefind.services.generations.readers import Readers
 from surefind.services.validation.load_test import LoadOptions
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
@@ -57,7 +57,11 @@ async def test_the_tests_until_then_are_reported_and_the_rest_is_not_run(
     assert outcomes[:5] == [Outcome.PASSED] * 5
     assert outcomes[5:8] == [Outcome.ERROR] * 3
     assert outcomes[8:] == [Outcome.NOT_RUN] * 4
-    assert (told.store_away, told.verdict, _exit_code(told)) == (True, Verdict.INCONCLUSIVE, AWAY)
+    assert (told.store_away, told.verdict, _exit_code(told)) == (
+        True,
+        Verdict.INCONCLUSIVE,
+        UNAVAILABLE,
+    )
     assert told.reasons[-1].startswith("the run ended early, 4 of 12 tests not run: ")
     assert (told.means.judged, len(told.means.failed)) == (8, 3)
     assert told.latency.searches == 5
@@ -69,7 +73,11 @@ async def test_a_store_that_dies_after_the_tests_leaves_them_standing(home: Inst
     told = await validated(home, searches=len(NUMBERS) + 2, index_recall=True)
     assert told.totals.passed == len(NUMBERS)
     assert told.index_recall is None
-    assert (told.store_away, told.verdict, _exit_code(told)) == (True, Verdict.INCONCLUSIVE, AWAY)
+    assert (told.store_away, told.verdict, _exit_code(told)) == (
+        True,
+        Verdict.INCONCLUSIVE,
+        UNAVAILABLE,
+    )
 
 
 async def test_a_store_that_dies_under_load_is_errors_of_the_load(home: Installation) -> None:

@@ -161,10 +161,8 @@ async def test_after_a_rollback_the_good_generation_is_kept_and_gone_back_to(
     assert (await home.generations.rollback()).number == 1
 
 
-async def test_a_large_index_is_not_patched_for_ever(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("surefind.services.ingest.generation_builder._OPTIMIZED_FROM", 10)
+async def test_a_large_index_is_not_patched_for_ever(home: Installation) -> None:
+    home.optimized_from = 10
     pages = {f"{n:02}.md": f"some words on page {n}" for n in range(40)}
     await home.ingest(pages)
     numbers = []

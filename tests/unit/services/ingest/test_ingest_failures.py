@@ -6,6 +6,7 @@ import pytest
 
 from contract.indexes.index_contents import TEXTS, build, entries
 from support.fakes import MemoryCatalogStore, MemoryIndexStore, PageSource, WordEmbedder
+from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.qdrant.payload import to_payload
 from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.errors import EmbeddingError, GuardStopped, StoreError
@@ -123,7 +124,7 @@ async def test_chunks_that_share_a_number_are_never_published(
         colliding.setattr(
             "surefind.adapters.qdrant.point_numbers.number_of", lambda point: point.int % 2
         )
-        with pytest.raises(StoreError, match=r"not whole.* not published"):
+        with pytest.raises(StoreError, match=r"incomplete.* not published"):
             await home.ingest(PAGES, rebuild=True)
     assert list(await home.texts()) == ["docs/index.md"]
 
@@ -148,7 +149,7 @@ async def test_what_a_damaged_catalog_had_is_not_lost_with_too_few_sources(
     await home.ingest(pages)
     (home.root / "collections" / "docs" / "0001" / "catalog.sqlite").write_bytes(b"junk")
     some = {"0.md": pages["0.md"]}
-    with pytest.raises(GuardStopped, match=r"had 5 pages; these sources have 1"):
+    with pytest.raises(GuardStopped, match=r"had 5 pages, but these sources have 1"):
         await home.ingest(some, rebuild=rebuild)
     report = await home.ingest(some, rebuild=rebuild, allow_shrink=True)
     assert report.documents == 1
@@ -192,21 +193,21 @@ async def test_a_folder_that_can_not_be_read_keeps_all_its_pages(home: Installat
     assert len(await home.texts()) == 3
 
 
-async def test_what_readers_see_is_never_dropped(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The pointer moved, and then something failed: the generation is the current one now."""
-    await home.ingest(PAGES)
-    point_to = SqliteCatalogStore.point_to
+class FailingLate(SqliteCatalogStore):
+    """It moves the pointer, and fails then."""
 
-    async def fail_late(store: SqliteCatalogStore, ref: GenerationRef) -> None:
-        await point_to(store, ref)
+    async def point_to(self, ref: GenerationRef) -> None:
+        await super().point_to(ref)
         raise StoreError("the disk did not answer")
 
-    monkeypatch.setattr(SqliteCatalogStore, "point_to", fail_late)
+
+async def test_what_readers_see_is_never_dropped(home: Installation) -> None:
+    """The pointer moved, and then something failed: the generation is the current one now."""
+    await home.ingest(PAGES)
+    sound, home.catalogs = home.catalogs, FailingLate(DataFolder(home.root))
     with pytest.raises(StoreError, match="did not answer"):
         await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
-    monkeypatch.undo()
+    home.catalogs = sound
     assert (await home.texts())["docs/index.md"] == ["# Home\n\nnew"]
     (home.root / "collections" / "docs" / "0002" / "manifest.json").unlink()
     assert (await home.ingest(PAGES)).generation == 3
@@ -239,7 +240,7 @@ async def test_an_index_that_lost_a_point_is_never_published(
     monkeypatch.setattr(
         "surefind.adapters.sqlite.generations.SqliteCatalogWriter.finish", _finish_short
     )
-    with pytest.raises(StoreError, match="not whole"):
+    with pytest.raises(StoreError, match="incomplete"):
         await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
     assert await home.texts() == before
 

@@ -57,7 +57,9 @@ async def test_another_model_or_chunker_is_refused_until_a_rebuild(home: Install
     with pytest.raises(InputError, match=r"at most 400 tokens.*at most 40 tokens"):
         await home.ingest(PAGES)
     home.chunker = ChunkerSettings(overlap_tokens=50)
-    with pytest.raises(InputError, match=r"1999 characters, and now.*, 50 tokens repeated"):
+    with pytest.raises(
+        InputError, match=r"1999 characters, but the settings now name.*, 50 tokens repeated"
+    ):
         await home.ingest(PAGES)
     assert await home.texts() == before
     home.embedder = WordEmbedder(dimensions=48, weights="words-2")
@@ -89,7 +91,7 @@ async def test_a_second_writer_is_refused(home: Installation) -> None:
 
 
 def test_two_sources_of_one_name_are_refused() -> None:
-    with pytest.raises(InputError, match="two sources are called docs"):
+    with pytest.raises(InputError, match="two sources have the same name: docs"):
         ingest_module._check_sources([PageSource({}), PageSource({})])
     with pytest.raises(InputError, match="no source"):
         ingest_module._check_sources([])
@@ -104,7 +106,7 @@ async def test_a_page_that_comes_twice_is_refused(home: Installation) -> None:
                 async for page in super().pages(known):
                     yield page
 
-    with pytest.raises(InputError, match=r"docs/a\.md comes from two"):
+    with pytest.raises(InputError, match=r"docs/a\.md is in two"):
         await home.ingest_from(Twice({"a.md": "x"}))
 
 

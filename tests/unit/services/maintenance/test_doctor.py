@@ -127,7 +127,7 @@ async def test_an_index_that_lost_points_is_rebuilt(home: Installation) -> None:
     await remove_checksums(home, ONE)
     seen = await examiner(home).examine()
     [problem] = messages(seen, CheckSeverity.PROBLEM)
-    assert f"the index does not hold {record.chunk.id}" in problem
+    assert f"the index lacks chunk {record.chunk.id}" in problem
     quick = await examiner(home).examine(quick=True)
     assert messages(quick, CheckSeverity.PROBLEM) == [
         "the index holds 4 points for the 5 chunks of generation 1"
@@ -285,7 +285,7 @@ async def test_a_catalog_without_checksums_that_lost_rows_is_healed_by_an_ingest
     alter_catalog(home, statement)
     seen = await examiner(home).examine(quick=quick)
     [problem] = messages(seen, CheckSeverity.PROBLEM)
-    assert "its manifest says 3 and 5; `surefind ingest` builds it again" in problem
+    assert "its manifest says 3 and 5; rebuild it from the sources" in problem
     assert not seen.repairs
     assert (await home.ingest(PAGES)).published
     after = await examiner(home).examine()
@@ -319,7 +319,7 @@ async def test_the_message_names_the_command_that_heals_the_damage(
     path.write_bytes(b"junk" + path.read_bytes()[4:])
     seen = await examiner(home).examine()
     [problem] = messages(seen, CheckSeverity.PROBLEM)
-    assert "`surefind ingest` builds it again from the sources" in problem
+    assert "`surefind ingest` rebuilds it from the sources" in problem
     assert ("doctor --repair" in problem, "can't be made" in problem) == (repaired, False)
     assert bool(seen.repairs) == repaired
 
@@ -341,7 +341,7 @@ async def test_a_lost_list_of_checksums_is_damage(home: Installation, name: str)
     path = DataFolder(home.root).generation(ONE) / name
     path.unlink()
     open_it = home.index.open if name == "index.checksums" else home.catalogs.open
-    with pytest.raises(StoreError, match=r"it is missing.*`surefind ingest` builds it again"):
+    with pytest.raises(StoreError, match=r"it is missing.*`surefind ingest` rebuilds it"):
         await open_it(ONE)
     [problem] = messages(await examiner(home).examine(), CheckSeverity.PROBLEM)
     assert str(path) in problem

@@ -188,4 +188,4 @@ async def test_a_question_of_other_types_is_refused_by_name(
 async def test_who_wants_to_know_how_it_is_found_now_asks_afresh(home: Installation) -> None:
     searcher = remembering(home)
     await searcher.search(CATS)
-    assert not (await searcher.afresh().search(CATS)).remembered
+    assert not (await searcher.without_cache().search(CATS)).remembered

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from surefind.errors import StoreError
-from surefind.services.search.facets import FEW, Facet, Facets
+from surefind.services.search.facets import FEW, MOST_CHUNKS, Facet, Facets
 from unit.installation import Installation
 
 PAGES = {
@@ -26,8 +26,8 @@ async def home(tmp_path: Path) -> AsyncIterator[Installation]:
     await installation.close()
 
 
-async def facets(home: Installation) -> dict[str, Facet]:
-    offer = await Facets(home.reader).read()
+async def facets(home: Installation, max_chunks: int = MOST_CHUNKS) -> dict[str, Facet]:
+    offer = await Facets(home.reader, max_chunks).read()
     return {facet.field.name: facet for facet in offer.facets}
 
 
@@ -64,11 +64,8 @@ async def test_a_field_with_many_values_is_not_listed(home: Installation) -> Non
     assert (await facets(home))["ticket"].values is None
 
 
-async def test_of_a_very_large_collection_only_the_fields_are_told(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("surefind.services.search.facets.MOST_CHUNKS", 3)
-    found = await facets(home)
+async def test_of_a_very_large_collection_only_the_fields_are_told(home: Installation) -> None:
+    found = await facets(home, max_chunks=3)
     assert (found["level"].field.kinds, found["level"].values) == (("text",), None)
     assert found["has_code"].values is None
 

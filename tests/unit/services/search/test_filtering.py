@@ -7,9 +7,11 @@ import pytest
 
 from support.fakes import record
 from surefind.errors import InputError
-from surefind.model import AnyOf, Between, Condition, Field, FieldKind, Under
+from surefind.model import FIELDS as OWN_FIELDS
+from surefind.model import AnyOf, Between, Condition, Field, FieldKind, Scalar, Under
 from surefind.model.filters import path_prefixes
 from surefind.services.search.filters import (
+    MAX_VALUES,
     checked,
     describe,
     failing,
@@ -92,30 +94,30 @@ def test_an_expression_is_read_and_typed(
     ("where", "message"),
     [
         ({"verzion": "1"}, "did you mean version"),
-        ({"zzz": "1"}, "no field 'zzz'"),
-        ({"version": 2}, "version holds a text, 2 is none"),
-        ({"position": "many"}, "position holds a number"),
-        ({"position": "inf"}, "position holds a number"),
-        ({"position": True}, "position holds a number"),
-        ({"has_code": 1}, "has_code holds a flag"),
-        ({"version": None}, "None is no text"),
+        ({"zzz": "1"}, "unknown field 'zzz'"),
+        ({"version": 2}, "version must be a text, not 2"),
+        ({"position": "many"}, "position must be a number"),
+        ({"position": "inf"}, "position must be a number"),
+        ({"position": True}, "position must be a number"),
+        ({"has_code": 1}, "has_code must be a flag"),
+        ({"version": None}, "None must be a text"),
         ({"version": []}, "1 to 256 values"),
         ({"version": ["x"] * 257}, "1 to 256 values"),
-        ({"version": [["x"]]}, "is no text"),
-        ({"version": {}}, "an empty object"),
-        ({"version": {"like": "x"}}, "like says nothing"),
+        ({"version": [["x"]]}, "must be a text"),
+        ({"version": {}}, "unknown operator {}"),
+        ({"version": {"like": "x"}}, "unknown operator like"),
         ({"tokens": {"gte": float("nan")}}, "neither a number nor a date"),
         ({"tokens": {"gte": True}}, "neither a number nor a date"),
         ({"tokens": {"gte": "soon"}}, "neither a number nor a date"),
-        ({"tokens": {"gte": "2026-01-01"}}, "can't lie between dates"),
-        ({"created_at": {"gte": 5}}, "can't lie between numbers"),
-        ({"created_at": {"gte": "2026-13-01"}}, "is no date"),
+        ({"tokens": {"gte": "2026-01-01"}}, "can't be compared with a date"),
+        ({"created_at": {"gte": 5}}, "can't be compared with a number"),
+        ({"created_at": {"gte": "2026-13-01"}}, "is not a date"),
         ({"rating": {"gte": 1, "lt": "2026-01-01"}}, "one bound is a number"),
-        ({"title": {"under": "x"}}, "title is no path; there are source_path, url"),
+        ({"title": {"under": "x"}}, "title is not a path; the path fields are source_path, url"),
         ({"url": {"under": "/"}}, "the path is empty"),
-        ({"url": {"under": 5}}, "takes a path"),
-        ({f"k{n}": "x" for n in range(33)}, "33 conditions"),
-        ({"rating": float("inf")}, "is no text"),
+        ({"url": {"under": 5}}, "must be a path"),
+        ({f"k{n}": "x" for n in range(33)}, "at most 32 conditions, not 33"),
+        ({"rating": float("inf")}, "must be a text"),
     ],
 )
 def test_a_filter_that_can_not_be_meant_is_refused(where: dict[str, object], message: str) -> None:
@@ -170,6 +172,39 @@ def test_a_chunk_meets_a_condition_or_not(expression: str, meets: bool) -> None:
     one = record(1)
     where = checked(read_expressions([expression]), fields_of([one.attributes]))
     assert (failing(one, where) == []) == meets
+
+
+@pytest.mark.parametrize("name", [field.name for field in OWN_FIELDS])
+def test_every_field_of_a_chunk_can_be_compared(name: str) -> None:
+    one = record(1)
+    held: dict[str, Scalar] = {
+        "breadcrumb": one.breadcrumb,
+        "locale": one.locale,
+        "section": one.section,
+        "slug": "page",
+        "title": "Page",
+        "url": one.url,
+        "version": one.version,
+        "anchor": "section",
+        "chunk_id": "chunk-1",
+        "content_hash": one.chunk.content_hash,
+        "content_type": "text",
+        "created_at": one.created_at.isoformat(),
+        "has_code": False,
+        "position": 1,
+        "source": "docs",
+        "source_path": "docs/page.md",
+        "tokens": 2,
+    }
+    assert not failing(one, [AnyOf(name, (held[name],))])
+    assert failing(one, [AnyOf(name, ("something else",))])
+
+
+def test_a_condition_takes_a_bounded_number_of_values() -> None:
+    most = [str(number) for number in range(MAX_VALUES)]
+    assert read_where({"title": most}) == (AnyOf("title", tuple(most)),)
+    with pytest.raises(InputError, match=f"not {MAX_VALUES + 1}"):
+        read_where({"title": [*most, "one more"]})
 
 
 def test_a_field_of_mixed_kinds_lies_between_nothing_where_it_is_no_number() -> None:

@@ -195,6 +195,52 @@ def test_a_deeper_look_only_appends(seed: int, values: int) -> None:
     assert all(0 <= score <= 1 for score in scores)
 
 
+def test_a_leg_that_alone_is_searched_deeper_only_appends() -> None:
+    found = {number: 0.9 - number / 1000 for number in range(100)}
+
+    def at(depth: int) -> list[tuple[int, float]]:
+        dense = {number: found[number] for number in range(depth)}
+        pool = fused(dense, {200: 5.0}, other_dense={200: 0.95})
+        return [(one.point, one.score) for one in pool.candidates()]
+
+    assert at(100)[:51] == at(50)
+
+
+def test_one_leg_of_several_collections_has_one_order() -> None:
+    """Cosines compare; BM25 scores are relative to the best one of their collection."""
+    found = [
+        LegResults("one", legs({1: 0.9, 2: 0.3}), legs({1: 8.0, 2: 2.0})),
+        LegResults("two", legs({1: 0.5}), legs({1: 3.0, 3: 1.5})),
+    ]
+    dense = [(c.collection, c.point, c.score, c.similarity) for c in dense_pool(found).candidates()]
+    assert dense == [("one", 1, 0.9, 0.9), ("two", 1, 0.5, 0.5), ("one", 2, 0.3, 0.3)]
+    lexical = [(c.collection, c.point, c.score) for c in lexical_pool(found).candidates()]
+    assert lexical == [("one", 1, 1.0), ("two", 1, 1.0), ("two", 3, 0.5), ("one", 2, 0.25)]
+    raw = [c.lexical and c.lexical.score for c in lexical_pool(found).candidates()]
+    assert raw == [8.0, 3.0, 1.5, 2.0]
+
+
+def test_a_pool_is_exhausted_if_all_collections_are() -> None:
+    one, two = (LegResults(name, legs({1: 0.9}), legs({1: 2.0})) for name in ("one", "two"))
+    for make in (fuse, dense_pool, lexical_pool):
+        assert not make([one._replace(exhausted=True), two]).exhausted
+        assert make([one._replace(exhausted=True), two._replace(exhausted=True)]).exhausted
+
+
+@pytest.mark.parametrize(
+    ("scores", "shares"),
+    [([4.0, 1.0, 0.0], [1.0, 0.25, 0.0]), ([-2.0, -3.0, -9.0], [1.0, 2 / 3, 0.0])],
+)
+def test_a_score_that_is_no_cosine_is_relative_to_the_best(
+    scores: list[float], shares: list[float]
+) -> None:
+    """A negative one, as engines give for distances, is measured from twice the best less one."""
+    ranking = Ranking([1, 2, 3], scores, [0.9, 0.8, 0.1])
+    found = everything(dense_pool([LegResults("docs", ranking, None)]))
+    assert [one.score for one in found] == pytest.approx(shares)
+    assert [one.similarity for one in found] == [0.9, 0.8, 0.1]
+
+
 def test_a_score_is_the_sum_of_its_shares_and_never_above_one() -> None:
     """With these numbers, a share by a factor that was divided beforehand is a bit too much."""
     [best] = everything(fused({1: 0.037327678734741854}, {1: 0.037327678734741854}))

@@ -1,16 +1,18 @@
 """Filters, groups, folding, diversity, surroundings, budgets: on the real engine."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from support.fakes import PageSource
+from support.fakes import PageSource, WordEmbedder, record
 from surefind.errors import InputError, StoreError
 from surefind.model import (
     AnyOf,
     Between,
+    ChunkRecord,
     Collapse,
     Evidence,
     Expand,
@@ -23,6 +25,7 @@ from surefind.model import (
     Status,
 )
 from surefind.services.encoding.confidence import judge, still_fits
+from surefind.services.search.expansion import section_of
 from surefind.services.search.search import MAX_COLLECTIONS, Searcher, check_query
 from unit.installation import Installation
 
@@ -81,6 +84,15 @@ async def test_a_filter_restricts_and_one_that_keeps_everything_changes_nothing(
     assert paths(experts) == ["docs/dogs.md"]
     nobody = await home.search("cats", mode=mode, where=(AnyOf("audience", ("nobody",)),))
     assert (nobody.hits, nobody.status) == ((), Status.NO_RESULTS)
+
+
+async def test_another_embedder_than_the_collections_is_refused(home: Installation) -> None:
+    searcher = home.searcher.without_cache(WordEmbedder(weights="words-2"))
+    with pytest.raises(
+        InputError, match=r"'docs' was built with .*run .surefind ingest --rebuild."
+    ):
+        await searcher.search(Query("cats"))
+    assert (await searcher.search(Query("cats", mode=Mode.LEXICAL))).hits
 
 
 async def test_an_unknown_field_is_an_error_not_an_empty_answer(home: Installation) -> None:
@@ -227,6 +239,20 @@ async def test_neighbours_section_and_document_of_a_hit(home: Installation) -> N
     assert (await best(home)).context is None
 
 
+def test_a_section_may_reach_to_the_end_of_its_page() -> None:
+    def at(position: int, *path: str, anchor: str = "a") -> ChunkRecord:
+        one = record(position)
+        return replace(one, chunk=replace(one.chunk, heading_path=path, anchor=anchor))
+
+    page = [at(0, "Top"), at(1, "Top", "Food"), at(2, "Top", "Food", "Fish"), at(3, "Top", "Food")]
+    assert section_of(page[1], page) == page[1:]
+    assert section_of(page[2], page) == page[2:3]
+    assert section_of(page[3], page) == page[1:]
+    assert section_of(page[0], page) == page
+    twin = at(4, "Top", "Food", anchor="b")
+    assert section_of(page[1], [*page, twin]) == page[1:], "another section of the same name"
+
+
 async def test_a_budget_keeps_whole_passages_and_tells_what_was_left_out(
     home: Installation,
 ) -> None:
@@ -257,7 +283,7 @@ async def test_several_collections_are_one_answer(home: Installation) -> None:
     alone = await home.search("parrots fly", top_k=3, collection="birds")
     assert len(alone.hits) == 1
     assert result.chunks == alone.chunks + (await home.search("cats")).chunks
-    with pytest.raises(InputError, match="no field"):  # the birds' pages have no such key
+    with pytest.raises(InputError, match="unknown field"):  # the birds' pages have no such key
         await home.search("cats", also_in=("birds",), where=(AnyOf("audience", ("experts",)),))
 
 
@@ -352,7 +378,7 @@ async def test_what_was_read_by_other_rules_is_refused_where_it_matters(
     ],
 )
 def test_a_parameter_out_of_bounds_is_named(query: Query, field: str) -> None:
-    with pytest.raises(InputError, match=f"^{field}:"):
+    with pytest.raises(InputError, match=rf"^{field}\b"):
         check_query(query)
 
 

@@ -48,6 +48,13 @@ async def test_what_is_not_there_is_absent(home: Installation, wanted: str) -> N
     assert (await why_not(home, "cats", wanted)).cause is Cause.ABSENT
 
 
+async def test_chunks_that_the_collection_lost_are_absent(home: Installation) -> None:
+    explainer = Explainer(home.readers, home.searcher)
+    result = await home.search("cats")
+    answer = await explainer.why_none_of(result, "the old page", ["gone"])
+    assert (answer.cause, answer.wanted) == (Cause.ABSENT, "the old page")
+
+
 @pytest.mark.parametrize(
     "wanted",
     ["docs/cats.md", "https://x.org/cats", "https://x.org/cats/", "https://x.org/cats#food"],

@@ -32,28 +32,28 @@ async def test_no_two_keys_are_alike(folder: DataFolder) -> None:
 
 async def test_a_ring_learns_of_new_keys_and_of_revoked_ones(folder: DataFolder) -> None:
     keys, ring = Keys(KeyFile(folder)), Keyring(KeyFile(folder))
-    assert not await ring.wanted()
+    assert not await ring.requires_key()
     first, secret = await keys.create("first", Scope.READ)
-    assert await ring.wanted()
+    assert await ring.requires_key()
     _, other = await keys.create("second", Scope.ADMIN)
     assert await keys.revoke(first.id) == first
     assert await ring.find(secret) is None
     assert await ring.find(other) is not None
     await keys.revoke("second")
     assert await ring.find(other) is None
-    assert await ring.wanted(), "taking the last key away must not open a running server"
-    assert not await Keyring(KeyFile(folder)).wanted()
+    assert await ring.requires_key(), "taking the last key away must not open a running server"
+    assert not await Keyring(KeyFile(folder)).requires_key()
 
 
 async def test_a_ring_that_is_closed_asks_for_keys_that_do_not_exist(folder: DataFolder) -> None:
     ring = Keyring(KeyFile(folder))
-    ring.close_for_good()
-    assert await ring.wanted()
+    ring.always_require_key()
+    assert await ring.requires_key()
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 65, "two\nlines", "\x1b[31m"])
 async def test_a_name_is_short_and_printable(folder: DataFolder, name: str) -> None:
-    with pytest.raises(InputError, match="name:"):
+    with pytest.raises(InputError, match="name must be"):
         await Keys(KeyFile(folder)).create(name, Scope.READ)
 
 

@@ -18,7 +18,7 @@ async def test_so_many_pass_so_many_wait_and_the_rest_are_told() -> None:
     limiter, gate, order = ConcurrencyLimiter(2, 3), asyncio.Event(), list[int]()
 
     async def visit(number: int) -> None:
-        async with limiter.passed():
+        async with limiter.admitted():
             await gate.wait()
             order.append(number)
 
@@ -38,7 +38,7 @@ async def test_who_leaves_the_queue_or_fails_inside_gives_the_place_back() -> No
     gate = asyncio.Event()
 
     async def visit() -> None:
-        async with limiter.passed():
+        async with limiter.admitted():
             await gate.wait()
 
     inside, waiting = asyncio.create_task(visit()), asyncio.create_task(visit())
@@ -50,30 +50,30 @@ async def test_who_leaves_the_queue_or_fails_inside_gives_the_place_back() -> No
     await settle()
     assert limiter.inside == 0
     with pytest.raises(LookupError):
-        async with limiter.passed():
+        async with limiter.admitted():
             raise LookupError
-    async with limiter.passed():
+    async with limiter.admitted():
         assert limiter.inside == 1
 
 
 async def test_without_a_queue_only_the_places_count() -> None:
     limiter = ConcurrencyLimiter(1, 0)
-    async with limiter.passed():
+    async with limiter.admitted():
         with pytest.raises(Overloaded):
-            async with limiter.passed():
+            async with limiter.admitted():
                 raise AssertionError
 
 
 async def test_who_never_waits_inside_is_refused_like_everybody_else() -> None:
-    limiter, passed = ConcurrencyLimiter(2, 3), list[int]()
+    limiter, admitted = ConcurrencyLimiter(2, 3), list[int]()
 
     async def visit(number: int) -> None:
-        async with limiter.passed():
-            passed.append(number)
+        async with limiter.admitted():
+            admitted.append(number)
 
     visits = [visit(number) for number in range(7)]
     came = await asyncio.gather(*visits, return_exceptions=True)
-    assert passed == [0, 1, 2, 3, 4]
+    assert admitted == [0, 1, 2, 3, 4]
     assert [isinstance(one, Overloaded) for one in came] == [False] * 5 + [True] * 2
 
 
@@ -81,7 +81,7 @@ async def test_between_two_that_never_wait_the_loop_takes_in_others() -> None:
     limiter, order = ConcurrencyLimiter(3, 3), list[str]()
 
     async def visit(name: str) -> None:
-        async with limiter.passed():
+        async with limiter.admitted():
             order.append(name)
 
     async def search() -> None:
@@ -97,12 +97,12 @@ async def test_who_is_refused_is_told_when_the_queue_will_be_empty() -> None:
     clock = itertools.count(step=10.0)  # each search takes ten seconds
     limiter = ConcurrencyLimiter(1, 2, lambda: next(clock))
     for _ in range(100):
-        async with limiter.passed():
+        async with limiter.admitted():
             pass
     gate = asyncio.Event()
 
     async def visit() -> None:
-        async with limiter.passed():
+        async with limiter.admitted():
             await gate.wait()
 
     visits = [asyncio.create_task(visit()) for _ in range(3)]

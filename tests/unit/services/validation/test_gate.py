@@ -50,7 +50,7 @@ async def test_what_passes_is_published_and_its_manifest_says_so(home: Installat
     assert first.published
     assert first.gate is not None
     assert (first.gate.verdict, first.gate.held, first.gate.passed) == ("pass", False, 8)
-    assert first.gate.not_compared == "nothing was published before"
+    assert first.gate.not_compared == "there is no earlier generation"
     second = await home.ingest({**PAGES, "more.md": "# More\n\nsomething else"}, gate=STRICT)
     assert second.gate is not None
     assert (second.published, second.gate.compared_with) == (True, 1)
@@ -115,7 +115,7 @@ async def test_a_pure_improvement_is_published_though_it_is_too_small_to_be_sign
     assert (told.published, told.gate.verdict, told.gate.reasons) == (True, "pass", ())
     assert told.gate.comparison[:2] == (
         "compared with generation 1: no evidence of harm: 1 better, 0 worse, 7 the same",
-        "at most 31.2% of queries like these got worse, with 95 % confidence",
+        "at most 31.2% of similar queries got worse, with 95 % confidence",
     )
 
 
@@ -130,13 +130,13 @@ async def test_an_answer_that_the_ingest_removes_is_lost_and_held_back(
     assert told.gate is not None
     assert (told.published, told.gate.verdict, await seen(home)) == (False, "fail", 1)
     assert told.gate.reasons[0] == (
-        "1 test lost its answer: the generation before had what it expects; change the tests if "
-        "that is meant"
+        "1 test lost its answer: the previous generation had what it expects; update the tests "
+        "if this is intended"
     )
     assert len(told.gate.reasons) == 1
     [failed] = told.gate.failed
     assert (failed.test_id, failed.outcome, failed.cause) == ("cats", "failed", "lost_answer")
-    assert failed.message == ("docs/cats.md: it was in generation 1, and this ingest removed it")
+    assert failed.message == ("docs/cats.md: it was in generation 1, but this ingest removed it")
     assert "compared with generation 1: inconclusive: 0 better, 1 worse" in told.gate.comparison[0]
 
 
@@ -275,7 +275,7 @@ async def test_a_store_that_is_away_publishes_nothing(tmp_path: Path) -> None:
     home.index, home.catalogs = DyingStore(), MemoryCatalogStore()
     home.readers = Readers(home.index, home.catalogs)
     await home.ingest(PAGES)
-    with pytest.raises(StoreError, match=r"the gate golden\.yaml could not be run"):
+    with pytest.raises(StoreError, match=r"the gate golden\.yaml could not run"):
         await home.ingest(MUDDLED, gate=STRICT)
     assert await seen(home) == 1
     assert [ref.number for ref in await home.catalogs.complete("docs")] == [1]

@@ -16,7 +16,7 @@ from surefind.interfaces.reports.extra_checks import beyond_tests
 from surefind.model import AnyOf, Condition, Ranking, Under
 from surefind.services.generations.readers import Readers
 from surefind.services.validation.index_recall import suggested
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
@@ -63,7 +63,7 @@ async def test_a_small_index_is_not_exercised_and_says_so(home: Installation) ->
     assert told.index_recall is not None
     assert (told.index_recall.exercised, told.index_recall.under) == (False, ())
     assert told.gates[0].value == 1.0
-    assert "not exercised; none of the 40 vectors is indexed" in beyond_tests(told)[0][0]
+    assert "not measured; none of the 40 vectors is indexed" in beyond_tests(told)[0][0]
 
 
 async def test_nobody_is_asked_unless_somebody_or_a_gate_wants_to_know(

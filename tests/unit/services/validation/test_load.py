@@ -19,8 +19,8 @@ from surefind.interfaces.reports.terminal import terminal
 from surefind.model import Query, SearchResult, Status, Timings
 from surefind.ports import Vector
 from surefind.services.search.search import Searcher
-from surefind.services.validation.load_test import LoadOptions, LoadStopped, put_load
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.load_test import LoadOptions, LoadStopped, run_load_test
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
@@ -93,7 +93,7 @@ def test_a_server_without_latency_implies_nothing() -> None:
 async def test_at_a_rate_a_stall_shows_in_the_percentiles() -> None:
     """Two at a time, 200 a second for .3 s, and the tenth search blocks everything for .2 s."""
     server = Server(stall_at=10, stall_s=0.2)
-    told = await put_load(server.search, QUERIES, LoadOptions(0.3, 200.0), concurrency=2)
+    told = await run_load_test(server.search, QUERIES, LoadOptions(0.3, 200.0), concurrency=2)
     assert (told.sent, told.answered, told.errors) == (60, 60, {})
     assert told.max_ms >= 150
     assert told.p95_ms >= 100
@@ -102,7 +102,7 @@ async def test_at_a_rate_a_stall_shows_in_the_percentiles() -> None:
 
 async def test_as_fast_as_they_are_answered_a_stall_shows_too() -> None:
     server = Server(stall_at=20, stall_s=0.2)
-    told = await put_load(server.search, QUERIES, LoadOptions(0.3), concurrency=2)
+    told = await run_load_test(server.search, QUERIES, LoadOptions(0.3), concurrency=2)
     assert told.offered_per_s is None
     assert told.implied > 0
     assert told.p95_ms >= 50
@@ -110,11 +110,15 @@ async def test_as_fast_as_they_are_answered_a_stall_shows_too() -> None:
 
 async def test_what_is_never_answered_is_an_error_that_waited() -> None:
     server = Server(stall_at=3, stall_s=60.0)
-    told = await put_load(server.search, QUERIES, LoadOptions(0.05, 200.0, 0.05), concurrency=2)
+    told = await run_load_test(
+        server.search, QUERIES, LoadOptions(0.05, 200.0, 0.05), concurrency=2
+    )
     assert (told.sent, told.answered) == (10, 2)
     assert told.errors == {UNANSWERED: 8}
     assert told.max_ms >= 50
-    closed = await put_load(server.search, QUERIES, LoadOptions(0.05, grace_s=0.05), concurrency=2)
+    closed = await run_load_test(
+        server.search, QUERIES, LoadOptions(0.05, grace_s=0.05), concurrency=2
+    )
     assert closed.errors == {UNANSWERED: 2}
 
 
@@ -123,7 +127,7 @@ async def test_failures_are_counted_by_kind_and_stop_nothing() -> None:
         await asyncio.sleep(0)
         raise Overloaded("full") if query.text == "one" else EmbeddingError("away")
 
-    told = await put_load(search, QUERIES, LoadOptions(0.05, 200.0), concurrency=1)
+    told = await run_load_test(search, QUERIES, LoadOptions(0.05, 200.0), concurrency=1)
     assert told.errors == {"EmbeddingError": 5, "Overloaded": 5}
     assert told.error_rate == 1.0
 
@@ -133,7 +137,7 @@ async def test_a_bug_is_not_counted_as_a_failure_of_the_server() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await put_load(search, QUERIES, LoadOptions(0.02), concurrency=1)
+        await run_load_test(search, QUERIES, LoadOptions(0.02), concurrency=1)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +246,7 @@ async def test_whoever_stops_a_load_sees_what_it_measured(home: Installation) ->
     run.cancel()
     told = await run
     assert told.totals.passed == 1
-    assert re.fullmatch(r"the load was stopped after \d+\.\d of 3000 s", told.interrupted)
+    assert re.fullmatch(r"load test stopped after \d+\.\d of 3000 s", told.interrupted)
     assert told.reasons == (f"the run ended early: {told.interrupted}",)
     assert told.verdict is Verdict.INCONCLUSIVE
     load = told.load
@@ -250,7 +254,7 @@ async def test_whoever_stops_a_load_sees_what_it_measured(home: Installation) ->
     assert (load.answered, load.errors) == (3, {})
     assert load.waiting == load.sent - 3 > 0
     assert 0 < load.duration_s < 60
-    assert f"not answered yet when it was stopped: {load.waiting}" in terminal(told)
+    assert f"unanswered when stopped: {load.waiting}" in terminal(told)
     assert read_report("r", report_text(told).encode()) == told
 
 
@@ -258,7 +262,7 @@ async def test_a_load_that_is_stopped_has_what_was_due_until_then() -> None:
     """A hundred a second, two at a time, and the third search hangs: the others queue up."""
     server = Server(stall_at=3, stall_s=3600.0)
     run = asyncio.create_task(
-        put_load(server.search, QUERIES, LoadOptions(600.0, 100.0), concurrency=2)
+        run_load_test(server.search, QUERIES, LoadOptions(600.0, 100.0), concurrency=2)
     )
     await asyncio.sleep(0.25)
     run.cancel()
@@ -268,7 +272,9 @@ async def test_a_load_that_is_stopped_has_what_was_due_until_then() -> None:
     assert (told.answered, told.errors) == (2, {})
     assert told.sent == pytest.approx(100 * told.duration_s, abs=2)
     assert told.max_ms >= 150
-    eager = asyncio.create_task(put_load(server.search, QUERIES, LoadOptions(600.0), concurrency=2))
+    eager = asyncio.create_task(
+        run_load_test(server.search, QUERIES, LoadOptions(600.0), concurrency=2)
+    )
     await asyncio.sleep(0.01)
     eager.cancel()
     with pytest.raises(LoadStopped) as stopped:

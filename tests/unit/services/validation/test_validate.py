@@ -15,7 +15,7 @@ from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.report import Outcome, Report, TestOutcome
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.model import ChunkerSettings, Collapse, Mode
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.starter_set import MAX_STARTERS, starter_set
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
@@ -69,7 +69,7 @@ async def test_accuracy_is_found_of_expected(home: Installation) -> None:
 async def test_what_was_outranked_says_by_what(home: Installation) -> None:
     told = await outcome_of(home, wants(FISH, BySource("docs/dogs.md")), top_k=3)
     assert (told.outcome, told.cause, told.accuracy) == (Outcome.FAILED, "outranked", 0.0)
-    assert told.message.startswith("docs/dogs.md: it stands at rank ")
+    assert told.message.startswith("docs/dogs.md: it ranks ")
     assert told.sought[0].ahead == tuple(hit.chunk_id for hit in told.found)
 
 
@@ -130,7 +130,7 @@ async def test_a_negative_passes_when_nothing_reaches_its_threshold(home: Instal
     told = await validate(home, refuses("zebra quantum", 0.99), refuses(FISH, 0.2))
     assert [test.outcome for test in told.tests] == [Outcome.PASSED, Outcome.FAILED]
     assert told.tests[1].cause == "answered"
-    assert "is given as an answer" in told.tests[1].message
+    assert "reaches the threshold" in told.tests[1].message
     assert (told.negatives.total, told.negatives.accepted) == (2, 1)
     assert told.means.judged == 0
 
@@ -203,7 +203,7 @@ async def test_measures_and_gates_must_fit_the_number_of_results(home: Installat
     )
     told = await validator.run(golden)
     assert list(told.means.values) == ["MRR", "R@3"]
-    with pytest.raises(InputError, match="R@3 needs 3 results, and top_k is 2; set top_k to 3"):
+    with pytest.raises(InputError, match="R@3 needs 3 results, but top_k is 2; set top_k to 3"):
         await validator.run(golden, RunRequest(top_k=2))
     written = b"top_k: 2\nmeasures: [MRR]\nwarn_if:\n  - R@3 < 0.5\ntests: []"
     with pytest.raises(InputError, match=r"^golden\.yaml, line 4: R@3 needs 3 results"):

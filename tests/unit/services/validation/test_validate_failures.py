@@ -22,7 +22,7 @@ from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.candidates import EncodedQuery
 from surefind.services.search.search import Searcher
 from surefind.services.search.why_not import Cause, Explainer
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 from unit.services.validation.validating import (
@@ -129,7 +129,7 @@ async def test_a_run_that_is_stopped_tells_what_it_found(home: Installation) -> 
     run.cancel()
     told = await run
     assert [test.outcome for test in told.tests] == [Outcome.PASSED, Outcome.NOT_RUN]
-    assert (told.interrupted, told.verdict) == ("it was stopped", Verdict.INCONCLUSIVE)
+    assert (told.interrupted, told.verdict) == ("stopped", Verdict.INCONCLUSIVE)
 
 
 async def test_a_generation_that_is_published_meanwhile_ends_the_run(home: Installation) -> None:
@@ -156,18 +156,18 @@ async def test_causes_that_can_not_be_found_out_do_not_stop_the_run(home: Instal
             self.__dict__.update(inner.__dict__)
             self.asked = 0
 
-        async def question(
+        async def encode(
             self, query: Query, generations: Mapping[str, OpenGeneration]
         ) -> EncodedQuery:
             self.asked += 1
             if self.asked > 1:
                 raise StoreError("the index is away")
-            return await super().question(query, generations)
+            return await super().encode(query, generations)
 
     test = wants(FISH, BySource("docs/dogs.md"))
     told = await outcome_of(home, test, searcher=Dying(home.searcher), top_k=1)
     assert (told.outcome, told.cause) == (Outcome.FAILED, "error")
-    assert "could not be explained: the index is away" in told.message
+    assert "no explanation available: the index is away" in told.message
 
 
 async def test_a_tampered_chunk_is_named(home: Installation, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ async def test_without_a_catalog_nobody_knows_what_is_expected(tmp_path: Path) -
     home.readers = Readers(home.index, home.catalogs)
     await home.ingest(PAGES)
     catalogs.away = True
-    with pytest.raises(StoreError, match="catalog is unavailable, and this needs it"):
+    with pytest.raises(StoreError, match="catalog is unavailable, and this request needs it"):
         await validate(home, wants(FISH, FOOD))
     plain = await validate(home, GoldenTest("q", FISH, TestKind.QUERY))
     assert plain.verdict is Verdict.PASS
@@ -234,7 +234,7 @@ async def test_a_hit_without_a_row_in_the_catalog_fails_its_test(tmp_path: Path)
     report = await Validator(home.readers, home.searcher, "test").run(golden)
     assert [test.outcome.value for test in report.tests] == ["passed", "failed", "failed"]
     assert {test.cause for test in report.tests[1:]} == {"catalog_row_missing"}
-    assert "is in the index and has no row in the catalog" in report.tests[1].message
+    assert "is in the index but not in the catalog" in report.tests[1].message
     [missing] = report.integrity.uncatalogued
     assert report.verdict is Verdict.FAIL
     assert f"the catalog has no row for 1 chunk of the hits: {missing}" in report.reasons
@@ -247,7 +247,7 @@ async def test_a_chunk_that_has_left_meanwhile_is_absent(home: Installation) -> 
     answer = await explainer.why_none_of(result, "chunk gone", {"gone"})
     assert (answer.cause, answer.message) == (
         Cause.ABSENT,
-        "the collection no longer holds chunk gone",
+        "the collection no longer contains chunk gone",
     )
 
 
@@ -282,7 +282,7 @@ async def test_a_stop_whose_cancellation_got_lost_ends_the_run(
     validator = Validator(home.readers, home.searcher, "test")
     told = await validator.run(golden, options, lambda count, _total: done.append(count))
     assert (told.totals.passed, told.totals.not_run) == (answered, 3 - answered)
-    assert (told.interrupted, told.verdict) == ("it was stopped", Verdict.INCONCLUSIVE)
+    assert (told.interrupted, told.verdict) == ("stopped", Verdict.INCONCLUSIVE)
 
 
 async def test_a_stop_while_the_index_is_measured_is_not_lost(home: Installation) -> None:
@@ -296,7 +296,7 @@ async def test_a_stop_while_the_index_is_measured_is_not_lost(home: Installation
     golden = GoldenSet("a.yaml", (wants(FISH, FOOD),))
     options = RunRequest(index_recall=True, stop_requested=stopped)
     told = await Validator(home.readers, home.searcher, "test").run(golden, options)
-    assert (told.totals.passed, told.interrupted) == (1, "it was stopped")
+    assert (told.totals.passed, told.interrupted) == (1, "stopped")
 
 
 async def test_a_stop_before_the_first_question_has_no_report(home: Installation) -> None:

@@ -12,7 +12,7 @@ from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.report.judging import judge
 from surefind.evaluation.report.report import Outcome, TestOutcome
 from surefind.model import Collapse
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
@@ -66,7 +66,7 @@ async def test_what_is_only_alike_is_a_near_duplicate_that_was_shown_instead(
     [told] = [one for one in both if one.outcome is Outcome.FAILED]
     assert told.cause == "duplicate"
     assert told.sought[0].ahead == (told.found[0].chunk_id,)
-    assert told.message.endswith("is nearly the same and is shown instead")
+    assert told.message.endswith("is nearly identical and is shown instead")
 
 
 def test_a_twin_counts_where_the_hit_stands() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from interfaces.contracts.field_tables import Field, bad_cases, good_cases, named
 from surefind.contracts.implementation_tests import (
-    SuccessCriteria,
+    AppliedCriteria,
     ValidationTest,
     validation_tests_of,
 )
@@ -22,7 +22,7 @@ from surefind.evaluation.golden.golden_set import (
     read_golden_yaml,
 )
 from surefind.evaluation.report.report import Outcome
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 
@@ -60,7 +60,7 @@ def read(test: object) -> GoldenTest:
 
 def test_the_written_shape_has_exactly_the_published_fields() -> None:
     assert tuple(ValidationTest.model_fields) == PUBLISHED
-    assert tuple(SuccessCriteria.model_fields) == CRITERIA
+    assert tuple(AppliedCriteria.model_fields) == CRITERIA
     assert set(TEST) == set(PUBLISHED)
 
 

@@ -4,7 +4,7 @@ from surefind.evaluation.golden.expectations import ByAddress, Expectation
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, SuccessCriteria, TestKind
 from surefind.evaluation.report.report import Report, TestOutcome
 from surefind.services.search.search import Searcher
-from surefind.services.validation.request import RunRequest
+from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 

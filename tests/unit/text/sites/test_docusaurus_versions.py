@@ -131,7 +131,7 @@ def test_every_docs_instance_has_its_own_folder_route_and_versions() -> None:
     assert path_of(site, "_dog/_docs tests/1-a b.md") == "/tests/docs/1-a%20b"
     assert path_of(site, "more/a.md") == "/more/a"
     assert reason_of(site, "_dog/_docs tests/_a.md").startswith("the docs plugin excludes")
-    assert reason_of(site, "news/a.md") == "blog pages are left out"
+    assert reason_of(site, "news/a.md") == "blog pages are skipped"
     assert site.notes == ()
 
 

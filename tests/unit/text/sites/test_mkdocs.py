@@ -57,8 +57,8 @@ def test_a_page_has_the_address_of_its_site(path: str, address: str, file_addres
     [
         ("README.md", "not in the docs folder docs"),
         ("documents/a.md", "not in the docs folder"),
-        ("docs/a.txt", "no Markdown"),
-        ("docs/a.mdx", "no Markdown"),
+        ("docs/a.txt", "not a Markdown"),
+        ("docs/a.mdx", "not a Markdown"),
         ("docs/.hidden.md", "hidden"),
         ("docs/.github/a.md", "hidden"),
         ("docs/templates/a.md", "excludes"),
@@ -106,7 +106,7 @@ def test_an_index_page_wins_over_a_readme_in_one_folder() -> None:
     site = site_of(
         "exclude_docs: out/index.md", "docs/index.md", "docs/a/b.md", "docs/out/index.md"
     )
-    assert reason_of(site, "docs/README.md") == "the index page of its folder has its address"
+    assert reason_of(site, "docs/README.md") == "the index page of its folder has the same URL"
     assert path_of(site, "docs/index.md") == "/"
     assert path_of(site, "docs/a/README.md") == "/a/"
     assert path_of(site, "docs/out/README.md") == "/out/"
@@ -223,7 +223,7 @@ def test_what_may_change_addresses_is_told(config: str, told: str) -> None:
 )
 def test_a_config_that_is_none_is_told(config: str) -> None:
     site = MkDocsSite.from_config(config)
-    assert "no YAML mapping" in site.notes[0]
+    assert "not a YAML mapping" in site.notes[0]
     assert site.place("docs/a.md", {}) == PageLocation("/a/")
 
 

@@ -66,11 +66,11 @@ def test_files_are_appended_to_every_page() -> None:
     ("text", "reason"),
     [
         ('--8<-- "no.md"', "which is missing"),
-        ('--8<-- ":3"', "which names no file"),
-        ('--8<-- "a.md:nothing"', "which has no such part"),
-        ('--8<-- "a.md:9"', "which has no such part"),
+        ('--8<-- ":3"', "which is empty"),
+        ('--8<-- "a.md:nothing"', "which has no such section or lines"),
+        ('--8<-- "a.md:9"', "which has no such section or lines"),
         ('--8<-- "nested.md"', "which includes itself"),
-        ('--8<-- "https://x.org/a.md"', "which is not fetched"),
+        ('--8<-- "https://x.org/a.md"', "which is a URL"),
         ('--8<-- "../links.md"', "outside"),
         ('--8<-- "../docs-other/b.md"', "outside"),
     ],
@@ -85,7 +85,10 @@ def test_what_can_not_be_included_is_told_and_the_rest_stays(text: str, reason: 
 def test_a_site_may_let_snippets_leave_their_folder() -> None:
     assert expand('--8<-- "../links.md"', inside_bases=False) == ("[x]: https://x.org", [])
     _, [warning] = expand('--8<-- "../../links.md"', inside_bases=False)
-    assert warning == "it includes ../../links.md, which is outside of the site's folder: left out"
+    assert (
+        warning
+        == "it includes ../../links.md, which is outside the site's folder; the include was dropped"
+    )
 
 
 @pytest.mark.parametrize("sign", ["-", ";", "8<", "-8<- [", "--8<-- [start:", ":", "-8<-\n"])

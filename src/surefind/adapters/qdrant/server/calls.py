@@ -1,4 +1,4 @@
-"""Every call to a Qdrant server: tried again where that can help, bounded, its failures named."""
+"""Calls to a Qdrant server, with retries, timeouts and clear errors."""
 
 import asyncio
 import math
@@ -40,9 +40,9 @@ FEATURES: dict[str, Version] = {
     "strict mode": (1, 13),
     "collection metadata": (1, 16),
 }
-"""What is used here, and the version it came with. What is newer than OLDEST is asked for before it
-is used, with `QdrantServer.has`; there is another way then. Older servers than OLDEST are not
-tried: qdrant-client itself speaks to few versions before its own.
+"""The features in use and the version that introduced them. Features newer than OLDEST are checked
+with `QdrantServer.has` and have a fallback. Servers older than OLDEST are rejected, because
+qdrant-client supports only a few earlier versions.
 """
 METADATA = "collection metadata"
 
@@ -63,9 +63,9 @@ _STATUSES = {
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where the server is. `timeout_s` is how long a search's request may take.
+    """The server's address. `timeout_s` is the timeout of a search.
 
-    With a `grpc_port`, points travel by gRPC.
+    With a `grpc_port`, points are sent by gRPC.
     """
 
     url: str
@@ -75,7 +75,7 @@ class ServerAddress:
 
 
 class PermanentFailure(AttemptFailed):
-    """No second try can mend it."""
+    """A failure that a retry can't fix."""
 
     @property
     def may_pass(self) -> bool:
@@ -83,7 +83,7 @@ class PermanentFailure(AttemptFailed):
 
 
 def asking(guard: RequireWriter, call: Call[T]) -> Call[T]:
-    """Every try asks the guard first: it may come minutes after the one before."""
+    """Check the guard before every attempt, since retries may happen minutes later."""
 
     async def asked(client: AsyncQdrantClient) -> T:
         await guard()
@@ -93,13 +93,12 @@ def asking(guard: RequireWriter, call: Call[T]) -> Call[T]:
 
 
 class QdrantServer:
-    """One server, by one client. Nothing is asked of it before the first call."""
+    """One server and one client; it connects on the first call."""
 
     def __init__(self, place: ServerAddress, policy: CallPolicy) -> None:
         if not is_address(place.url):
             raise InputError(
-                f"{URL_SETTING}: it must be an address such as https://host:6333 or "
-                "http://localhost:6333"
+                f"{URL_SETTING} must be a URL such as https://host:6333 or http://localhost:6333"
             )
         address = urlsplit(place.url)
         self.name = f"the Qdrant server at {address.netloc.rpartition('@')[2]}"
@@ -115,56 +114,56 @@ class QdrantServer:
 
     @property
     def timeout_s(self) -> int:
-        """For the server: it need not finish what nobody waits for."""
+        """The timeout for the server, which need not finish abandoned requests."""
         return math.ceil(self._place.timeout_s)
 
     async def has(self, feature: str) -> bool:
         return await self.version() >= FEATURES[feature]
 
     async def version(self) -> Version:
-        """Asked once; StoreError where the server is too old, or is no Qdrant server."""
+        """Queried once; StoreError if the server is too old or not a Qdrant server."""
         if self._version is None:
-            told = await self.read(lambda client: client.info())
-            found = re.match(r"(\d+)\.(\d+)", str(getattr(told, "version", "")))
+            info = await self.read(lambda client: client.info())
+            found = re.match(r"(\d+)\.(\d+)", str(getattr(info, "version", "")))
             if found is None:
                 raise StoreRefused(f"{self.name} does not say its version; check {URL_SETTING}")
             version = (int(found[1]), int(found[2]))
             if version < OLDEST:
                 raise StoreRefused(
-                    f"{self.name} is of version {told.version}, surefind needs "
-                    f"{OLDEST[0]}.{OLDEST[1]} or newer: upgrade the server"
+                    f"{self.name} has version {info.version}, but surefind needs "
+                    f"{OLDEST[0]}.{OLDEST[1]} or newer; upgrade the server"
                 )
             self._version = version
         return self._version
 
-    async def told_version(self) -> str:
-        """As the server spells it, asked anew."""
+    async def reported_version(self) -> str:
+        """The version as the server spells it, uncached."""
         await self.version()
         return str((await self.read(lambda client: client.info())).version)
 
     async def clock_ahead_s(self) -> float | None:
-        """By the date of an answer; None where the answer has none."""
+        """From the Date header of a response; None without the header."""
         head = {} if self._key is None else {"api-key": self._key}
         try:
             async with httpx.AsyncClient(timeout=self._place.timeout_s) as client:
                 answer = await client.get(
                     f"{self._place.url.rstrip('/')}/collections", headers=head
                 )
-            told = parsedate_to_datetime(answer.headers["date"])
+            server_time = parsedate_to_datetime(answer.headers["date"])
         except (httpx.HTTPError, KeyError, ValueError):
             return None
-        return (told - datetime.now(UTC)).total_seconds()
+        return (server_time - datetime.now(UTC)).total_seconds()
 
     async def read(self, call: Call[T], collection: str | None = None) -> T:
-        """`collection` is what the call is about, for its messages."""
+        """`collection` is named in error messages."""
         return await self._made(self._reads, call, self._place.timeout_s, collection)
 
     async def write(self, call: Call[T], collection: str | None = None) -> T:
-        """What may be done twice: a lost answer does not say that nothing was done."""
+        """Only for idempotent calls: after a lost response, the call may have succeeded."""
         return await self._made(self._writes, call, WRITE_TIMEOUT_S, collection)
 
     async def change(self, call: Call[T], collection: str | None = None) -> T:
-        """The same, with as little patience as a search has: somebody waits for the end of it."""
+        """Like `write`, but with the short timeout of a search, because a user is waiting."""
         return await self._made(self._reads, call, WRITE_TIMEOUT_S, collection)
 
     async def close(self) -> None:
@@ -187,9 +186,9 @@ class QdrantServer:
             async with asyncio.timeout(timeout_s):
                 return await call(self._opened())
         except ResourceExhaustedResponse as error:
-            raise AttemptFailed("it is asked too often", 429, error.retry_after_s) from error
-        except QdrantException as error:  # a Retry-After that the client can't read
-            raise AttemptFailed("it is asked too often", 429) from error
+            raise AttemptFailed("too many requests", 429, error.retry_after_s) from error
+        except QdrantException as error:  # an invalid Retry-After header
+            raise AttemptFailed("too many requests", 429) from error
         except UnexpectedResponse as error:
             raise AttemptFailed(
                 self._reason(error), error.status_code, retry_after_s(_retry_after(error))
@@ -200,8 +199,11 @@ class QdrantServer:
             raise self._grpc_failure(error) from error
         except TimeoutError as error:
             raise AttemptFailed(f"no answer within {timeout_s:g} s") from error
-        except (AssertionError, ValueError) as error:  # the client's own, of an answer
-            raise AttemptFailed("its answer can't be read") from error
+        except (
+            AssertionError,
+            ValueError,
+        ) as error:  # raised by the client for an invalid response
+            raise AttemptFailed("its answer can't be parsed") from error
 
     def _connection_failure(self, source: Exception, timeout_s: float) -> AttemptFailed:
         causes = list(_causes(source))
@@ -209,14 +211,14 @@ class QdrantServer:
             if isinstance(cause, ssl.SSLError):
                 return _tls_failure(cause)
             if isinstance(cause, socket.gaierror):
-                return AttemptFailed(f"there is no host {self._host}")
+                return AttemptFailed(f"the host {self._host} does not exist")
         if isinstance(source, httpx.TimeoutException):
             return AttemptFailed(f"no answer within {timeout_s:g} s")
         if isinstance(source, httpx.ConnectError):
-            return AttemptFailed("nobody answers there")
+            return AttemptFailed("the connection was refused")
         if isinstance(source, httpx.HTTPError | OSError):
             return AttemptFailed(f"the connection broke ({type(source).__name__})")
-        return AttemptFailed("its answer can't be read")
+        return AttemptFailed("its answer can't be parsed")
 
     def _grpc_failure(self, error: grpc.aio.AioRpcError) -> AttemptFailed:
         status = _STATUSES.get(error.code(), 500)
@@ -225,17 +227,17 @@ class QdrantServer:
     def _opened(self) -> AsyncQdrantClient:
         if self._client is None:
             if self._key and not self._secure and not _is_here(self._host):
-                self._notify(f"{KEY_SETTING} goes unencrypted to {self._host}: use https")
+                self._notify(f"{KEY_SETTING} is sent unencrypted to {self._host}; use https")
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the one about the key: it has just been told
+                warnings.simplefilter("ignore")  # about the unencrypted key, reported above
                 self._client = AsyncQdrantClient(
                     url=self._place.url,
                     api_key=self._key,
                     prefer_grpc=self._place.grpc_port is not None,
                     grpc_port=self._place.grpc_port or 0,
                     timeout=math.ceil(WRITE_TIMEOUT_S),
-                    check_compatibility=False,  # it would be a warning, in a thread of its own
-                    verify=self._secure,  # certificates take their time, also where none is met
+                    check_compatibility=False,  # it would only warn, from another thread
+                    verify=self._secure,  # loading certificates is slow, even if unused
                     limits=httpx.Limits(
                         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS
                     ),
@@ -245,31 +247,31 @@ class QdrantServer:
     # --- messages -----------------------------------------------------------------------------
 
     def _explained(self, failure: AttemptFailed, collection: str | None) -> StoreError:
-        """The thing, the reason, the next step."""
+        """An error with the server, the reason and the next step."""
         if failure.status == 401:
             return StoreRefused(
-                f"{self.name} refuses the key (401): check {KEY_SETTING}, in the environment or in "
-                ".env"
+                f"{self.name} rejected the API key (401); check {KEY_SETTING} in the environment "
+                "or in .env"
             )
         if failure.status == 403:
             return StoreRefused(
-                f"{self.name} does not allow this to the key (403): {KEY_SETTING} must be one "
-                "that may do it; building an index needs one that may write"
+                f"the API key lacks permission on {self.name} (403); set {KEY_SETTING} to a key "
+                "with more permissions. Building an index needs write access"
             )
         if failure.status == 404 and collection:
             return StoreChanged(
-                f"{self.name} has no collection {collection}; `surefind ingest` builds it anew"
+                f"{self.name} has no collection {collection}; run `surefind ingest` to rebuild it"
             )
         if isinstance(failure, PermanentFailure):
             return StoreUnreachable(f"{self.name}: {failure.reason}")
         if failure.may_pass:
             times = "once" if failure.tries == 1 else f"{failure.tries} times"
             return StoreUnreachable(
-                f"{self.name} failed {times}, the last time with: {failure.reason}; check "
+                f"{self.name} failed {times}; the last error was: {failure.reason}; check "
                 f"{URL_SETTING} and that the server runs, then try again"
             )
         about = f" about {collection}" if collection else ""
-        return StoreRefused(f"{self.name} refuses a request{about}: {failure.reason}")
+        return StoreRefused(f"{self.name} rejected a request{about}: {failure.reason}")
 
     def _reason(self, error: UnexpectedResponse) -> str:
         try:
@@ -286,13 +288,13 @@ class QdrantServer:
 def _tls_failure(cause: ssl.SSLError) -> PermanentFailure:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return PermanentFailure(
-            f"its certificate can't be trusted ({cause.verify_message}); let it be renewed, let "
-            f"{URL_SETTING} name the host that it is for, or let SSL_CERT_FILE name the file of "
-            "the authority that signed it"
+            f"its certificate is not trusted ({cause.verify_message}); renew it, use its host "
+            f"name in {URL_SETTING}, or set SSL_CERT_FILE to the certificate of the authority "
+            "that signed it"
         )
     return PermanentFailure(
-        f"the encrypted connection failed ({cause.reason or type(cause).__name__}); check that "
-        f"{URL_SETTING} says https only where the server speaks it"
+        f"the TLS connection failed ({cause.reason or type(cause).__name__}); use https in "
+        f"{URL_SETTING} only if the server supports it"
     )
 
 

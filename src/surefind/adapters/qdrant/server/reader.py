@@ -1,4 +1,4 @@
-"""One generation in a Qdrant server, open for reading: a search's probes are one round trip."""
+"""One generation in a Qdrant server, open for reading. All legs of a search are one round trip."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -44,22 +44,24 @@ class QdrantIndex:
         return [UUID(int=number) for number in numbers]
 
     async def search(self, queries: Sequence[DenseQuery | SparseQuery]) -> list[Ranking]:
-        asked = [number for number, leg_query in enumerate(queries) if not finds_nothing(leg_query)]
+        runnable = [
+            number for number, leg_query in enumerate(queries) if not finds_nothing(leg_query)
+        ]
         answers = [_NOTHING] * len(queries)
-        if not asked:
+        if not runnable:
             return answers
-        requests = [self._request(queries[number]) for number in asked]
+        requests = [self._request(queries[number]) for number in runnable]
         found = await self._server.read(
             lambda client: client.query_batch_points(
                 self._name, requests, timeout=self._server.timeout_s
             ),
             self._name,
         )
-        if len(found) != len(asked):
+        if len(found) != len(runnable):
             raise StoreError(
-                f"{self._server.name} answered {len(found)} of {len(asked)} queries; try again"
+                f"{self._server.name} answered {len(found)} of {len(runnable)} queries; try again"
             )
-        for number, response in zip(asked, found, strict=True):
+        for number, response in zip(runnable, found, strict=True):
             scores = [point.score for point in response.points]
             answers[number] = ranked(
                 [self.number(point_uuid(point.id)) for point in response.points],
@@ -82,7 +84,7 @@ class QdrantIndex:
         if missing:
             raise StoreChanged(
                 f"the collection {self._name} of {self._server.name} has no point {missing[0]}; "
-                "`surefind ingest --rebuild` makes a new one"
+                "run `surefind ingest --rebuild` to build a new one"
             )
         return np.array([rows[point_id] for point_id in point_ids], dtype=np.float32)
 
@@ -98,12 +100,12 @@ class QdrantIndex:
         return indexed_vectors(info)
 
     async def close(self) -> None:
-        """The connection is the store's."""
+        """Nothing to close: the store owns the connection."""
 
     async def _retrieved(
         self, point_ids: Sequence[UUID], *, with_payload: bool
     ) -> list[models.Record]:
-        """Either the payload or the vector."""
+        """Points with either the payload or the vector."""
         found: list[models.Record] = []
         for start in range(0, len(point_ids), _AT_ONCE):
             found += await self._server.read(
@@ -126,9 +128,9 @@ class QdrantIndex:
         else:
             if leg_query.vector.shape != (self._dimensions,):
                 raise StoreError(
-                    f"the question's vector has {leg_query.vector.shape[0]} numbers, collection "
-                    f"{self._name} of {self._server.name} takes {self._dimensions}: it was made "
-                    "with another model; configure that one, or ingest again with --rebuild"
+                    f"the query vector has {leg_query.vector.shape[0]} numbers, but the collection "
+                    f"{self._name} of {self._server.name} has {self._dimensions} dimensions: it "
+                    "was built with another model; configure that one, or use --rebuild"
                 )
             query, using = leg_query.vector.tolist(), DENSE
             params = (

@@ -1,9 +1,9 @@
-"""What a collection of surefind's looks like in a Qdrant server: its shape, its indexes, its mark.
+"""The schema of surefind's collections in a Qdrant server: vectors, indexes and owner mark.
 
-The mark says which installation made a collection; nothing without ours is ever replaced or
-deleted. It is metadata of the collection, written by the very request that creates it. A server
-before 1.16 keeps no metadata: there the mark is the name of a payload index, of a key that no point
-has, since a point of our own would be counted and found by others.
+The mark names the installation that created a collection; collections without our mark are never
+replaced or deleted. It is collection metadata, written by the request that creates the collection.
+Servers before 1.16 have no metadata: there, the mark is a payload index on a key that no point has.
+A marker point would be counted and found by other programs.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ MAX_FRONT_MATTER_INDEXES = 64
 _MARK = "surefind"
 _MARK_KEY = "surefind_made_by_"
 _SCHEMA = models.PayloadSchemaType
-_QUANTILE = 0.99  # the few extreme numbers of a vector must not widen the scale of all others
+_QUANTILE = 0.99  # a few extreme values must not widen the scale of all others
 _OVERSAMPLING = {"none": 1.0, "scalar": 2.0, "binary": 3.0}
 
 Quantization = Literal["none", "scalar", "binary"]
@@ -34,8 +34,8 @@ Quantization = Literal["none", "scalar", "binary"]
 
 @dataclass(frozen=True, slots=True)
 class CollectionShape:
-    """How collections are made. One shard gives the scores that the embedded engine gives: word
-    statistics are kept by shard.
+    """How collections are created. With one shard, scores equal those of the embedded engine: term
+    statistics are per shard.
     """
 
     shards: int = 1
@@ -48,7 +48,7 @@ class CollectionShape:
 
     @property
     def searching(self) -> models.QuantizationSearchParams | None:
-        """More candidates than wanted by the small vectors, then the best of them by the true."""
+        """Fetch extra candidates by quantized vectors, then rescore them with the originals."""
         if self.quantization == "none":
             return None
         factor = self.oversampling or _OVERSAMPLING[self.quantization]
@@ -88,7 +88,7 @@ def _quantization(kind: Quantization) -> models.QuantizationConfig | None:
 
 
 def check_collection(name: str, server: str, info: models.CollectionInfo) -> int:
-    """The dimensions; StoreChanged where it is no longer what surefind made."""
+    """The dimensions; StoreChanged if the collection differs from what surefind created."""
     params = info.config.params
     dense = params.vectors.get(DENSE) if isinstance(params.vectors, dict) else None
     sparse = (params.sparse_vectors or {}).get(LEXICAL)
@@ -96,13 +96,13 @@ def check_collection(name: str, server: str, info: models.CollectionInfo) -> int
     if dense is None:
         wrong = f"it has no vector named {DENSE!r}"
     elif dense.distance != models.Distance.COSINE:
-        wrong = f"its vectors are compared by {dense.distance}, not by cosine"
+        wrong = f"its vectors use the distance {dense.distance} instead of cosine"
     elif sparse is None or sparse.modifier != models.Modifier.IDF:
-        wrong = f"it has no sparse vector named {LEXICAL!r} that is weighed by rarity"
+        wrong = f"it has no sparse vector named {LEXICAL!r} with the IDF modifier"
     if dense is None or wrong:
         raise StoreChanged(
-            f"the collection {name} of {server} is not as surefind makes them: {wrong}; "
-            "`surefind ingest --rebuild` makes a new one"
+            f"the collection {name} of {server} has an unexpected schema: {wrong}; run `surefind "
+            "ingest --rebuild` to build a new one"
         )
     return dense.size
 
@@ -119,7 +119,7 @@ def mark_key(owner: str) -> str:
 
 
 def made_by(info: models.CollectionInfo) -> str | None:
-    """The installation that made it; None where that was not surefind."""
+    """The installation that created the collection; None if it was not surefind."""
     marked = _marked(info)
     if isinstance(marked.get("made_by"), str):
         return str(marked["made_by"])
@@ -149,7 +149,7 @@ _ON_DISK: dict[models.PayloadSchemaType, models.PayloadSchemaParams] = {
 def index_params(
     kind: models.PayloadSchemaType, shape: CollectionShape
 ) -> models.PayloadSchemaType | models.PayloadSchemaParams:
-    """Words, addresses and paths together are larger than a small vector: with it, on disk."""
+    """Payload indexes are larger than small vectors, so they go to disk along with them."""
     return _ON_DISK[kind] if shape.on_disk else kind
 
 
@@ -162,7 +162,7 @@ _KINDS = {
 
 
 def own_indexes() -> dict[str, models.PayloadSchemaType]:
-    """Of all that every chunk has and can be filtered by: strict servers refuse what has none."""
+    """Indexes of every filter field: servers in strict mode reject filters without an index."""
     kinds = {**dict.fromkeys(("chunk_id", "content_hash"), FieldKind.TEXT), **indexed_keys()}
     return {key: _KINDS[kind] for key, kind in kinds.items()}
 
@@ -174,7 +174,7 @@ def front_matter_indexes(
 
 
 def indexed_front_matter(info: models.CollectionInfo) -> dict[str, models.PayloadSchemaType]:
-    """Which of the pages' own keys have an index. The server may leave out the quotes of a key."""
+    """The front-matter keys with an index. The server may omit the quotes of a key."""
     before = f"{FRONT_MATTER}."
     return {
         payload_key(key.removeprefix(before).strip('"')): held.data_type
@@ -184,7 +184,7 @@ def indexed_front_matter(info: models.CollectionInfo) -> dict[str, models.Payloa
 
 
 def is_sound(info: models.CollectionInfo) -> bool:
-    """Whether the server could index it so far."""
+    """Whether indexing has not failed so far."""
     return (
         info.status != models.CollectionStatus.RED
         and info.optimizer_status == models.OptimizersStatusOneOf.OK
@@ -192,5 +192,5 @@ def is_sound(info: models.CollectionInfo) -> bool:
 
 
 def indexed_vectors(info: models.CollectionInfo) -> int:
-    """The server adds up all vectors of a point: its terms are always indexed, and one more."""
+    """The server counts both vectors of a point, and always indexes the sparse one."""
     return max(0, (info.indexed_vectors_count or 0) - (info.points_count or 0))

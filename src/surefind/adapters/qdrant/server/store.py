@@ -1,6 +1,6 @@
-"""Qdrant, a server or a cluster: a generation is a collection `PREFIX` + `NAME--NNNN`.
+"""A Qdrant server or cluster: each generation is a collection `PREFIX` + `NAME--NNNN`.
 
-The alias NAME follows the pointer for other readers; surefind itself never reads by it.
+The alias NAME follows the pointer for other readers; surefind itself never uses it.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from surefind.adapters.qdrant.server.calls import (
     ServerAddress,
     asking,
 )
+from surefind.adapters.qdrant.server.index_writer import QdrantIndexWriter, create_index
 from surefind.adapters.qdrant.server.reader import QdrantIndex
 from surefind.adapters.qdrant.server.schema import (
     CollectionShape,
@@ -27,7 +28,6 @@ from surefind.adapters.qdrant.server.schema import (
     mark_key,
     own_indexes,
 )
-from surefind.adapters.qdrant.server.writer import QdrantIndexWriter, create_index
 from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
 from surefind.model import GenerationRef
@@ -38,14 +38,14 @@ Owner = Callable[[], Awaitable[str]]
 
 
 async def _unasked() -> None:
-    """Nobody else writes there."""
+    """For stores with a single writer."""
 
 
 class QdrantIndexStore:
-    """`owner` names the installation to which the collections belong that it makes.
+    """`owner` identifies the installation that owns the created collections.
 
-    `guard` raises where the one writer's lock was lost: what a writer has made may be another's
-    by then: another run may have rebuilt it or published it.
+    `guard` raises if the writer's lock was lost: another run may have rebuilt or published the
+    collection since.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class QdrantIndexStore:
 
     async def facts(self) -> StoreFacts:
         await self._aliases()
-        version, ahead_s = await self._server.told_version(), await self._server.clock_ahead_s()
+        version, ahead_s = await self._server.reported_version(), await self._server.clock_ahead_s()
         return StoreFacts(self._server.name, f"Qdrant {version}", clock_ahead_s=ahead_s)
 
     async def held(self) -> list[GenerationRef]:
@@ -77,7 +77,7 @@ class QdrantIndexStore:
         named = sorted(collection.name for collection in answer.collections)
         refs = {name: ref for name in named if (ref := self._ref(name)) is not None}
         if not refs:
-            return []  # asking who owns them may make the catalog's tables
+            return []  # determining the owner might create the catalog's tables
         owner, found = await self._owner(), []
         for name, ref in refs.items():
             info = await self._info(name)
@@ -86,8 +86,8 @@ class QdrantIndexStore:
         return found
 
     async def require_room(self, points: int, dimensions: int) -> None:  # noqa: ARG002
-        """A server does not tell how much room it has. That it is there, new enough, and takes the
-        key is known before any work is done.
+        """Servers don't report free disk space. This checks early that the server is available, new
+        enough and accepts the API key.
         """
         await self._server.version()
         await self._aliases()
@@ -123,48 +123,48 @@ class QdrantIndexStore:
         dimensions = check_collection(name, self._server.name, info)
         if made_by(info) != await self._known_owner(info):
             raise StoreRefused(
-                f"{self._server.name} has a collection {name}, but it was not made by this "
-                "installation of surefind: check QDRANT_URL, or `surefind ingest` makes a new one"
+                f"{self._server.name} has a collection {name}, but another installation or program "
+                "created it; check QDRANT_URL, or run `surefind ingest` to build a new one"
             )
         return QdrantIndex(self._server, name, dimensions, self._shape)
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> None:
-        """The server keeps what it was given: nothing here could tell."""
+        """Nothing to verify: the server checks its own storage."""
 
     async def drop(self, ref: GenerationRef) -> None:
-        """What is not ours is left alone, and told."""
+        """Collections of other owners are kept and reported."""
         name = self._name(ref)
         info = await self._info(name)
         if info is None:
             return
         if made_by(info) != await self._owner():
             self._notify(
-                f"{self._server.name}: the collection {name} is left as it is, since it was not "
-                "made by this installation of surefind"
+                f"{self._server.name}: kept the collection {name}, because another installation or "
+                "program created it"
             )
             return
         await self._server.change(lambda client: client.delete_collection(name), name)
 
     async def published(self, ref: GenerationRef) -> None:
-        """A courtesy for other readers: what keeps the alias from moving is told, never raised."""
+        """Move the alias for other readers; a failure is reported, never raised."""
         alias = f"{self._prefix}{ref.collection}"
         try:
-            hindrance = await self._alias_hindrance(alias)
-            if hindrance is None:
+            obstacle = await self._alias_obstacle(alias)
+            if obstacle is None:
                 await self._move_alias(alias, self._name(ref))
         except StoreError as error:
-            hindrance = str(error)
-        if hindrance is not None:
+            obstacle = str(error)
+        if obstacle is not None:
             self._notify(
-                f"the alias {alias} was not moved to {self._name(ref)}: {hindrance}. Searches by "
-                "surefind are not concerned"
+                f"the alias {alias} was not moved to {self._name(ref)}: {obstacle}. surefind's own "
+                "searches are not affected"
             )
 
     async def close(self) -> None:
         await self._server.close()
 
     async def _known_owner(self, info: models.CollectionInfo) -> str | None:
-        """While the catalog is away nobody knows who we are, and searching goes on."""
+        """While the catalog is unavailable, the owner is unknown; searches continue without it."""
         try:
             return await self._owner()
         except StoreError:
@@ -174,14 +174,14 @@ class QdrantIndexStore:
         return f"{self._prefix}{ref}"
 
     def _ref(self, name: str) -> GenerationRef | None:
-        """None where the name is none that this store would give."""
+        """The generation of a collection name; None if this store did not choose the name."""
         collection, _, number = name.removeprefix(self._prefix).rpartition("--")
         if not number.isdecimal() or not collection:
             return None
         ref = GenerationRef(collection, int(number))
         return ref if self._name(ref) == name else None
 
-    # --- making -------------------------------------------------------------------------------
+    # --- creating collections -----------------------------------------------------------------
 
     async def _info(self, name: str) -> models.CollectionInfo | None:
         try:
@@ -190,7 +190,7 @@ class QdrantIndexStore:
             return None
 
     async def _inherit(self, name: str, source: str, known: set[str]) -> set[str]:
-        """What is copied is not looked into: its keys have the indexes that they had."""
+        """Copied points keep their payload indexes; their payloads are not read."""
         info = await self._server.read(lambda client: client.get_collection(source), source)
         indexed = indexed_front_matter(info)
         for key in indexed.keys() - known:
@@ -202,34 +202,33 @@ class QdrantIndexStore:
         return held.aliases[0].alias_name if held.aliases else None
 
     async def _make_way(self, name: str) -> None:
-        """What an earlier run of this installation has left under the name goes; nothing else."""
+        """Remove a leftover of an earlier run of this installation; reject any other collection."""
         info = await self._info(name)
         if info is None:
             return
         if made_by(info) != await self._owner():
             raise StoreRefused(
-                f"{self._server.name} has a collection {name} already, which was not made by this "
-                "installation of surefind: set SUREFIND_QDRANT_PREFIX to keep the two apart, or "
-                "delete it yourself"
+                f"{self._server.name} already has a collection {name} that another installation or "
+                "program created; set SUREFIND_QDRANT_PREFIX to separate the two, or delete it"
             )
         alias = await self._read_as(name)
         if alias is not None:
             raise StoreRefused(
-                f"{self._server.name}: others read the collection {name} as {alias}, so it is not "
-                "replaced; delete it yourself, or set SUREFIND_QDRANT_PREFIX"
+                f"{self._server.name}: the alias {alias} points to the collection {name}, so it is "
+                "not replaced; delete it, or set SUREFIND_QDRANT_PREFIX"
             )
         delete = asking(self._guard, lambda client: client.delete_collection(name))
         await self._server.change(delete, name)
 
     async def _create(self, name: str, ref: GenerationRef, dimensions: int) -> None:
-        """The graph waits until all points are there, see the writer."""
+        """Create a collection without HNSW, which the writer builds after the last point."""
         shape, owner = self._shape, await self._owner()
         marked = await self._server.has(METADATA)
         lost: list[bool] = []
 
         async def create(client: AsyncQdrantClient) -> None:
             if lost and await client.collection_exists(name):
-                return  # the first try got through, its answer did not
+                return  # the first attempt succeeded, but its response was lost
             lost.append(True)
             await client.create_collection(
                 name,
@@ -253,13 +252,13 @@ class QdrantIndexStore:
 
     # --- the alias ----------------------------------------------------------------------------
 
-    async def _alias_hindrance(self, alias: str) -> str | None:
+    async def _alias_obstacle(self, alias: str) -> str | None:
         if alias in await self._aliases():
             info = await self._info(alias)
             if info is not None and made_by(info) != await self._owner():
-                return "it leads to a collection that this installation of surefind did not make"
+                return "it points to a collection that another installation or program created"
         elif await self._server.read(lambda client: client.collection_exists(alias)):
-            return f"there is a collection of the name {alias}"
+            return f"there is a collection with the name {alias}"
         return None
 
     async def _aliases(self) -> set[str]:
@@ -267,7 +266,7 @@ class QdrantIndexStore:
         return {one.alias_name for one in held.aliases}
 
     async def _move_alias(self, alias: str, name: str) -> None:
-        """In one step: nobody meets an alias that leads nowhere."""
+        """Move the alias atomically, so that it always points to a collection."""
         create = models.CreateAlias(collection_name=name, alias_name=alias)
         actions: list[models.AliasOperations] = [models.CreateAliasOperation(create_alias=create)]
         if alias in await self._aliases():

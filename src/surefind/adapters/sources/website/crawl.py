@@ -1,4 +1,4 @@
-"""One crawl of a website, from its robots.txt to the last page it links to."""
+"""One crawl of a website, from robots.txt to the last linked page."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 from protego import Protego
 
+from surefind.adapters.sources.website.crawl_scope import CrawlScope, page_key, reason_to_leave
 from surefind.adapters.sources.website.frontier import Frontier, Visit
 from surefind.adapters.sources.website.http import (
     USER_AGENT,
@@ -16,7 +17,6 @@ from surefind.adapters.sources.website.http import (
     PageUnusable,
     SiteClient,
 )
-from surefind.adapters.sources.website.rules import CrawlScope, page_key, reason_to_leave
 from surefind.adapters.sources.website.sitemaps import MAX_SITEMAP_BYTES, read_sitemaps
 from surefind.adapters.sources.website.visits import (
     HTML,
@@ -31,7 +31,6 @@ from surefind.model import PageFailure, PageUnchanged, SourcePage
 from surefind.ports import Notify
 
 _MAX_ROBOTS_BYTES = 5_000_000
-_MAX_CRAWL_DELAY_S = 10.0
 
 
 class Crawl:
@@ -45,8 +44,8 @@ class Crawl:
         self._notify = notify
         self._taken: set[str] = set()
         self._deferred: dict[str, str] = {}  # key -> key of the canonical page taken instead
-        self._instead: dict[str, list[str]] = {}  # and back: urls to go to if that one is missing
-        self._alone: set[str] = set()  # urls whose canonical turned out to be missing
+        self._instead: dict[str, list[str]] = {}  # the reverse: URLs to use if that one is missing
+        self._alone: set[str] = set()  # URLs whose canonical URL is missing
 
     @property
     def scope(self) -> CrawlScope:
@@ -54,7 +53,7 @@ class Crawl:
 
     @property
     def left(self) -> dict[str, str]:
-        """What was met and not taken, with the reason, by path."""
+        """Skipped pages and the reasons, by path."""
         return self._frontier.left
 
     def is_taken_or_gone(self, url: str) -> bool:
@@ -92,12 +91,12 @@ class Crawl:
             ) from error
         if answer.status >= 500:
             raise StoreError(
-                f"{self._start} is not crawled: {url} answers {answer.status}, so what the site "
-                "allows is not known; try again later"
+                f"{self._start} is not crawled: {url} returned {answer.status}, so the site's "
+                "rules are unknown; try again later"
             )
         self._frontier.robots = Protego.parse((answer.body or b"").decode("utf-8", "replace"))
         asked = self._frontier.robots.crawl_delay(USER_AGENT) or 0.0
-        obeyed = min(asked, _MAX_CRAWL_DELAY_S)
+        obeyed = min(asked, self._options.max_crawl_delay_s)
         if asked >= 1:
             self._notify(f"robots.txt asks for {asked:g} s between requests; waiting {obeyed:g} s")
         self._site.delay_s = max(self._options.delay_s, obeyed)
@@ -134,7 +133,12 @@ class Crawl:
         folders = ("/", self.scope.directory)
         places = [f"{self.scope.origin}{folder}sitemap.xml" for folder in folders]
         roots = [*self._frontier.robots.sitemaps, *dict.fromkeys(places)]
-        listing = await read_sitemaps(roots, self._frontier.own_url, self._fetch_sitemap)
+        listing = await read_sitemaps(
+            roots,
+            self._frontier.own_url,
+            self._fetch_sitemap,
+            self._options.max_sitemap_urls,
+        )
         for problem in listing.problems:
             self._frontier.blind = True
             self._notify(f"sitemap: {problem}")
@@ -147,11 +151,11 @@ class Crawl:
     async def _fetch_sitemap(self, url: str) -> bytes | None:
         answer = await self._fetch_file(url, MAX_SITEMAP_BYTES)
         if answer.status >= 500:
-            raise PageUnusable(f"answers {answer.status}")
+            raise PageUnusable(f"returned {answer.status}")
         return answer.body
 
     async def _fetch_file(self, url: str, max_bytes: int) -> Answer:
-        """Robots.txt or a sitemap: HTML in its place is a site's way to say that there is none."""
+        """Fetch robots.txt or a sitemap; HTML instead means that there is none."""
         for _ in range(MAX_REDIRECTS):
             request = PageRequest(
                 url, max_bytes, lambda found: found.content_type not in HTML - {""}
@@ -163,10 +167,10 @@ class Crawl:
             url = target
         raise PageUnusable(f"redirects more than {MAX_REDIRECTS} times")
 
-    # --- taking ---
+    # --- accepting pages ---
 
     def _settle(self, outcome: VisitResult) -> SourcePage | PageFailure | PageUnchanged | None:
-        """What goes to the reader of the crawl, each page once."""
+        """What to yield for a visit, each page once."""
         for link in outcome.facts.links if outcome.facts else ():
             url = self._frontier.own_url(link)
             if url and self.scope.contains(url):
@@ -205,10 +209,10 @@ class Crawl:
             self._frontier.next[spare] = outcome.visit.depth
 
     def _canonical(self, outcome: VisitResult) -> str | None:
-        """The url that the page calls its own, where that can be believed.
+        """The page's canonical URL, if it is plausible.
 
-        Not when it is the start page: sites that name it on every page by mistake are many. Not
-        when it leads back here, or is left out, or missing: then the page would be lost.
+        The start page is not, because many sites name it on every page by mistake. Neither is one
+        that redirects back here, is excluded or missing, because the page would be lost.
         """
         named = outcome.facts.canonical if outcome.facts else None
         url = self._frontier.own_url(named) if named else None

@@ -1,21 +1,19 @@
-"""What a crawl has met, what of it is still to be visited, and what is left out."""
+"""The crawl frontier: known, pending and skipped URLs."""
 
 from collections import Counter
 from dataclasses import dataclass
 
 from protego import Protego
 
-from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
-from surefind.adapters.sources.website.rules import (
+from surefind.adapters.sources.website.crawl_scope import (
     CrawlScope,
     normalise,
     page_key,
     reason_to_leave,
     shape,
 )
+from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
 from surefind.ports import Notify
-
-_MAX_KNOWN_URLS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +23,10 @@ class Visit:
 
 
 class Frontier:
-    """A key names a page however its url is spelt.
+    """Keys identify pages independently of the spelling of their URLs.
 
-    `scope`, `start` and `robots` are those of the site as it turns out to be: it may move to https.
+    `scope`, `start` and `robots` may change during the crawl, for example when the site redirects
+    to https.
     """
 
     def __init__(
@@ -37,13 +36,13 @@ class Frontier:
         self.scope = scope
         self.robots = Protego()
         self.left: dict[str, str] = {}
-        self.next: dict[str, int] = {}  # url -> depth: the level to come
-        self.known: dict[str, str] = {}  # key -> the url that is visited for it
-        self.spare: dict[str, str] = {}  # key -> another spelling, should the first be missing
+        self.next: dict[str, int] = {}  # URL -> depth, of the next level
+        self.known: dict[str, str] = {}  # key -> the URL to visit
+        self.spare: dict[str, str] = {}  # key -> another spelling, in case the first is missing
         self.settled: set[str] = set()
         self.missing: set[str] = set()
         self.visited = 0
-        self.blind = False  # some links could not be seen
+        self.blind = False  # some links are unknown
         self._options = options
         self._notify = notify
         self._alike: Counter[str] = Counter()
@@ -54,7 +53,7 @@ class Frontier:
         return normal if normal and self.scope.is_same_site(normal) else None
 
     def level(self) -> list[Visit]:
-        """The pages of the next level, by url; with none left, the known ones that were not met."""
+        """The pages of the next level, sorted by URL; at the end, known pages not yet visited."""
         if not self.next and self.blind:
             self.blind = False
             for source_path in self._options.known:
@@ -78,23 +77,24 @@ class Frontier:
     def _leave_beyond(self, urls: list[str], reason: str) -> None:
         for url in urls:
             self.left[self.scope.source_path(url)] = reason
-            self.tell_once(f"some pages are left out: {reason}")
+            self.report_once(f"some pages are skipped: {reason}")
 
     def admit(self, url: str, depth: int, *, listed: bool = False) -> None:
-        """What a sitemap lists is meant to be there; only links are checked for being endless."""
+        """Add a URL; only links are checked for endless paths: sitemap entries are intended."""
         key = page_key(url)
         if key in self.known:
             if self.known[key] != url:
                 self.spare.setdefault(key, url)
             return
-        if len(self.known) >= _MAX_KNOWN_URLS:
-            self.tell_once(f"more than {_MAX_KNOWN_URLS} urls were met; the rest is ignored")
+        if len(self.known) >= self._options.max_known_urls:
+            most = self._options.max_known_urls
+            self.report_once(f"found more than {most} URLs; the rest is ignored")
             return
         self.known[key] = url
         reason = self.reason_to_leave(url)
         if reason is None and not listed and self._is_one_too_many(url):
-            reason = f"{self._options.max_alike} pages like it were taken"
-            self.tell_once(f"some pages are left out: {reason}, such as {url}")
+            reason = f"{self._options.max_alike} similar pages were taken"
+            self.report_once(f"some pages are skipped: {reason}, such as {url}")
         if reason is None:
             self.next[url] = depth
         else:
@@ -114,7 +114,7 @@ class Frontier:
         self._alike[pattern] += 1
         return self._alike[pattern] > self._options.max_alike
 
-    def tell_once(self, message: str) -> None:
+    def report_once(self, message: str) -> None:
         kind = message.partition(", such as")[0]
         if kind not in self._told:
             self._told.add(kind)

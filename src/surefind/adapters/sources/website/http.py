@@ -1,4 +1,4 @@
-"""Asking a website for its pages: paced, retried, bounded in time and size, never led astray."""
+"""The HTTP client of the crawler: paced, retried, limited in time and size, safe against SSRF."""
 
 import asyncio
 import ipaddress
@@ -18,24 +18,25 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from surefind.adapters.sources.website.sitemaps import MAX_URLS
 from surefind.errors import StoreError
 
 USER_AGENT = f"surefind/{version('surefind')} (+documentation crawler)"
 _TRIES = 3
-_MAX_AWAY_IN_A_ROW = 20
+_MAX_FAILURES_IN_A_ROW = 20
 _CODINGS = frozenset({"", "identity", "gzip", "deflate"})
 
 
 @dataclass(frozen=True, slots=True)
 class CacheValidator:
-    """What a site gave to recognise an unchanged page by."""
+    """The ETag and Last-Modified of a page, to detect whether it changed."""
 
     etag: str | None = None
     last_modified: str | None = None
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The reverse of `str()`; what is no such text is a validator that recognises nothing."""
+        """The reverse of `str()`; invalid text gives an empty validator."""
         try:
             etag, last_modified = json.loads(text)
         except (ValueError, TypeError):
@@ -49,34 +50,37 @@ class CacheValidator:
 
 @dataclass(frozen=True, slots=True)
 class CrawlOptions:
-    """`known` should name every page that was taken before, one without a validator too.
+    """`known` should contain every page of the previous crawl, even those without a validator.
 
-    The links of an unchanged or failed page can't be seen: then the known pages stand in for them.
+    The links of an unchanged or failed page are unknown; the known pages replace them.
     """
 
     max_pages: int = 5_000
     max_depth: int = 20
     max_page_bytes: int = 10_000_000
-    max_alike: int = 500  # pages found by links whose urls differ in numbers alone
+    max_known_urls: int = 100_000
+    max_sitemap_urls: int = MAX_URLS
+    max_alike: int = 500  # linked pages whose URLs differ only in numbers
     concurrency: int = 4
     delay_s: float = 0.0
     connect_timeout_s: float = 5.0
     read_timeout_s: float = 20.0
     page_timeout_s: float = 60.0
     backoff_s: float = 1.0
-    max_wait_s: float = 30.0  # the longest that a Retry-After is obeyed
+    max_wait_s: float = 30.0  # the longest Retry-After that is honoured
+    max_crawl_delay_s: float = 10.0  # of robots.txt
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    query_parameters: tuple[str, ...] = ()  # those that choose a page; all others are dropped
-    allow_private: bool = False  # a name that leads into a private network
+    query_parameters: tuple[str, ...] = ()  # parameters that select a page; others are dropped
+    allow_private: bool = False  # host names that resolve to a private network
     known: Mapping[str, CacheValidator] = field(default_factory=dict)
 
 
-# --- asking -----------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------
 
 
-class PageUnusable(OSError):  # noqa: N818 - reads as the answer it is
-    """Why an address gave nothing that can be used."""
+class PageUnusable(OSError):  # noqa: N818 - the name states the result
+    """A URL gave no usable page; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,44 +103,44 @@ class PageRequest:
 
 
 class SiteClient:
-    """Requests to one host: paced, retried, bounded in time and size, never redirected."""
+    """Requests to one host: paced, retried, limited in time and size, without redirects."""
 
     def __init__(self, client: httpx2.AsyncClient, options: CrawlOptions) -> None:
         self._client = client
         self._options = options
         self._slots = asyncio.Semaphore(options.concurrency)
         self._next_start = 0.0
-        self._away_in_a_row = 0
+        self._failures_in_a_row = 0
         self.delay_s = options.delay_s
 
     async def get(self, page_request: PageRequest) -> Answer:
-        """With a body only for a 200 that is `wanted`; `PageUnusable` says why there is none."""
+        """Fetch a page, with a body only for an accepted 200; `PageUnusable` if that fails."""
         attempt = 1
         while (answer := await self._try(page_request, attempt)) is None:
             attempt += 1
-        self._away_in_a_row = 0
+        self._failures_in_a_row = 0
         return answer
 
     async def _try(self, page_request: PageRequest, attempt: int) -> Answer | None:
-        """None when it is to be tried again; the pause before that has been made."""
+        """One attempt; None to retry, after the pause."""
         try:
             async with self._slots:
                 await self._turn()
                 answer = await self._ask(page_request)
         except httpx2.TransportError as error:
             if attempt == _TRIES or isinstance(error, httpx2.TimeoutException):
-                raise self._away(_reason(error)) from error
+                raise self._unavailable(_reason(error)) from error
             await asyncio.sleep(self._options.backoff_s * attempt)
             return None
         except TimeoutError as error:
-            raise self._away(f"took more than {self._options.page_timeout_s:g} s") from error
+            raise self._unavailable(f"took more than {self._options.page_timeout_s:g} s") from error
         if answer.status != 429 and answer.status < 500:
             return answer
         if attempt < _TRIES:
             await self._back_off(answer, attempt)
             return None
         if answer.status == 429:
-            raise self._away("answers 429: too many requests")
+            raise self._unavailable("returned 429: too many requests")
         return answer
 
     async def _turn(self) -> None:
@@ -146,7 +150,7 @@ class SiteClient:
         await asyncio.sleep(start - now)
 
     async def _back_off(self, answer: Answer, attempt: int) -> None:
-        """Who is told to come back later holds back all requests, not just that one."""
+        """A Retry-After delays all requests, not only this one."""
         asked = _retry_after_s(answer.headers.get("retry-after", ""))
         if asked is None:
             await asyncio.sleep(self._options.backoff_s * attempt)
@@ -154,12 +158,12 @@ class SiteClient:
             later = asyncio.get_running_loop().time() + min(asked, self._options.max_wait_s)
             self._next_start = max(self._next_start, later)
 
-    def _away(self, reason: str) -> Exception:
-        self._away_in_a_row += 1
-        if self._away_in_a_row < _MAX_AWAY_IN_A_ROW:
+    def _unavailable(self, reason: str) -> Exception:
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row < _MAX_FAILURES_IN_A_ROW:
             return PageUnusable(reason)
         return StoreError(
-            f"the site no longer answers: {_MAX_AWAY_IN_A_ROW} requests in a row failed, the last "
+            f"the site is unavailable: {_MAX_FAILURES_IN_A_ROW} requests in a row failed, the last "
             f"because it {reason}; nothing was changed, try again later"
         )
 
@@ -174,12 +178,12 @@ class SiteClient:
                 return answer
             coding = response.headers.get("content-encoding", "").lower()
             if not {part.strip() for part in coding.split(",")} <= _CODINGS:
-                raise PageUnusable(f"is packed as {coding}, which was not asked for")
+                raise PageUnusable(f"is compressed with {coding}, which was not requested")
             return replace(answer, body=await _body(response, page_request.max_bytes))
 
 
 async def _body(response: httpx2.Response, max_bytes: int) -> bytes:
-    """Counted after unpacking, piece by piece: a bomb goes off at the limit."""
+    """Read the body piece by piece; the limit applies after decompression, against zip bombs."""
     body = bytearray()
     try:
         async with aclosing(response.aiter_bytes()) as pieces:
@@ -188,7 +192,7 @@ async def _body(response: httpx2.Response, max_bytes: int) -> bytes:
                 if len(body) > max_bytes:
                     raise PageUnusable(f"is larger than {max_bytes:,} bytes")
     except httpx2.DecodingError as error:
-        raise PageUnusable(f"can't be unpacked: {error}") from error
+        raise PageUnusable(f"can't be decompressed: {error}") from error
     return bytes(body)
 
 
@@ -197,7 +201,7 @@ def _conditions(validator: CacheValidator | None) -> dict[str, str]:
         "If-None-Match": validator.etag if validator else None,
         "If-Modified-Since": validator.last_modified if validator else None,
     }
-    # What a site sent is not always what a header may hold.
+    # A site may send values that are not valid in a request header.
     return {name: value for name, value in given.items() if value and _is_header(value)}
 
 
@@ -206,7 +210,7 @@ def _is_header(value: str) -> bool:
 
 
 def _retry_after_s(value: str) -> float | None:
-    """Seconds, or the date that HTTP also allows there."""
+    """A Retry-After header, given in seconds or as a date, in seconds."""
     if value.strip().isdecimal():
         return float(value)
     try:
@@ -217,7 +221,7 @@ def _retry_after_s(value: str) -> float | None:
 
 
 def _reason(error: BaseException) -> str:
-    """A sentence's end for a person, from an error of the transport."""
+    """A transport error as the end of a sentence."""
     if isinstance(error, httpx2.ConnectTimeout):
         return "does not accept a connection in time"
     if isinstance(error, httpx2.TimeoutException):
@@ -225,18 +229,18 @@ def _reason(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
-            return f"has no TLS connection that can be trusted ({cause.reason or cause})"
+            return f"has no trusted TLS connection ({cause.reason or cause})"
         cause = cause.__cause__ or cause.__context__
     if isinstance(error, httpx2.ConnectError):
-        return f"can't be connected to ({error})"
-    return f"was cut off ({error})"
+        return f"refused the connection ({error})"
+    return f"closed the connection ({error})"
 
 
 # --- the network ------------------------------------------------------------------------------
 
 
 class _PinnedTransport(httpx2.AsyncBaseTransport):
-    """Connects only to the addresses that were checked: a second DNS answer is never asked for."""
+    """Connects only to the checked IP addresses, without another DNS lookup."""
 
     def __init__(self, addresses: list[str], connections: int) -> None:
         self._addresses = deque(addresses)
@@ -271,7 +275,7 @@ async def open_site(start_url: str, options: CrawlOptions) -> AsyncGenerator[Sit
     async with httpx2.AsyncClient(
         transport=_PinnedTransport(addresses, options.concurrency),
         headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"},
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none: no sessions
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # no cookies
         timeout=httpx2.Timeout(options.read_timeout_s, connect=options.connect_timeout_s),
     ) as client:
         yield SiteClient(client, options)
@@ -284,7 +288,7 @@ async def _resolve(start_url: str, options: CrawlOptions) -> list[str]:
         async with asyncio.timeout(options.read_timeout_s):
             found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:  # TimeoutError is an OSError
-        reason = str(error) or "the name server does not answer"
+        reason = str(error) or "no answer from the name server"
         raise StoreError(
             f"{start_url} can't be crawled: the name {host} can't be resolved ({reason}); "
             "check the address and the network"
@@ -293,8 +297,8 @@ async def _resolve(start_url: str, options: CrawlOptions) -> list[str]:
     private = [address for address in addresses if not _is_public(address)]
     if private and not options.allow_private and not _names_private_place(host):
         raise StoreError(
-            f"{start_url} is not crawled: {host} leads to {private[0]}, inside a private network; "
-            "if that is meant, allow private addresses"
+            f"{start_url} is not crawled: {host} resolves to {private[0]} in a private network; "
+            "if this is intended, allow private addresses"
         )
     return addresses
 
@@ -306,7 +310,7 @@ def _is_public(address: str) -> bool:
 
 
 def _names_private_place(host: str) -> bool:
-    """Who types 127.0.0.1 or localhost means it; a name that turns out to be that may be a trap."""
+    """A literal 127.0.0.1 or localhost is intended; another name that resolves there may not be."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Sitemaps: the pages a site lists itself, read as the untrusted input they are."""
+"""Parses sitemaps, as untrusted input."""
 
 import asyncio
 import zlib
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 MAX_URLS = 50_000
-MAX_SITEMAP_BYTES = 50_000_000  # what the protocol allows of one file, unpacked
+MAX_SITEMAP_BYTES = 50_000_000  # the protocol's limit per file, decompressed
 _MAX_DEPTH = 3
 _MAX_FILES = 500
 _GZIP_MAGIC = b"\x1f\x8b"
 
 FetchSitemap = Callable[[str], Awaitable[bytes | None]]
-"""The bytes of a sitemap, None where there is none; OSError where it can't be had."""
+"""The bytes of a sitemap; None if there is none; OSError if it can't be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """One file's entries as they stand there; `problem` says why the rest of it is missing."""
+    """The entries of one file; `problem` says why the rest is missing."""
 
     pages: tuple[str, ...]
     sitemaps: tuple[str, ...]
@@ -27,22 +27,23 @@ class Sitemap:
 
 @dataclass(slots=True)
 class Listing:
-    """What all sitemaps of a site list together."""
+    """The combined entries of all sitemaps of a site."""
 
+    max_urls: int
     pages: dict[str, None] = field(default_factory=dict)
     foreign: int = 0
     problems: list[str] = field(default_factory=list)
 
 
 async def read_sitemaps(
-    roots: Sequence[str], ours: Callable[[str], str | None], fetch: FetchSitemap
+    roots: Sequence[str], ours: Callable[[str], str | None], fetch: FetchSitemap, max_urls: int
 ) -> Listing:
-    """Every page listed by `roots`, and by the sitemaps they name, three levels deep.
+    """Every page listed by `roots` and their nested sitemaps, three levels deep.
 
-    `ours` gives an entry's normal form, or None where it points to another site: such an entry is
-    counted and never fetched.
+    `ours` normalizes an entry and returns None for other sites, whose entries are counted but
+    never fetched.
     """
-    listing = Listing()
+    listing = Listing(max_urls)
     level, seen = _own(roots, ours, listing), set[str]()
     for _ in range(_MAX_DEPTH):
         below: list[str] = []
@@ -66,9 +67,9 @@ def _own(urls: Sequence[str], ours: Callable[[str], str | None], listing: Listin
 
 
 def _has_room(listing: Listing, files: int) -> bool:
-    if len(listing.pages) < MAX_URLS and files < _MAX_FILES:
+    if len(listing.pages) < listing.max_urls and files < _MAX_FILES:
         return True
-    problem = f"only {MAX_URLS} urls of {_MAX_FILES} sitemaps are read; there are more"
+    problem = f"the sitemaps exceed the limit of {listing.max_urls} URLs in {_MAX_FILES} files"
     if problem not in listing.problems:
         listing.problems.append(problem)
     return False
@@ -82,7 +83,7 @@ async def _read(url: str, fetch: FetchSitemap, listing: Listing) -> Sitemap:
         return Sitemap((), ())
     if body is None:
         return Sitemap((), ())
-    room = MAX_URLS - len(listing.pages)
+    room = listing.max_urls - len(listing.pages)
     sitemap = await asyncio.to_thread(parse_sitemap, body, room)
     if sitemap.problem:
         listing.problems.append(f"{url}: {sitemap.problem}")
@@ -90,12 +91,12 @@ async def _read(url: str, fetch: FetchSitemap, listing: Listing) -> Sitemap:
 
 
 def parse_sitemap(body: bytes, max_urls: int = MAX_URLS) -> Sitemap:
-    """XML or one url a line, packed or not. What stands before a fault is kept."""
+    """Parse XML or one URL per line, compressed or not. Entries before an error are kept."""
     if body.startswith(_GZIP_MAGIC):
         try:
             body = zlib.decompressobj(wbits=31).decompress(body, MAX_SITEMAP_BYTES)
         except zlib.error as error:
-            return Sitemap((), (), f"it can't be unpacked: {error}")
+            return Sitemap((), (), f"it can't be decompressed: {error}")
     if not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         lines = body.decode("utf-8", "replace").splitlines()
         urls = [line.strip() for line in lines if line.strip().startswith("http")]
@@ -110,7 +111,7 @@ def parse_sitemap(body: bytes, max_urls: int = MAX_URLS) -> Sitemap:
 
 
 class _Reader:
-    """Collects `<url><loc>` and `<sitemap><loc>`; other `loc`s, of images say, are not pages."""
+    """Collects `<url><loc>` and `<sitemap><loc>`; other `loc`s, such as images, are not pages."""
 
     def __init__(self, max_urls: int) -> None:
         self.found: dict[str, list[str]] = {"url": [], "sitemap": []}
@@ -135,10 +136,10 @@ class _Reader:
         if self._path.pop() != "loc" or kind not in self.found:
             return
         if len(self.found[kind]) >= self._max_urls:
-            raise ValueError(f"it lists more than the {MAX_URLS} urls that are read")
+            raise ValueError(f"it exceeds the limit of {self._max_urls} URLs")
         self.found[kind].append("".join(self._text).strip())
 
 
 def _refuse_entity(*_declaration: object) -> None:
-    """No sitemap needs one, and they are how a small file becomes a huge one, or reads a disk."""
-    raise ValueError("it declares entities, which is refused")
+    """Reject entities, which no sitemap needs: they enable entity bombs and local file access."""
+    raise ValueError("it declares entities, which are not allowed")

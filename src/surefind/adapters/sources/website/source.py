@@ -1,7 +1,7 @@
-"""A live documentation site as a source: crawled politely, and never left.
+"""A live documentation site as a source, crawled politely and without leaving the site.
 
-Pages come breadth first, by url within a level, so two crawls of an unchanged site give the same
-pages in the same order. At most a few bodies are in memory at a time.
+Pages come breadth-first, sorted by URL within a level, so crawls of an unchanged site are
+reproducible. Only a few bodies are in memory at a time.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -9,8 +9,8 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from surefind.adapters.sources.website.crawl import Crawl
+from surefind.adapters.sources.website.crawl_scope import CrawlScope, normalise
 from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions, open_site
-from surefind.adapters.sources.website.rules import CrawlScope, normalise
 from surefind.model import PageFailure, PageLocation, PageUnchanged, SkippedPage, SourcePage
 from surefind.ports import Notify, Site
 
@@ -30,12 +30,12 @@ class WebsiteSource:
 
     @property
     def name(self) -> str:
-        """Host and folder: two parts of one site are two sources."""
+        """Host and folder, so that two parts of a site are two sources."""
         return self._scope.name
 
     @property
     def left(self) -> list[PageFailure]:
-        """What the last crawl met and did not take, by path."""
+        """Pages that the last crawl skipped, by path."""
         left = self._crawl.left if self._crawl else {}
         return [PageFailure(path, reason) for path, reason in sorted(left.items())]
 
@@ -50,14 +50,14 @@ class WebsiteSource:
     def place(
         self, site_path: str, front_matter: Mapping[str, object]
     ) -> PageLocation | SkippedPage:
-        """A crawled page is read where it was found."""
+        """The URL of a crawled page is where it was found."""
         scope = self._crawl.scope if self._crawl else self._scope
         return PageLocation(
             scope.url(f"{scope.name}/{site_path}"), locale=str(front_matter.get("language", ""))
         )
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
-        """None for what the crawl left out: it may well be there."""
+        """Empty for URLs outside the crawl, because they may exist."""
         url = normalise(link, page_url, self._options.query_parameters)
         if self._crawl is None or url is None or not self._crawl.scope.contains(url):
             return ()
@@ -66,7 +66,7 @@ class WebsiteSource:
     async def pages(
         self, known: Mapping[str, str] | None = None
     ) -> AsyncGenerator[SourcePage | PageFailure | PageUnchanged]:
-        """StoreError when the start or robots.txt can't be had; all else fails page by page."""
+        """StoreError if the start or robots.txt is unavailable; other failures are per page."""
         validators = {path: CacheValidator.from_text(text) for path, text in (known or {}).items()}
         options = replace(self._options, known=validators)
         async with open_site(self._start, options) as site:

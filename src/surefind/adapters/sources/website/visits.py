@@ -1,4 +1,4 @@
-"""Asking a site for one page: redirects within the site are followed, and what comes is read."""
+"""Visits one page: follows redirects within the site and parses the response."""
 
 import asyncio
 from collections import deque
@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from email.message import Message
 
+from surefind.adapters.sources.website.crawl_scope import normalise, page_key
 from surefind.adapters.sources.website.frontier import Frontier, Visit
 from surefind.adapters.sources.website.http import (
     Answer,
@@ -15,10 +16,9 @@ from surefind.adapters.sources.website.http import (
     PageUnusable,
     SiteClient,
 )
-from surefind.adapters.sources.website.rules import normalise, page_key
 from surefind.model import PageFailure, PageUnchanged, SourcePage
 from surefind.text.encodings import as_utf8
-from surefind.text.html.page import PageFacts, read_facts
+from surefind.text.html.facts import PageFacts, read_facts
 
 MAX_REDIRECTS = 5
 HTML = frozenset({"", "text/html", "application/xhtml+xml"})
@@ -28,7 +28,7 @@ _GONE = frozenset({404, 410})
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A page that was met and is not taken, and why."""
+    """A skipped page, and why."""
 
     source_path: str
     reason: str
@@ -36,7 +36,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class VisitResult:
-    """`url` is where the redirects of the visit led; `facts` are there when a page was read."""
+    """`url` is the final URL after redirects; `facts` is set if a page was read."""
 
     visit: Visit
     url: str
@@ -45,7 +45,7 @@ class VisitResult:
 
 
 class Visitor:
-    """`gone` holds the keys of urls that the site says are no page."""
+    """`gone` holds the keys of URLs that the site reports as missing."""
 
     def __init__(self, site: SiteClient, frontier: Frontier, options: CrawlOptions) -> None:
         self.gone: set[str] = set()
@@ -54,7 +54,7 @@ class Visitor:
         self._options = options
 
     async def visit_all(self, visits: list[Visit]) -> AsyncGenerator[VisitResult]:
-        """In the order of `visits`, a few ahead of the one that is waited for."""
+        """Visit in order, fetching a few pages ahead."""
         running: deque[asyncio.Task[VisitResult]] = deque()
         try:
             for visit in visits:
@@ -93,7 +93,7 @@ class Visitor:
         )
 
     def _validator(self, url: str) -> CacheValidator | None:
-        """The start page is always read whole: its links are where a crawl begins."""
+        """None for the start page, which is always fetched because the crawl needs its links."""
         if not self._frontier.visited or url == self._frontier.start:
             return None
         return self._options.known.get(self._frontier.scope.source_path(url))
@@ -136,22 +136,22 @@ class Visitor:
         return VisitResult(visit, url, page, facts)
 
     def _without_body(self, visit: Visit, url: str, answer: Answer) -> VisitResult:
-        """Only what is gone for good is left out; any other refusal may be of today alone."""
+        """Skip only pages that are gone for good; other errors may be temporary."""
         source_path, known = self._frontier.scope.source_path(url), self._validator(url)
         if answer.status == 304 and known is not None:
             return VisitResult(visit, url, PageUnchanged(source_path))
         if answer.status == 200:
             return VisitResult(
-                visit, url, LeftOut(source_path, f"is {answer.content_type}, no HTML")
+                visit, url, LeftOut(source_path, f"is {answer.content_type}, not HTML")
             )
         if answer.status in _GONE:
             self.gone.add(page_key(visit.url))
-            return VisitResult(visit, url, LeftOut(source_path, f"answers {answer.status}"))
-        return self._failed(visit, url, f"answers {answer.status}")
+            return VisitResult(visit, url, LeftOut(source_path, f"returned {answer.status}"))
+        return self._failed(visit, url, f"returned {answer.status}")
 
 
 def redirect_of(answer: Answer, url: str, kept_parameters: tuple[str, ...]) -> str | None:
-    """Where it leads; an address that is none counts as the place it was given at, which loops."""
+    """The redirect target; an invalid one counts as the same URL, and so as a loop."""
     if answer.status not in _REDIRECTS:
         return None
     return normalise(answer.headers.get("location", ""), url, kept_parameters) or url

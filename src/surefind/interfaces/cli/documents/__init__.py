@@ -1,1 +1,1 @@
-"""Commands that put documents in, and look after what they became."""
+"""Commands that ingest documents and manage their chunks and generations."""

@@ -1,22 +1,22 @@
-"""`surefind chunks`: looking at what is stored."""
+"""`surefind chunks`: count and show stored chunks."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from surefind.interfaces.cli.console import AsJson, Collection, DataDir, run, show, show_json
-from surefind.interfaces.failures import AWAY
+from surefind.interfaces.failures import UNAVAILABLE
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import ChunkRecord
 
-app = typer.Typer(help="The passages of a collection.", no_args_is_help=True)
+app = typer.Typer(help="Inspect the stored chunks of a collection.", no_args_is_help=True)
 
 
 @app.command("count")
 def count(collection: Collection = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """How many chunks there are, in the catalog and in the index."""
+    """Count the chunks in the catalog and in the index."""
 
     async def work(application: "Application") -> dict[str, int | None]:
         async with application.parts.reader.lease() as generation:
@@ -38,17 +38,19 @@ def count(collection: Collection = None, data_dir: DataDir = None, as_json: AsJs
             f"(generation {counts['generation']})"
         )
     if counts["catalog"] != counts["index"]:
-        raise typer.Exit(AWAY)
+        raise typer.Exit(UNAVAILABLE)
 
 
 @app.command("show")
 def show_chunk(
-    chunk_id: Annotated[str, typer.Argument(help="The chunk's id, as a search prints it.")],
+    chunk_id: Annotated[
+        str, typer.Argument(help="The chunk's ID, as printed by `surefind search`.")
+    ],
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """One chunk, with everything that is known about it."""
+    """Show a chunk with its text and metadata."""
 
     async def work(application: "Application") -> "ChunkRecord":
         return await application.searching.passages.chunk(chunk_id)

@@ -1,4 +1,4 @@
-"""`surefind generations`: what was built, and going back."""
+"""`surefind generations`: list, publish, roll back and prune builds."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,14 +10,16 @@ if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import Manifest, Rate
 
-app = typer.Typer(help="The complete builds of a collection.", no_args_is_help=True)
+app = typer.Typer(
+    help="Manage the generations of a collection, its complete builds.", no_args_is_help=True
+)
 
 
 @app.command("list")
 def list_generations(
     collection: Collection = None, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
-    """Every generation that is kept, oldest first; * marks the one that readers see."""
+    """List the stored generations, oldest first; * marks the current one."""
 
     async def work(application: "Application") -> tuple[int | None, list["Manifest"]]:
         generations = application.generations
@@ -45,20 +47,20 @@ def list_generations(
 
 
 def is_held_back(manifest: "Manifest", current: int | None) -> bool:
-    """A gate kept it from readers, and nobody has published it since."""
+    """Whether a gate held it back and it has not been published since."""
     return manifest.gate is not None and manifest.gate.held and manifest.number > (current or 0)
 
 
 @app.command("show")
 def show_generation(
     number: Annotated[
-        int | None, typer.Argument(help="Which one. [default: the one that readers see]")
+        int | None, typer.Argument(help="The generation's number. [default: the current one]")
     ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """What made a generation, what it holds, and what golden tests said of it."""
+    """Show a generation: model, chunker, sources, contents and gate result."""
 
     async def work(application: "Application") -> tuple[int | None, "Manifest"]:
         return await application.generations.seen(), await application.generations.one(number)
@@ -75,12 +77,12 @@ def show_generation(
 def described(manifest: "Manifest", current: int | None) -> list[str]:
     from surefind.interfaces.cli.documents.ingest import gate_lines
 
-    seen = "readers see it" if manifest.number == current else "readers do not see it"
+    state = "current" if manifest.number == current else "not current"
     if is_held_back(manifest, current):
-        seen = "a gate held it back"
+        state = "held back by a gate"
     created = manifest.created_at.strftime("%Y-%m-%d %H:%M:%SZ")
     lines = [
-        f"{manifest.collection}: generation {manifest.number}, {seen}",
+        f"{manifest.collection}: generation {manifest.number}, {state}",
         f"  created  {created} by surefind {manifest.surefind_version}",
         f"  holds    {manifest.documents} pages, {manifest.chunks} chunks",
         f"  sources  {', '.join(manifest.sources)}",
@@ -92,30 +94,31 @@ def described(manifest: "Manifest", current: int | None) -> list[str]:
 
 
 def _confidence(manifest: "Manifest") -> list[str]:
-    """What says whether a question is answered here."""
+    """The threshold that decides whether a question has an answer here."""
     threshold, own = manifest.threshold, manifest.calibration
     if threshold is not None:
         return [
-            f"  answers  from a similarity of {threshold.similarity:.3f} on, by {threshold.golden}",
-            f"           {rate(threshold.false_accepts)} of the questions without an answer pass",
-            f"           {rate(threshold.false_rejects)} of those with one do not",
+            f"  answers  similarity from {threshold.similarity:.3f}, by {threshold.golden}",
+            f"           false accepts {rate(threshold.false_accepts)}",
+            f"           false rejects {rate(threshold.false_rejects)}",
         ]
     if own is not None:
-        return [f"  answers  from a similarity of {own.middle:.3f} on, by its own sentences"]
+        return [f"  answers  similarity from {own.middle:.3f}, estimated from its own sentences"]
     return ["  answers  not calibrated"]
 
 
-def rate(told: "Rate") -> str:
-    return f"{told.value:.1%} ({told.low:.1%} to {told.high:.1%}, {told.count} of {told.total})"
+def rate(value: "Rate") -> str:
+    of_total = f"{value.count} of {value.total}"
+    return f"{value.value:.1%} ({value.low:.1%} to {value.high:.1%}, {of_total})"
 
 
 @app.command("publish")
 def publish(
-    number: Annotated[int, typer.Argument(help="The generation that readers are to see.")],
+    number: Annotated[int, typer.Argument(help="The generation to publish.")],
     collection: Collection = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Let readers see a generation, also one that a gate held back."""
+    """Make a generation the current one, even if a gate held it back."""
 
     async def work(application: "Application") -> "Manifest":
         return await application.generations.rollback(number)
@@ -128,12 +131,12 @@ def publish(
 def rollback(
     to: Annotated[
         int | None,
-        typer.Option("--to", help="The generation to go to. [default: the one before]"),
+        typer.Option("--to", help="The generation to return to. [default: the previous one]"),
     ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Let readers see an earlier generation again. Nothing is deleted."""
+    """Return to an earlier generation. Nothing is deleted."""
 
     async def work(application: "Application") -> "Manifest":
         return await application.generations.rollback(to)
@@ -146,17 +149,17 @@ def rollback(
 def prune(
     keep: Annotated[
         int | None,
-        typer.Option(help="How many to keep. [default: the setting keep_generations]", min=1),
+        typer.Option(help="How many to keep. [default: the keep_generations setting]", min=1),
     ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove old generations to free space. The one that readers see always stays."""
+    """Delete old generations to free space. The current one is always kept."""
 
     async def work(application: "Application") -> tuple[int, ...]:
-        wanted = application.settings.keep_generations if keep is None else keep
-        return await application.generations.prune(wanted)
+        number = application.settings.keep_generations if keep is None else keep
+        return await application.generations.prune(number)
 
     removed = run(work, collection=collection, data_dir=data_dir)
     if as_json:

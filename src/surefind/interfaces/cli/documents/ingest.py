@@ -1,4 +1,4 @@
-"""`surefind ingest`: documentation in, the next generation out."""
+"""`surefind ingest`: build the next generation from documentation."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,7 @@ from surefind.interfaces.cli.console import (
 )
 from surefind.interfaces.failures import FAILED, INCONCLUSIVE
 
-_LEAST_SHOWN = 0.0001
+_SMALLEST_COST_SHOWN = 0.0001
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
@@ -29,55 +29,59 @@ if TYPE_CHECKING:
 def ingest(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(help="Folders of documentation, or single pages.", show_default=False),
+        typer.Argument(help="Folders or single pages of documentation.", show_default=False),
     ] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option(help="A website to crawl, by the address of its documentation."),
+        typer.Option(help="The URL of a documentation site to crawl; repeatable."),
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option(help="Crawl only paths that match, such as 'guide/**'."),
+        typer.Option(help="Crawl only matching paths, such as 'guide/**'."),
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option(help="Leave out paths that match, such as 'old/**'.")
+        list[str] | None, typer.Option(help="Skip matching paths, such as 'old/**'.")
     ] = None,
-    max_pages: Annotated[int, typer.Option(min=1, help="The most pages of a website.")] = 5000,
+    max_pages: Annotated[
+        int, typer.Option(min=1, help="Maximum number of pages per website.")
+    ] = 5000,
     delay: Annotated[
-        float, typer.Option(min=0, help="Seconds between two requests to a website.")
+        float, typer.Option(min=0, help="Seconds to wait between requests to a website.")
     ] = 0.0,
     collection: Collection = None,
     data_dir: DataDir = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="The address of the site the pages are published on, for their links."),
+        typer.Option(help="The URL where the pages are published, for links to them."),
     ] = None,
     rebuild: Annotated[
         bool,
-        typer.Option("--rebuild", help="Build everything anew, with another model or chunk size."),
+        typer.Option(
+            "--rebuild", help="Rebuild everything; required after changing the model or chunk size."
+        ),
     ] = False,
     allow_shrink: Annotated[
         bool,
         typer.Option(
-            "--allow-shrink", help="Publish even if many pages or a whole section are gone."
+            "--allow-shrink", help="Publish even if many pages or a whole section have disappeared."
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would change without changing anything.")
     ] = False,
     check_links: Annotated[
-        bool, typer.Option("--check-links", help="List links between pages that lead nowhere.")
+        bool, typer.Option("--check-links", help="List broken links between pages.")
     ] = False,
     max_cost: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Embed nothing if that would cost more, in the currency of the price."
+            min=0, help="Stop before embedding if the estimated cost exceeds this amount."
         ),
     ] = None,
     gate: Annotated[
         Path | None,
         typer.Option(
-            help="Golden tests that must pass on the new state before it is published.",
+            help="Golden tests that a new generation must pass before it is published.",
             show_default=False,
         ),
     ] = None,
@@ -88,17 +92,17 @@ def ingest(
         ),
     ] = False,
     no_gate: Annotated[
-        bool, typer.Option("--no-gate", help="Publish without the gate that the settings name.")
+        bool, typer.Option("--no-gate", help="Publish without running the gate from the settings.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Turn documentation into a searchable collection.
+    """Build a searchable collection from documentation.
 
-    Only what changed is read and embedded again. Searches go on meanwhile, on what was there
-    before; the new state appears all at once, or, if anything goes wrong, not at all.
+    Only changed pages are read, and only changed sections are embedded. Searches keep using the
+    current generation until the new one is complete; if anything fails, nothing is published.
     """
     if no_gate and gate is not None:
-        raise InputError("--gate and --no-gate: give one of the two")
+        raise InputError("--gate and --no-gate can't be combined; use one of them")
 
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.bootstrap import IngestRequest
@@ -128,9 +132,7 @@ def ingest(
     try:
         report = run(work, collection=collection, data_dir=data_dir, base_url=base_url)
     except KeyboardInterrupt:
-        note(
-            "stopped; nothing was published, and what was embedded so far is kept for the next run"
-        )
+        note("stopped; nothing was published. Finished embeddings are cached for the next run")
         raise
     if as_json:
         from surefind.interfaces.json_output.ingest import ingest_json
@@ -150,8 +152,8 @@ def _exit_code(report: "IngestReport") -> int:
 
 
 def plan(report: "IngestReport") -> str:
-    """What a run would do, page by page."""
-    lines = [f"{report.collection}: nothing was changed; a run would find"]
+    """The changes that a run would make, page by page."""
+    lines = [f"{report.collection}: dry run, nothing was changed; a run would process"]
     lines.append(f"  pages    {_counts(report)}")
     lines.append(f"  chunks   {report.new_chunks} new or changed, {report.new_tokens} tokens")
     lines += _cost(report)
@@ -163,21 +165,14 @@ def plan(report: "IngestReport") -> str:
         lines += [f"  {verb:<8} {path}" for path in paths]
     if report.gate is not None:
         count = "1 test" if report.gate.tests == 1 else f"{report.gate.tests} tests"
-        lines.append(f"  gate     {count} of {report.gate.golden} would be run before publishing")
+        lines.append(f"  gate     would run {count} from {report.gate.golden} before publishing")
     return "\n".join(lines + _notes(report))
 
 
 def summary(report: "IngestReport") -> str:
-    """What changed, what is there now, what needs a look."""
-    if report.published:
-        head = f"{report.collection}: generation {report.generation} published"
-    elif report.gate is not None:
-        stays = f"generation {report.generation} stays" if report.generation else "there is none"
-        head = f"{report.collection}: generation {report.gate.generation} held back, {stays}"
-    else:
-        head = f"{report.collection}: nothing changed, generation {report.generation} stays"
+    """What changed, the collection's new size, and problems to check."""
     lines = [
-        f"{head} in {report.seconds:.1f} s",
+        _headline(report),
         f"  pages    {_counts(report)}",
         f"  chunks   {report.chunks} in the catalog, {report.index_points} in the index",
         f"  vectors  {report.embedded} embedded, {report.from_cache} from the cache",
@@ -190,15 +185,30 @@ def summary(report: "IngestReport") -> str:
         lines += gate_lines(report.gate)
         if report.gate.held:
             command = f"surefind generations publish {report.gate.generation}"
-            lines.append(f"  publish  `{command}` shows it to readers all the same")
+            lines.append(f"  publish  to publish it anyway, run `{command}`")
     return "\n".join(lines + _notes(report))
+
+
+def _headline(report: "IngestReport") -> str:
+    spent = f"{report.seconds:.1f} s"
+    if report.published:
+        return f"{report.collection}: generation {report.generation} published in {spent}"
+    current = (
+        f"generation {report.generation} stays current"
+        if report.generation
+        else "no generation is published yet"
+    )
+    change = "nothing changed"
+    if report.gate is not None:
+        change = f"generation {report.gate.generation} held back"
+    return f"{report.collection}: {change}, {current} ({spent})"
 
 
 _VERDICTS = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive"}
 
 
 def gate_lines(gate: "GateResult") -> list[str]:
-    """What golden tests said before publishing, and what can be done about it."""
+    """The gate's verdict, its reasons and the failed tests."""
     passed = f"{gate.passed} of {gate.tests} passed"
     lines = [f"  gate     {_VERDICTS[gate.verdict]}: {passed} ({gate.golden})"]
     lines += [f"           {reason}" for reason in gate.reasons]
@@ -210,20 +220,21 @@ def gate_lines(gate: "GateResult") -> list[str]:
         lines.append(f"           not compared: {gate.not_compared}")
     lines += [f"           warning: {warning}" for warning in gate.warnings]
     for test in gate.failed:
-        why = ": ".join(filter(None, (test.cause.replace("_", " "), test.message)))
+        cause = ": ".join(filter(None, (test.cause.replace("_", " "), test.message)))
         lines.append(f"  {test.outcome:<8} {test.test_id}: {test.query_text}")
-        lines.append(f"           {why}")
+        lines.append(f"           {cause}")
     return lines
 
 
 def _cost(report: "IngestReport") -> list[str]:
-    """Nothing for an embedder that costs nothing."""
     cost = report.cost
     if cost is None:
         return []
-    amount = f"about {cost.amount:.4f}" if cost.amount >= _LEAST_SHOWN else "less than 0.0001"
+    amount = (
+        f"about {cost.amount:.4f}" if cost.amount >= _SMALLEST_COST_SHOWN else "less than 0.0001"
+    )
     price = f"{cost.price_per_million_tokens:g} per million"
-    return [f"  cost     {amount}, for about {cost.tokens} tokens at {price}"]
+    return [f"  cost     {amount} for about {cost.tokens} tokens at {price}"]
 
 
 def _counts(report: "IngestReport") -> str:
@@ -232,16 +243,16 @@ def _counts(report: "IngestReport") -> str:
         "changed": report.changed,
         "removed": report.removed,
         "unchanged": report.unchanged,
-        "left out": len(report.left_out),
+        "skipped": len(report.left_out),
         "failed": len(report.failures),
     }
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
 
 
 def _notes(report: "IngestReport") -> list[str]:
-    lines = [f"  empty    {path}: it holds no text" for path in report.empty_pages]
+    lines = [f"  empty    {path}: contains no text" for path in report.empty_pages]
     for verb, notes in (
-        ("left out", report.left_out),
+        ("skipped", report.left_out),
         ("warning", report.warnings),
         ("failed", report.failures),
     ):

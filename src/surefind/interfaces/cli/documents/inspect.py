@@ -1,4 +1,4 @@
-"""`surefind inspect`: what a page becomes."""
+"""`surefind inspect`: preview the chunks of a page."""
 
 import os
 from pathlib import Path
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    page: Annotated[Path, typer.Argument(help="A page of documentation.", show_default=False)],
+    page: Annotated[Path, typer.Argument(help="A documentation page.", show_default=False)],
     base_url: Annotated[
         str | None,
-        typer.Option(help="The address of the site the page is published on, for its links."),
+        typer.Option(help="The URL where the page is published, for links to it."),
     ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     check_links: Annotated[
         bool,
-        typer.Option("--check-links", help="List its links to pages that were not ingested."),
+        typer.Option("--check-links", help="List links to pages that were not ingested."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a page would become: its address, its chunks, and what wants a look.
+    """Preview the URL, chunks and warnings of a page.
 
     Nothing is embedded and nothing is stored.
     """
-    if os.path.isdir(page):  # noqa: PTH112 - a path that can't be is no folder, and no error here
+    if os.path.isdir(page):  # noqa: PTH112 - unlike Path.is_dir, accepts impossible paths
         from surefind.errors import InputError
 
-        raise InputError(f"{page} is a folder; name one page of it")
+        raise InputError(f"{page} is a folder; name a single page")
 
     async def work(application: "Application") -> "Inspection":
         return await application.ingesting.inspect(page, check_links=check_links)
@@ -59,7 +59,7 @@ def inspect(
 def described(inspection: "Inspection") -> str:
     document = inspection.document
     if document is None:
-        return f"{inspection.source_path}: left out of the site: {inspection.left_out}"
+        return f"{inspection.source_path}: skipped: {inspection.left_out}"
     facts = {
         "page": document.source_path,
         "url": document.url,

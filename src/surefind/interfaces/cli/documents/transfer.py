@@ -1,4 +1,4 @@
-"""`surefind export`, `import`, `promote`: a generation on the move."""
+"""`surefind export`, `import` and `promote`: move a generation between stores."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -25,25 +25,26 @@ def export(
     file: Annotated[Path, typer.Argument(help="The archive to write.", show_default=False)],
     generation: Annotated[
         int | None,
-        typer.Option(help="The generation to write. [default: the one that readers see]"),
+        typer.Option(help="The generation to export. [default: the current one]"),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there already.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a generation into one file: documents, chunks and vectors, with checksums.
+    """Export a generation to a file.
 
-    `surefind import` reads it back, here or elsewhere, into whatever stores are configured there.
+    The file contains documents, chunks and vectors, with checksums. `surefind import` loads it, on
+    any machine, into the stores configured there.
     """
     from surefind.errors import InputError
 
     if file.is_dir():
         raise InputError(f"{file} is a folder; name the file to write")
     if file.exists() and not force:
-        raise InputError(f"{file} exists; name another file, or give --force to write over it")
+        raise InputError(
+            f"{file} already exists; name another file, or use --force to overwrite it"
+        )
 
     async def work(application: "Application") -> "Manifest":
         return await application.transfer.export_archive(file, generation, report)
@@ -64,15 +65,19 @@ def import_(
     file: Annotated[Path, typer.Argument(help="The archive to read.", show_default=False)],
     collection: Annotated[
         str | None,
-        typer.Option("--collection", "-c", help="Its name here. [default: the name it has]"),
+        typer.Option(
+            "--collection",
+            "-c",
+            help="The name to import it as. [default: its name in the archive]",
+        ),
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a generation from a file, and let readers see it.
+    """Import a generation from a file, and make it the current one.
 
-    It becomes the next generation of its collection; `surefind generations rollback` goes back to
-    the one before. Nothing is embedded again. The file is checked whole before anything is written.
+    It becomes the next generation of its collection; `surefind generations rollback` undoes that.
+    Nothing is re-embedded. The whole file is verified before anything is written.
     """
 
     async def work(application: "Application") -> "Manifest":
@@ -85,7 +90,7 @@ def import_(
         return
     show(
         f"{manifest.collection}: generation {manifest.number} is current, {manifest.documents} "
-        f"pages, {manifest.chunks} chunks, made by {manifest.embedder}"
+        f"pages, {manifest.chunks} chunks, embedded with {manifest.embedder}"
     )
 
 
@@ -95,16 +100,16 @@ class PromoteTarget(StrEnum):
 
 
 def promote(
-    to: Annotated[PromoteTarget, typer.Option("--to", help="Where the collection is to be kept.")],
+    to: Annotated[PromoteTarget, typer.Option("--to", help="Where to move the collection.")],
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move what readers see out of the data folder into the configured servers, or back.
+    """Copy a collection to the configured servers, or back.
 
-    With QDRANT_URL set, the index goes into that Qdrant server; with DATABASE_URL set too, the
-    catalog goes into that database. Nothing is embedded again, and the collection stays where it
-    was as well, until you remove it.
+    With QDRANT_URL set, the index goes from the data folder to that Qdrant server; with
+    DATABASE_URL also set, the catalog goes to that database. Nothing is re-embedded. The original
+    stays until you delete it.
     """
 
     async def work(application: "Application") -> "Manifest":

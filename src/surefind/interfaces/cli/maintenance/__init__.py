@@ -1,1 +1,1 @@
-"""Commands that look after an installation."""
+"""Commands that check, repair and configure an installation."""

@@ -1,4 +1,4 @@
-"""`surefind audit`: is the data whole?"""
+"""`surefind audit`: check every stored point."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,23 +24,24 @@ def audit(
     certainty: Annotated[
         float,
         typer.Option(
-            help="Embed enough texts again to find vectors of another model with this certainty; "
-            "0 embeds none."
+            help="Probability of detecting vectors from another model; sets how many texts are "
+            "re-embedded. 0 re-embeds none."
         ),
     ] = 0.95,
     share: Annotated[
-        float, typer.Option(help="The smallest share of such vectors that must be found.")
+        float, typer.Option(help="The smallest share of such vectors to detect.")
     ] = 0.01,
     all_vectors: Annotated[
-        bool, typer.Option("--all", help="Embed every text again, not only a sample.")
+        bool, typer.Option("--all", help="Re-embed every text instead of a sample.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read every point, embed a sample of the texts again, and report missing or broken data.
+    """Check every stored point, and report missing or damaged data.
 
-    Exit codes: 0 no problem found, 1 problems were found, 2 the caller's mistake, 4 a store is
-    unavailable.
+    Reads all points, and re-embeds a sample of the texts to verify their vectors.
+
+    Exit codes: 0 no problems found, 1 problems found, 2 invalid input, 4 a store is unavailable.
     """
     from surefind.interfaces.failures import FAILED
     from surefind.services.maintenance.audit import AuditOptions

@@ -1,4 +1,4 @@
-"""`surefind catalog`: the tables of a catalog in PostgreSQL."""
+"""`surefind catalog`: manage the tables of a PostgreSQL catalog."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from surefind.adapters.postgres.migrations import Migration
     from surefind.bootstrap import Application
 
-app = typer.Typer(help="Look after the tables of a catalog in PostgreSQL.", no_args_is_help=True)
+app = typer.Typer(help="Manage the tables of a PostgreSQL catalog.", no_args_is_help=True)
 
 
 @app.command("migrate")
@@ -22,11 +22,11 @@ def migrate(
         bool,
         typer.Option(
             "--dry-run",
-            help="Take the steps, print their SQL, and take them back; nothing changes.",
+            help="Run the migrations, print their SQL, and roll them back.",
         ),
     ] = False,
 ) -> None:
-    """Make the tables, or bring them up to date. The first ingest does it too."""
+    """Create or update the tables. The first ingest does this too."""
 
     async def work(application: Application) -> Sequence[Migration]:
         return await application.maintenance.migrate_catalog(dry_run=dry_run)
@@ -34,12 +34,12 @@ def migrate(
     steps = run(work)
     for step in steps:
         if dry_run:
-            show(f"-- step {step.number}: {step.name}\n\n{step.statements}")
+            show(f"-- migration {step.number}: {step.name}\n\n{step.statements}")
         else:
-            show(f"step {step.number}: {step.name}")
+            show(f"migration {step.number}: {step.name}")
     if not steps:
-        show("the tables are up to date")
+        show("the tables are already up to date")
     elif dry_run:
-        show(f"-- {len(steps)} to take; it was tried and taken back, nothing has changed")
+        show(f"-- dry run: {len(steps)} pending, tested and rolled back; nothing was changed")
     else:
-        show("the tables are up to date now")
+        show("the tables are now up to date")

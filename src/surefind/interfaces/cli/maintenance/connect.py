@@ -1,4 +1,4 @@
-"""`surefind connect`: read a collection that something else has filled."""
+"""`surefind connect`: search a collection that another tool has filled."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +8,7 @@ import typer
 from surefind.interfaces.cli.console import (
     AsJson,
     DataDir,
-    asked,
+    confirm,
     note,
     progress_display,
     run,
@@ -27,67 +27,66 @@ if TYPE_CHECKING:
 
 def connect(
     collection: Annotated[
-        str, typer.Option("--collection", "-c", help="The collection's name in its store.")
+        str, typer.Option("--collection", "-c", help="The collection's name in Qdrant.")
     ],
     url: Annotated[
-        str | None, typer.Option(help="The Qdrant server's address. [default: QDRANT_URL]")
+        str | None, typer.Option(help="The URL of the Qdrant server. [default: QDRANT_URL]")
     ] = None,
     vector: Annotated[
-        str | None, typer.Option(help="Which vector to search, where points have several.")
+        str | None, typer.Option(help="The vector to search, if points have several.")
     ] = None,
     map_: Annotated[
         list[str] | None,
         typer.Option(
             "--map",
-            help="A key that you know: role=key, such as text=metadata.body; may be given again.",
+            help="Set the payload key of a role, such as text=metadata.body; repeatable.",
         ),
     ] = None,
     documents_table: Annotated[
         str | None,
         typer.Option(
-            help="A table in PostgreSQL whose rows are joined to the chunks; empty for none. "
-            "[default: documents, where DATABASE_URL has one that fits]"
+            help="A PostgreSQL table to join to the chunks; empty for none. "
+            "[default: documents, if DATABASE_URL has a matching table]"
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--as", help="What surefind calls it. [default: the collection's own name]"),
+        typer.Option("--as", help="The name to use in surefind. [default: the collection's name]"),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Save it without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Save without asking.")] = False,
     allow_mixed: Annotated[
         bool,
-        typer.Option(
-            "--allow-mixed", help="Also save a collection in which another model made some vectors."
-        ),
+        typer.Option("--allow-mixed", help="Save even if another model made some of the vectors."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what was found, and save nothing.")
+        bool, typer.Option("--dry-run", help="Show the result without saving it.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find out how to read a collection that something else has filled, and remember it.
+    """Connect a collection that another tool has filled.
 
-    Nothing is ever written to the collection. What was found is saved in surefind.toml.
+    Detects how to search it, and saves the connection in surefind.toml. The collection itself is
+    never modified.
 
-    Exit codes: 0 saved or shown, 1 another model made some of the vectors, 2 the caller's mistake
-    or another model made all of them, 4 a store or service is unavailable.
+    Exit codes: 0 saved or shown, 1 another model made some of the vectors, 2 invalid input or
+    another model made all of them, 4 a store or service is unavailable.
     """
     from surefind.errors import InputError
     from surefind.services.connected.connect import ConnectOptions, read_map
     from surefind.services.generations.index_building import Progress
 
-    called = name or collection
+    local_name = name or collection
     options = ConnectOptions(
-        called, collection, url or "", vector, read_map(map_ or []), documents_table
+        local_name, collection, url or "", vector, read_map(map_ or []), documents_table
     )
 
     with progress_display() as display:
 
         async def work(application: "Application") -> "Proposal":
-            if await application.connecting.is_own(called):
+            if await application.connecting.is_own(local_name):
                 raise InputError(
-                    f"surefind itself has a collection {called!r}; give the other one a name "
+                    f"surefind already has its own collection {local_name!r}; choose another name "
                     "with --as"
                 )
             return await application.connecting.propose(
@@ -102,10 +101,12 @@ def connect(
     else:
         _show(proposal)
     if not proposal.usable:
-        raise InputError(f"collection {collection!r}: {proposal.identity.reason}; nothing is saved")
+        raise InputError(
+            f"collection {collection!r}: {proposal.identity.reason}; nothing was saved"
+        )
     _check_mixed(proposal, allowed=allow_mixed, ask=not (yes or dry_run or as_json))
     if dry_run:
-        note("nothing was saved (--dry-run)")
+        note("dry run, nothing was saved")
     elif yes or _agreed(proposal, as_json=as_json):
         _save(proposal)
     elif proposal.mixed:
@@ -116,33 +117,32 @@ def connect(
 
 
 def _check_mixed(proposal: "Proposal", *, allowed: bool, ask: bool) -> None:
-    """Only a person who has read the verdict, or an option, lets a mixed collection pass."""
+    """A mixed collection needs --allow-mixed, or the user's consent after seeing the verdict."""
     from surefind.errors import GuardStopped
 
-    if not proposal.mixed or allowed or (ask and _somebody_is_there()):
+    if not proposal.mixed or allowed or (ask and _is_interactive()):
         return
     raise GuardStopped(
-        f"collection {proposal.facts.name!r} is mixed: your model made only a part of its vectors; "
-        "nothing is saved. Embed the other passages again, or give --allow-mixed to connect it "
-        "as it is"
+        f"collection {proposal.facts.name!r} is mixed: your model made only some of its vectors; "
+        "nothing was saved. Re-embed the other passages, or use --allow-mixed to connect it anyway"
     )
 
 
-def _somebody_is_there() -> bool:
+def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _agreed(proposal: "Proposal", *, as_json: bool) -> bool:
-    """Only a person at a terminal can be asked."""
     from surefind.errors import InputError
 
-    if as_json or not _somebody_is_there():
+    if as_json or not _is_interactive():
         raise InputError(
-            "nobody is there to confirm this: add --yes to save it, or --dry-run to only look"
+            "there is no terminal to ask for confirmation; add --yes to save, "
+            "or --dry-run to preview"
         )
     if proposal.mixed:
-        return asked("Save it all the same?", default=False)
-    return asked("Save this in surefind.toml?", default=True)
+        return confirm("Save it anyway?", default=False)
+    return confirm("Save this in surefind.toml?", default=True)
 
 
 def _save(proposal: "Proposal") -> None:
@@ -158,9 +158,9 @@ def _show(proposal: "Proposal") -> None:
     from rich.console import Console
 
     facts, connection = proposal.facts, proposal.connection
-    looked = proposal.inference.points
-    show(f"{facts.name}: {facts.points} points, {looked} looked at")
-    show(f"searched by {connection.space}; {connection.scoring}")
+    sampled = proposal.inference.points
+    show(f"{facts.name}: {facts.points} points, {sampled} sampled")
+    show(f"vector: {connection.space}; {connection.scoring}")
     show("")
     console = Console(width=None if sys.stdout.isatty() else 100)
     console.print(_table(proposal))
@@ -174,7 +174,7 @@ def _show(proposal: "Proposal") -> None:
         for one in proposal.identity.counts.examples:
             show(f"  point {one.label}: cosine {one.cosine:.3f}")
     if proposal.join is not None:
-        show(f"joined: {proposal.join}; hits take their path, slug and title from it")
+        show(f"joined: {proposal.join}; it supplies the path, slug and title of each hit")
     for limit in proposal.limits:
         show(f"limit: {limit}")
     for doubt in proposal.doubts:
@@ -198,7 +198,7 @@ def _row(choice: "RoleChoice") -> tuple[str, ...]:
     from rich.markup import escape
 
     if not choice.keys:
-        return choice.role.value, "none", "", "nothing looks like it", ""
+        return choice.role.value, "none", "", "no matching key", ""
     fit = "given" if choice.given else f"{choice.score:.2f}" + (" ?" if choice.ambiguous else "")
     return (
         choice.role.value,

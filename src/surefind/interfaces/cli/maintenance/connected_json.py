@@ -1,4 +1,4 @@
-"""What `connect --json` prints, and what `audit --json` prints of the vectors."""
+"""The JSON of `connect --json`, and of the vector checks in `audit --json`."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def _join(proposal: Proposal) -> Json | None:
 
 
 def origins_json(counts: OriginCounts | None) -> Json:
-    """Of which stored vectors our embedder made; nulls where nothing could be compared."""
+    """How many of the compared vectors our embedder made."""
     if counts is None:
         return {"compared": 0, "same": 0, "loose": 0, "strangers": 0, "share": None}
     low, high = counts.interval()
@@ -78,7 +78,7 @@ def origins_json(counts: OriginCounts | None) -> Json:
 
 
 def _choice(choice: RoleChoice) -> Json | None:
-    """Null where nothing looks like the role."""
+    """Null if no key fits the role."""
     if not choice.keys:
         return None
     return {

@@ -1,4 +1,4 @@
-"""`surefind doctor`: examine an installation, and repair it."""
+"""`surefind doctor`: check an installation, and repair it."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -8,14 +8,14 @@ import typer
 from surefind.interfaces.cli.console import (
     AsJson,
     DataDir,
-    asked,
+    confirm,
     note,
     progress_display,
     run,
     show,
     show_json,
 )
-from surefind.interfaces.failures import AWAY, FAILED
+from surefind.interfaces.failures import FAILED, UNAVAILABLE
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
@@ -28,17 +28,19 @@ _LABELS = {"fine": "ok", "warning": "warning", "problem": "PROBLEM"}
 def doctor(
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="List the possible repairs, and make them once you agree."),
+        typer.Option(
+            "--repair", help="List the available repairs, and apply them after confirmation."
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Repair without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Apply the repairs without asking.")] = False,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Only count what the stores hold instead of reading it all."),
+        typer.Option("--quick", help="Count the stored data instead of reading all of it."),
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that all stores and services are reachable, compatible and intact.
+    """Check that all stores and services work, and repair them.
 
     Reads every generation and the embedding cache. Without --repair, nothing is changed.
     """
@@ -64,9 +66,9 @@ def doctor(
                     data_dir=data_dir,
                 )
     elif repairs and not as_json:
-        note("`surefind doctor --repair` lists the possible repairs, and asks before it makes them")
+        note("run `surefind doctor --repair` to apply the repairs; it asks for confirmation first")
     if examination.unavailable:
-        raise typer.Exit(AWAY)
+        raise typer.Exit(UNAVAILABLE)
     if not examination.sound:
         raise typer.Exit(FAILED)
 
@@ -79,7 +81,7 @@ async def _examine(
 
 
 def _repair_format(data_dir: str | None) -> None:
-    """First of all: an application can't open a folder whose format it can't read."""
+    """Runs first, because the application can't open a folder in an outdated format."""
     from surefind.bootstrap.maintenance import repair_format
     from surefind.settings import load
 
@@ -102,7 +104,7 @@ def _confirmed(repairs: list["Repair"]) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         note("there is no terminal to ask for confirmation; add --yes to repair without asking")
         return False
-    return asked("Make these repairs?", default=False)
+    return confirm("Apply these repairs?", default=False)
 
 
 def _show(findings: list["CheckFinding"], examination: "Examination") -> None:

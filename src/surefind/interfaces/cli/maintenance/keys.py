@@ -1,4 +1,4 @@
-"""`surefind keys`: who may ask the server."""
+"""`surefind keys`: manage API keys."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import ApiKey
 
-app = typer.Typer(help="The keys of the HTTP API.", no_args_is_help=True)
+app = typer.Typer(help="Manage the keys of the HTTP API.", no_args_is_help=True)
 
 
 @app.command("create")
 def create(
-    name: Annotated[str, typer.Option("--name", help="What it is for, to know it again.")],
+    name: Annotated[str, typer.Option("--name", help="A name to recognize the key by.")],
     scope: Annotated[
-        Scope, typer.Option("--scope", help="read: search and look; admin: also roll back.")
+        Scope, typer.Option("--scope", help="read: search and read; admin: also roll back.")
     ] = Scope.READ,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a key and print it. It is shown this once: only its hash is kept."""
+    """Create a key and print it. It is shown only once, because only its hash is stored."""
 
     async def work(application: "Application") -> tuple["ApiKey", str]:
         return await application.serving.keys.create(name, scope)
 
     key, secret = run(work, data_dir=data_dir)
-    note(f"the key {key.name} ({key.id}, {key.scope}); it can't be shown again, so keep it now")
+    note(f"created key {key.name} ({key.id}, {key.scope}); save it now, it can't be shown again")
     show(secret)
 
 
 @app.command("list")
 def list_keys(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Every key with its scope, oldest first. The keys themselves can't be shown."""
+    """List the keys and their scopes, oldest first. The secrets can't be shown."""
 
     async def work(application: "Application") -> Sequence["ApiKey"]:
         return await application.serving.keys.list()
@@ -61,15 +61,19 @@ def list_keys(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @app.command("revoke")
 def revoke(
-    which: Annotated[str, typer.Argument(metavar="NAME_OR_ID", help="As `keys list` shows it.")],
+    name_or_id: Annotated[
+        str, typer.Argument(metavar="NAME_OR_ID", help="The key, as `keys list` shows it.")
+    ],
     data_dir: DataDir = None,
 ) -> None:
-    """Make a key worthless, also for servers that are running."""
+    """Revoke a key. Running servers reject it immediately."""
 
     async def work(application: "Application") -> tuple["ApiKey", Sequence["ApiKey"]]:
-        return await application.serving.keys.revoke(which), await application.serving.keys.list()
+        return await application.serving.keys.revoke(
+            name_or_id
+        ), await application.serving.keys.list()
 
-    key, left = run(work, data_dir=data_dir)
-    show(f"{key.name} ({key.id}) is revoked")
-    if not left:
-        note("that was the last key: a server started from now on asks nobody for one")
+    key, remaining = run(work, data_dir=data_dir)
+    show(f"revoked {key.name} ({key.id})")
+    if not remaining:
+        note("that was the last key: servers started from now on don't require one")

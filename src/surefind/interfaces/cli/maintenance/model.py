@@ -4,15 +4,15 @@ import typer
 
 from surefind.interfaces.cli.console import note, show
 
-app = typer.Typer(help="The embedding model.", no_args_is_help=True)
+app = typer.Typer(help="Manage the embedding model.", no_args_is_help=True)
 
 
 @app.command("fetch")
 def fetch() -> None:
-    """Fetch the model's files, verify them, and print where they are.
+    """Download the model's files, verify them, and print their location.
 
-    Searching and ingesting do this by themselves; do it beforehand to build an image, or before
-    going offline.
+    Search and ingest download the model when they need it. Run this command to build an image or
+    to prepare for working offline.
     """
     from surefind.bootstrap import fetch_model
     from surefind.settings import load

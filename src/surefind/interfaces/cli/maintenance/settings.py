@@ -1,11 +1,11 @@
-"""`surefind settings`: what can be set, and what it is set to."""
+"""`surefind settings`: list the settings and their values."""
 
 from surefind.errors import without_passwords
 from surefind.interfaces.cli.console import AsJson, show, show_json
 
 
 def settings(as_json: AsJson = False) -> None:
-    """List every setting with its present value. Secrets are masked."""
+    """List every setting with its current value. Secrets are masked."""
     from surefind.settings import Settings, load
 
     values = load()
@@ -27,7 +27,7 @@ def settings(as_json: AsJson = False) -> None:
 
 
 def _shown(value: object) -> object:
-    """Connections by their names: how they are read is for the file to say."""
+    """The value as text; a connection is shown by its name."""
     if isinstance(value, tuple):
         value = ", ".join(getattr(one, "name", str(one)) for one in value) or None
     return without_passwords(value) if isinstance(value, str) else value

@@ -1,1 +1,1 @@
-"""Commands that answer questions."""
+"""Commands that search."""

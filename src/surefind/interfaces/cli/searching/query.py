@@ -1,4 +1,4 @@
-"""`surefind query`: a question in, the testing contract's answer out."""
+"""`surefind query`: answers in the shape of the testing contract."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -19,26 +19,24 @@ _EXCERPT = 160
 
 def query(
     query_text: Annotated[str, typer.Argument(help="The query, at most 2000 characters.")],
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="How many results, 1 to 20.")] = 5,
-    threshold: Annotated[
-        float, typer.Option(help="Leave out what is less similar than this, 0.0 to 1.0.")
-    ] = 0.0,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Number of results, 1 to 20.")] = 5,
+    threshold: Annotated[float, typer.Option(help="Minimum similarity, 0.0 to 1.0.")] = 0.0,
     include_metadata: Annotated[
         bool,
         typer.Option(
             "--include-metadata/--no-include-metadata",
-            help="Whether results in JSON also have their title, section, breadcrumb and "
-            "source_path.",
+            help="Add title, section, breadcrumb and source_path to JSON results.",
         ),
     ] = True,
     mode: Annotated[
-        Mode, typer.Option(help="dense keeps the order of the similarity, as published.")
+        Mode,
+        typer.Option(help="The search mode; dense ranks by similarity, as the contract requires."),
     ] = Mode.DENSE,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Test what a query retrieves, in the shape of `POST /query`."""
+    """Show what a query retrieves, in the format of `POST /query`."""
     from surefind.contracts.testing import QueryRequest, QueryResponse
 
     request = QueryRequest.read(
@@ -63,7 +61,7 @@ def query(
 
 
 def _table(chunks: "Sequence[RetrievedChunk]") -> str:
-    """One row for each result, as wide as the terminal; its flaws follow its content."""
+    """One row per result, with its flaws below its content."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""`surefind search`: a question in, passages out."""
+"""`surefind search`: find passages."""
 
 import textwrap
 from typing import TYPE_CHECKING, Annotated
@@ -19,64 +19,67 @@ _LINES = 6
 
 
 def search(
-    question: Annotated[str, typer.Argument(help="What to look for, in plain words.")],
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="How many passages, 1 to 1000.")] = 5,
-    threshold: Annotated[
-        float, typer.Option(help="Leave out what is less similar than this, 0.0 to 1.0.")
-    ] = 0.0,
+    question: Annotated[str, typer.Argument(help="The question or keywords to search for.")],
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Number of passages, 1 to 1000.")] = 5,
+    threshold: Annotated[float, typer.Option(help="Minimum similarity, 0.0 to 1.0.")] = 0.0,
     mode: Annotated[
-        Mode, typer.Option(help="hybrid fuses meaning and words; dense and lexical are one alone.")
+        Mode,
+        typer.Option(
+            help="dense: semantic search, lexical: keyword search, hybrid: both combined."
+        ),
     ] = Mode.HYBRID,
     where: Annotated[
         list[str] | None,
         typer.Option(
             "--where",
             "-w",
-            help="Only passages that meet this: key=value, key!=value, key>=number, key<date, "
-            "key^=path. Several must all hold; one key with = twice may be either.",
+            help="Filter passages: key=value, key!=value, key>=number, key<date, key^=path. "
+            "Repeat to combine conditions with AND; repeated key=value conditions are OR.",
         ),
     ] = None,
     group_by: Annotated[
         GroupBy | None,
-        typer.Option(help="At most --group-size passages of one document or section."),
+        typer.Option(help="Return at most --group-size passages per document or section."),
     ] = None,
-    group_size: Annotated[int, typer.Option(help="Passages of one group.")] = 1,
+    group_size: Annotated[int, typer.Option(help="Maximum number of passages per group.")] = 1,
     diversity: Annotated[
         float,
-        typer.Option(help="How much to prefer what is unlike the hits before it, 0.0 to 1.0."),
+        typer.Option(help="How strongly to prefer passages unlike the previous hits, 0.0 to 1.0."),
     ] = 0.0,
     collapse: Annotated[
         Collapse,
         typer.Option(
-            help="Passages shown once: equal texts and versions of a page (same), "
-            "near copies too (near), or none (off)."
+            help="Merge duplicates: identical texts and other versions of a page (same), "
+            "also near-duplicates (near), or nothing (off)."
         ),
     ] = Collapse.SAME,
     expand: Annotated[
-        Expand, typer.Option(help="Show what stands around each passage too.")
+        Expand, typer.Option(help="Also show the text around each passage.")
     ] = Expand.NONE,
-    neighbours: Annotated[int, typer.Option(help="How many on each side, for --expand.")] = 1,
+    neighbours: Annotated[
+        int, typer.Option(help="With --expand: number of neighbours on each side.")
+    ] = 1,
     max_tokens: Annotated[
-        int | None, typer.Option(help="At most so many tokens altogether, in whole passages.")
+        int | None, typer.Option(help="Token limit for all passages together; none is cut.")
     ] = None,
     rerank: Annotated[
-        bool, typer.Option("--rerank", help="Let the configured reranker have the last word.")
+        bool, typer.Option("--rerank", help="Reorder the hits with the configured reranker.")
     ] = False,
     also_in: Annotated[
-        list[str] | None, typer.Option(help="Search this collection too; may be given again.")
+        list[str] | None, typer.Option(help="Also search this collection; repeatable.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show each leg's rank, score and share of every hit.")
+        bool, typer.Option("--explain", help="Show each hit's rank and score in both legs.")
     ] = False,
     why_not: Annotated[
         str | None,
-        typer.Option(help="Say why this chunk, address or source path is not among the hits."),
+        typer.Option(help="Explain why this chunk ID, URL or source path is not among the hits."),
     ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the passages that a question is about."""
+    """Find the passages that answer a question."""
     options = SearchOptions(
         top_k=top_k,
         threshold=threshold,
@@ -123,12 +126,12 @@ def _show(result: "SearchResult", *, as_json: bool, explain: bool) -> None:
 
 
 def evidence(confidence: "Confidence", best_similarity: float) -> str:
-    """How the evidence for an answer was judged."""
+    """Explains the confidence that an answer exists."""
     source = "golden tests" if confidence.learned else "the collection's own sentences"
     return (
-        f"confidence {confidence.value:.2f}, {confidence.evidence.value}: the best similarity is "
-        f"{best_similarity:.3f}, and from {confidence.threshold:.3f} on an answer is likely, "
-        f"by {source}"
+        f"confidence {confidence.value:.2f} ({confidence.evidence.value} evidence): best "
+        f"similarity {best_similarity:.3f}; an answer is likely from {confidence.threshold:.3f}, "
+        f"based on {source}"
     )
 
 
@@ -144,7 +147,7 @@ def _show_cause(answer: "WhyNot", *, as_json: bool) -> None:
         show(f"     {answer.record.link}\n     chunk {answer.record.chunk.id}{similarity}")
     for hit in answer.ahead:
         name = hit.record.breadcrumb or hit.record.chunk.source_path
-        show(f"     before it: {hit.rank}. {name} (score {hit.score:.3f})")
+        show(f"     ranked higher: {hit.rank}. {name} (score {hit.score:.3f})")
 
 
 def passage(hit: "Hit", *, explain: bool = False) -> str:
@@ -186,15 +189,15 @@ def _explained(hit: "Hit") -> list[str]:
         lines.append(f"       weighed by {hit.weight:.2f}, as a page of the kind {kind}")
     if hit.reranking is not None:
         lines.append(
-            f"       reranked from {hit.reranking.rank_before} by a score of "
+            f"       reranked from rank {hit.reranking.rank_before}, reranker score "
             f"{hit.reranking.score:.3f}"
         )
     return lines
 
 
 def _leg(leg: "LegScore") -> str:
-    rank = "not found by this leg" if leg.rank is None else f"rank {leg.rank}"
-    return f"score {leg.score:.4f}, {rank}, share of the score {leg.share:.3f}"
+    rank = "not found" if leg.rank is None else f"rank {leg.rank}"
+    return f"score {leg.score:.4f}, {rank}, contributes {leg.share:.3f}"
 
 
 def closing(result: "SearchResult") -> str:
@@ -204,26 +207,25 @@ def closing(result: "SearchResult") -> str:
     if result.hits:
         count = len(result.hits)
         passages = "1 passage" if count == 1 else f"{count} passages"
-        told = f"{passages} in {result.timings.total_ms:.0f} ms ({where})"
-        return told + _doubts(result)
+        return f"{passages} in {result.timings.total_ms:.0f} ms ({where}){_caveats(result)}"
     if result.over_budget:
-        return f"no passage fits into {result.query.max_tokens} tokens ({where})"
+        return f"no passage fits within {result.query.max_tokens} tokens ({where})"
     if result.query.where and result.best_similarity is None:
-        return f"no passage meets the filter and has one of the words ({where})"
+        return f"no passage matches the filter and any of the query's words ({where})"
     if result.best_similarity is not None:
         return (
-            f"nothing reaches the threshold {result.query.threshold}; "
+            f"no passage reaches the threshold of {result.query.threshold}; "
             f"the best similarity is {result.best_similarity:.3f} ({where})"
         )
-    return f"none of the words occurs ({where})"
+    return f"no passage contains any of the query's words ({where})"
 
 
-def _doubts(result: "SearchResult") -> str:
-    doubts = "".join(f"; {told}" for told in result.notes)
+def _caveats(result: "SearchResult") -> str:
+    caveats = "".join(f"; {note}" for note in result.notes)
     if result.over_budget:
-        doubts += (
-            f"; {len(result.over_budget)} more did not fit into {result.query.max_tokens} tokens"
+        caveats += (
+            f"; {len(result.over_budget)} more did not fit within {result.query.max_tokens} tokens"
         )
     if result.confidence is not None and result.confidence.evidence == "thin":
-        doubts += "; the evidence is thin: the answer may not be in this collection"
-    return doubts
+        caveats += "; the evidence is thin: this collection may not contain the answer"
+    return caveats

@@ -1,4 +1,4 @@
-"""`surefind serve`: the HTTP API and the page."""
+"""`surefind serve`: the HTTP API and the search page."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,29 +12,31 @@ if TYPE_CHECKING:
 
 def serve(
     port: Annotated[
-        int | None, typer.Option(help="The port; else $PORT, else 8000. 0 takes a free one.")
+        int | None, typer.Option(help="The port; 0 picks a free one. [default: $PORT, or 8000]")
     ] = None,
-    host: Annotated[str | None, typer.Option(help="The address. [default: 127.0.0.1]")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="The address to listen on. [default: 127.0.0.1]")
+    ] = None,
     allow_open: Annotated[
         bool | None,
-        typer.Option("--allow-open", help="Serve other machines without any keys."),
+        typer.Option("--allow-open", help="Serve other machines even though no API keys exist."),
     ] = None,
     docs: Annotated[
         bool | None,
         typer.Option(
             "--docs/--no-docs",
-            help="Serve the description of the API at /docs. [default: to this machine only]",
+            help="Serve the API reference at /docs. [default: to this machine only]",
         ),
     ] = None,
     log_queries: Annotated[
-        bool | None, typer.Option("--log-queries", help="Write what is asked to the log.")
+        bool | None, typer.Option("--log-queries", help="Log the text of each query.")
     ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Serve the HTTP API and the search page, until Ctrl-C.
+    """Serve the HTTP API and the search page until Ctrl-C.
 
-    A generation that `surefind ingest` publishes meanwhile is picked up without a restart.
+    Newly published generations are picked up without a restart.
     """
 
     async def work(application: "Application") -> None:

@@ -1,1 +1,1 @@
-"""Commands that measure retrieval."""
+"""Commands that validate retrieval."""

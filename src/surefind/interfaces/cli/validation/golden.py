@@ -1,4 +1,4 @@
-"""`surefind golden`: write golden tests, and see what is wrong with them."""
+"""`surefind golden`: write and check golden tests."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_FILE = Path("golden.yaml")
 _SLUG_WORDS = 8
 
-app = typer.Typer(help="Write golden tests, and see what is wrong with them.", no_args_is_help=True)
+app = typer.Typer(help="Write and check golden tests.", no_args_is_help=True)
 
 
 class Expect(StrEnum):
@@ -41,23 +41,21 @@ class Expect(StrEnum):
 def init(
     file: Annotated[Path, typer.Argument(help="The file to write.")] = DEFAULT_FILE,
     number: Annotated[
-        int, typer.Option("--number", "-n", min=1, max=1000, help="How many tests at most.")
+        int, typer.Option("--number", "-n", min=1, max=1000, help="Maximum number of tests.")
     ] = 20,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     collection: Collection = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Propose tests from the collection's own headings, for you to go on with."""
+    """Generate starter tests from the collection's headings, for you to edit."""
     from surefind.adapters.files.golden_files import write_golden
     from surefind.errors import InputError
     from surefind.evaluation.golden.writing import new_file
 
     if file.suffix.casefold() not in {".yaml", ".yml"}:
-        raise InputError(f"{file}: golden files that are made for you are YAML; end it in .yaml")
+        raise InputError(f"{file}: generated tests are written as YAML; use a name ending in .yaml")
     if file.exists() and not force:
-        raise InputError(f"{file} is there already; choose another name, or use --force")
+        raise InputError(f"{file} already exists; name another file, or use --force")
 
     async def work(application: "Application") -> "list[GoldenTest]":
         golden = await application.validation.golden(None, most=number)
@@ -66,78 +64,80 @@ def init(
     tests = run(work, collection=collection, data_dir=data_dir)
     if not tests:
         raise InputError(
-            "the collection has no headings that ask for one section; "
-            "`surefind golden add` makes tests of your own questions"
+            "the collection has no headings that identify a single section; "
+            "write tests from your own questions with `surefind golden add`"
         )
     write_golden(file, new_file(tests, _REMARKS).encode(), is_new=not force)
-    show(f"{file}: {len(tests)} tests. Reword the questions as your readers ask them, then run")
+    show(f"{file}: {len(tests)} tests. Reword the questions as your users would ask them, then run")
     show(f"  surefind validate {file}")
 
 
 @app.command("add")
 def add(
-    question: Annotated[str, typer.Argument(help="The question, as a reader would ask it.")],
+    question: Annotated[str, typer.Argument(help="The question, as a user would ask it.")],
     file: Annotated[
         Path, typer.Option("--file", "-f", help="The file to add the test to.")
     ] = DEFAULT_FILE,
     pick: Annotated[
         str | None,
-        typer.Option(help="The hits that are right, as in 1,3 or 1:2,3 (with grades)."),
+        typer.Option(help="The correct hits, such as 1,3, or 1:2,3 with grades."),
     ] = None,
     expect: Annotated[
-        Expect | None, typer.Option(help="none: nothing answers this question.")
+        Expect | None, typer.Option(help="none: the collection has no answer to this question.")
     ] = None,
     min_similarity: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="What is less similar does not count."),
+        typer.Option(min=0, max=1, help="Hits below this similarity don't count."),
     ] = None,
-    category: Annotated[str, typer.Option(help="A word to group numbers by.")] = "",
+    category: Annotated[str, typer.Option(help="A category to group results by.")] = "",
     test_id: Annotated[
-        str, typer.Option("--id", help="The test's name. [default: from the question]")
+        str, typer.Option("--id", help="The test's ID. [default: derived from the question]")
     ] = "",
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="How many hits are shown.")] = 10,
-    mode: Annotated[Mode, typer.Option(help="How to search.")] = Mode.HYBRID,
+    top_k: Annotated[
+        int, typer.Option("--top-k", "-k", help="Number of hits to choose from.")
+    ] = 10,
+    mode: Annotated[Mode, typer.Option(help="The search mode.")] = Mode.HYBRID,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search, choose the hits that are right, and keep that as a golden test."""
+    """Search, pick the correct hits, and save them as a golden test."""
     from surefind.errors import InputError, SurefindError
     from surefind.evaluation.golden.writing import new_file
 
     if pick is not None and expect is not None:
-        raise InputError("--pick and --expect none: a test has answers, or it has none")
-    wanted = _GoldenSource(question.strip(), pick, expect, min_similarity, category, top_k, mode)
-    known = _known(file)
-    _check_new(file, known, wanted.question, test_id)
-    name = test_id or _name(wanted.question, {test.test_id for test in known})
-    test = _picked(wanted, name, collection, data_dir)
+        raise InputError("--pick and --expect none can't be combined; use one of them")
+    source = _GoldenSource(question.strip(), pick, expect, min_similarity, category, top_k, mode)
+    existing = _existing_tests(file)
+    _check_new(file, existing, source.question, test_id)
+    name = test_id or _unused_id(source.question, {test.test_id for test in existing})
+    test = _test_from_hits(source, name, collection, data_dir)
     try:
         _append(file, test)
     except SurefindError:
-        note("the test that was not added, so that your choice is not lost:")
+        note("the test could not be saved; here it is, so that your choice is not lost:")
         note(new_file([test], []).strip())
         raise
     if as_json:
         show_json(_json(file, test))
     else:
-        told = ", ".join(map(str, test.expected)) or "no answer"
-        show(f"{file}: {test.test_id} expects {told}")
+        expected = ", ".join(map(str, test.expected)) or "no answer"
+        show(f"{file}: {test.test_id} expects {expected}")
 
 
 @app.command("lint")
 def lint(
     file: Annotated[
-        Path, typer.Argument(help="Golden tests, or anything else that validate takes.")
+        Path, typer.Argument(help="Golden tests, in any format that validate accepts.")
     ] = DEFAULT_FILE,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find tests that are stale, asked twice, contradict each other, or can never pass.
+    """Find tests that are stale, duplicated, contradictory or impossible to pass.
 
-    Exit codes: 0 nothing but warnings, 1 errors, 2 the caller's mistake, 3 no tests,
-    4 a store or service is away.
+    Exit codes: 0 no errors, 1 errors found, 2 invalid input, 3 no tests, 4 a store or service is
+    unavailable.
     """
     from surefind.evaluation.golden.lint import errors_of
     from surefind.interfaces.failures import FAILED, INCONCLUSIVE
@@ -161,19 +161,19 @@ def lint(
 # --- init -------------------------------------------------------------------------------------
 
 _REMARKS = (
-    "Golden tests: questions, and what each must find. `surefind validate` runs them.",
+    "Golden tests: questions and their expected results. Run them with `surefind validate`.",
     "",
-    "These were made of the collection's own headings. They show that it works; reword the",
-    "questions as your readers ask them, and remove what nobody asks.",
+    "These tests were generated from the collection's headings. Reword the questions as your",
+    "users would ask them, and delete unlikely ones.",
     "",
-    "What a question must find, of one or more:",
+    "An expected result takes one of these forms:",
     "  {url: /guide/install, heading: Power}            a section of a page",
-    "  {source_path: docs/install.md, heading: Power}   the same, by the path of its source",
-    "  {text: a socket of 230 volts}                    wherever these words stand",
-    "and `grade: 2` beside it where one answer is better than another.",
+    "  {source_path: docs/install.md, heading: Power}   the same, by source path",
+    "  {text: a socket of 230 volts}                    any passage with these words",
+    "Add `grade: 2` to results that are better than the others.",
     "",
-    "A question that nothing answers says `expect: none` instead of expected_results.",
-    "When is the whole good enough? For example:",
+    "A question without an answer has `expect: none` instead of expected_results.",
+    "The run fails if a limit such as this one is not met:",
     "  fail_if: nDCG@5 < 0.8",
 )
 
@@ -192,30 +192,35 @@ class _GoldenSource:
     mode: Mode
 
 
-def _known(file: Path) -> "tuple[GoldenTest, ...]":
+def _existing_tests(file: Path) -> "tuple[GoldenTest, ...]":
     from surefind.adapters.files.golden_files import read_golden
     from surefind.errors import InputError
 
     if file.suffix.casefold() not in {".yaml", ".yml", ".json", ".jsonl", ".ndjson"}:
-        raise InputError(f"{file}: tests are kept in .yaml, .json or .jsonl")
+        raise InputError(f"{file}: tests are stored as .yaml, .json or .jsonl; use one of these")
     return read_golden(file).tests if file.exists() else ()
 
 
-def _check_new(file: Path, known: "tuple[GoldenTest, ...]", question: str, test_id: str) -> None:
+def _check_new(file: Path, existing: "tuple[GoldenTest, ...]", question: str, test_id: str) -> None:
     from surefind.errors import InputError
     from surefind.evaluation.golden.golden_set import GoldenTest
-    from surefind.evaluation.golden.lint import asked_by
+    from surefind.evaluation.golden.lint import question_key
 
-    asked = asked_by(GoldenTest(test_id, question))
-    for test in known:
-        if asked_by(test) == asked:
-            raise InputError(f"{file}, line {test.line}: {test.test_id} asks that already")
+    key = question_key(GoldenTest(test_id, question))
+    for test in existing:
+        if question_key(test) == key:
+            raise InputError(
+                f"{file}, line {test.line}: {test.test_id} already asks this question; "
+                "edit that test"
+            )
         if test.test_id == test_id:
-            raise InputError(f"{file}, line {test.line}: there is a test {test_id} already")
+            raise InputError(
+                f"{file}, line {test.line}: a test {test_id} already exists; choose another --id"
+            )
 
 
-def _name(question: str, taken: set[str]) -> str:
-    """Words of the question, with a number where that is taken."""
+def _unused_id(question: str, taken: set[str]) -> str:
+    """The first words of the question, with a number if that ID is taken."""
     words = re.findall(r"\w+", question.casefold())[:_SLUG_WORDS]
     name = "-".join(words)[:80] or "question"
     number = 2
@@ -224,48 +229,48 @@ def _name(question: str, taken: set[str]) -> str:
     return candidate
 
 
-def _picked(
-    wanted: _GoldenSource, name: str, collection: str | None, data_dir: str | None
+def _test_from_hits(
+    source: _GoldenSource, name: str, collection: str | None, data_dir: str | None
 ) -> "GoldenTest":
-    """A person is asked while no event loop runs: it would keep Ctrl-C to itself."""
+    """Asks the user outside the event loop, which would swallow Ctrl-C."""
     from surefind.evaluation.golden.golden_set import GoldenTest, SuccessCriteria, TestKind
     from surefind.model import Query
 
     async def search(application: "Application") -> "SearchResult":
         query = Query(
-            wanted.question,
-            top_k=wanted.top_k,
-            mode=wanted.mode,
+            source.question,
+            top_k=source.top_k,
+            mode=source.mode,
             collection=application.settings.collection,
         )
         return await application.searching.search(query)
 
     result = run(search, collection=collection, data_dir=data_dir)
-    picks = _picks(wanted, result)
-    criteria = SuccessCriteria(1.0, wanted.min_similarity)
+    picks = _picks(source, result)
+    criteria = SuccessCriteria(1.0, source.min_similarity)
     if picks is None:
         kind = TestKind.NEGATIVE
-        return GoldenTest(name, wanted.question, kind, (), criteria, wanted.category)
+        return GoldenTest(name, source.question, kind, (), criteria, source.category)
     chosen = [(result.hits[rank - 1].record, grade) for rank, grade in picks.items()]
 
     async def expectations(application: "Application") -> "tuple[Expectation, ...]":
         return await application.validation.expectations_for(chosen)
 
     expected = run(expectations, collection=collection, data_dir=data_dir)
-    return GoldenTest(name, wanted.question, TestKind.POSITIVE, expected, criteria, wanted.category)
+    return GoldenTest(name, source.question, TestKind.POSITIVE, expected, criteria, source.category)
 
 
-def _picks(wanted: _GoldenSource, result: "SearchResult") -> dict[int, int] | None:
-    """Rank -> grade; None where nothing answers the question."""
-    if wanted.expect is Expect.NONE:
+def _picks(source: _GoldenSource, result: "SearchResult") -> dict[int, int] | None:
+    """Rank -> grade; None if nothing answers the question."""
+    if source.expect is Expect.NONE:
         return None
-    if wanted.pick is not None:
-        return read_picks(wanted.pick, len(result.hits))
+    if source.pick is not None:
+        return read_picks(source.pick, len(result.hits))
     return ask_which(result)
 
 
 def _append(file: Path, test: "GoldenTest") -> None:
-    """To what the file holds now: somebody may have written to it while a person was choosing."""
+    """Rereads the file first: it may have changed while the user was choosing."""
     from surefind.adapters.files.golden_files import content_of, write_golden
     from surefind.evaluation.golden.writing import new_file, with_test
 
@@ -273,7 +278,7 @@ def _append(file: Path, test: "GoldenTest") -> None:
         write_golden(file, with_test(file.name, content_of(file), test), is_new=False)
         return
     if file.suffix.casefold() in {".yaml", ".yml"}:
-        remark = "Golden tests: questions, and what each must find. `surefind validate` runs them."
+        remark = _REMARKS[0]
         write_golden(file, new_file([test], [remark]).encode(), is_new=True)
         return
     empty = b"" if file.suffix.casefold() in {".jsonl", ".ndjson"} else b'{"tests": []}\n'

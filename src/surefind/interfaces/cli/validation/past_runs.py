@@ -1,4 +1,4 @@
-"""`surefind validate --history`: how earlier runs went, and where they are going."""
+"""`surefind validate --history`: list earlier runs and their trends."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,12 +22,12 @@ def show_history(
     *,
     as_json: bool,
 ) -> None:
-    """The latest `number` runs; those of a file's tests where a file is given."""
+    """Show the latest `number` runs, only those of `file` if given."""
 
     async def work(application: "Application") -> "tuple[Sequence[PastRun], Sequence[str]]":
         runs, damaged = await application.validation.history.runs(application.settings.collection)
         if not runs and not damaged:
-            await application.generations.list()  # no runs of what is not there is a mistake
+            await application.generations.list()  # raises if the collection does not exist
         if file is not None:
             digest = (await application.validation.golden(file, qrels)).digest
             runs = [one for one in runs if one.golden_digest == digest]
@@ -50,6 +50,6 @@ def show_history(
 
 def _nothing(file: Path | None, damaged: Iterable[str]) -> str:
     if any(True for _ in damaged):
-        return "no run that can be read"
-    asked = f" of {file}" if file is not None else ""
-    return f"no runs{asked} yet; `surefind validate` keeps one"
+        return "no readable runs"
+    of_file = f" of {file}" if file is not None else ""
+    return f"no runs{of_file} yet; `surefind validate` records one"

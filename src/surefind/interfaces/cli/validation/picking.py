@@ -1,4 +1,4 @@
-"""Choosing hits at a terminal, by their numbers: no mouse, no arrows, so any terminal will do."""
+"""Pick hits by number; works in any terminal."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PICK = re.compile(r"(\d{1,4})(?::(\d{1,3}))?")
 _SHOWN_CHARS = 280
-HOW = "numbers such as 1,3; 1:2 for a grade of 2; n: none of them is; q: leave"
+HOW = "numbers such as 1,3; 1:2 for a grade of 2; n: none of them; q: quit"
 
 
 def read_picks(text: str, hits: int) -> dict[int, int]:
@@ -27,20 +27,20 @@ def read_picks(text: str, hits: int) -> dict[int, int]:
     for part in re.split(r"[,\s]+", text.strip()):
         match = _PICK.fullmatch(part)
         if match is None:
-            raise InputError(f"{part!r} names no hit; write numbers such as 1,3 or 1:2,3")
+            raise InputError(f"{part!r} is not a hit; enter numbers such as 1,3 or 1:2,3")
         rank, grade = int(match.group(1)), int(match.group(2) or 1)
         if not 1 <= rank <= hits:
-            raise InputError(f"there is no hit {rank}; there are {hits}")
+            raise InputError(f"there is no hit {rank}; choose from 1 to {hits}")
         if not 1 <= grade <= MAX_GRADE:
-            raise InputError(f"{part}: a grade is from 1 to {MAX_GRADE}")
+            raise InputError(f"{part}: the grade must be from 1 to {MAX_GRADE}")
         if rank in picks:
-            raise InputError(f"hit {rank} is named twice")
+            raise InputError(f"hit {rank} is listed twice; list it once")
         picks[rank] = grade
     return picks
 
 
 def ask_which(result: "SearchResult") -> dict[int, int] | None:
-    """Until the answer makes sense; None for "none of them". Who leaves ends the command."""
+    """Ask until the answer is valid; None means none of them. Quitting ends the command."""
     _show(result)
     try:
         return _answered(result)
@@ -54,7 +54,7 @@ def _answered(result: "SearchResult") -> dict[int, int] | None:
     from surefind.errors import InputError
 
     while True:
-        answer = _answer("Which are right? ").strip().casefold()
+        answer = _answer("Which are correct? ").strip().casefold()
         if answer in {"q", "quit"}:
             note("nothing was added")
             raise typer.Exit
@@ -75,7 +75,7 @@ def _answer(prompt: str) -> str:
     print(prompt, end="", file=sys.stderr, flush=True)  # noqa: T201
     line = sys.stdin.readline()
     if not line:
-        raise InputError("nobody is there to choose; use --pick 1,3 or --expect none")
+        raise InputError("there is no terminal to pick hits; use --pick 1,3 or --expect none")
     return line
 
 
@@ -93,7 +93,7 @@ def _show(result: "SearchResult") -> None:
         console.print(Text(_excerpt(hit), style="dim"), soft_wrap=False)
         console.print()
     if not result.hits:
-        console.print("Nothing was found.")
+        console.print("No hits.")
     console.print(Text(f"({HOW})", style="dim"))
 
 

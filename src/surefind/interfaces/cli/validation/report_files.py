@@ -1,4 +1,4 @@
-"""The files that a report is written to, each in the form that its option names."""
+"""Writes the report files that the options name."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _BASELINE = "the baseline to compare with"
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file that a run reads: `role` says what it is to whoever would write over it."""
+    """A file that the run reads; `role` describes it in error messages."""
 
     path: Path
     role: str
@@ -46,21 +46,21 @@ class ReportFiles:
         return not list(self._outputs())
 
     def check(self, inputs: Sequence[Input] = ()) -> None:
-        """Before an hour of questions, not after it: each can be written, and is nobody else's."""
+        """Check before the run that each file is writable and overwrites nothing that is needed."""
         if self.trec_out is not None:
             _refuse_stdout(_Output("--trec-out", self.trec_out))
         if self.trec_out is not None and self.trec_out.exists() and not self.trec_out.is_dir():
-            _refuse(self.trec_out, f"{self.trec_out} is no folder")
+            _refuse(self.trec_out, f"{self.trec_out} is not a folder")
         outputs = list(self._outputs())
         for output in outputs:
             _refuse_stdout(output)
         for number, output in enumerate(outputs):
             for read in inputs:
-                _keep_apart(output, read)
+                _check_not_input(output, read)
             for other in outputs[:number]:
-                _tell_apart(other, output)
+                _check_distinct(other, output)
         for output in outputs:
-            _try(output.path)
+            _check_writable(output.path)
 
     def _outputs(self) -> Iterator[_Output]:
         for option, path in (
@@ -76,7 +76,7 @@ class ReportFiles:
             for name in _TREC_FILES:
                 yield _Output("--trec-out", self.trec_out / name)
 
-    def write(self, report: "Report", beside: "ReportExtras | None") -> None:
+    def write(self, report: "Report", extras: "ReportExtras | None") -> None:
         from surefind.interfaces.reports import trec
         from surefind.interfaces.reports.junit import junit
         from surefind.interfaces.reports.markdown import markdown
@@ -88,7 +88,7 @@ class ReportFiles:
         if self.html is not None:
             from surefind.interfaces.reports.html import html_page
 
-            _save(self.html, html_page(report, beside))
+            _save(self.html, html_page(report, extras))
         if self.trec_out is not None:
             texts = (trec.trec_run(report), trec.trec_qrels(report))
             for name, text in zip(_TREC_FILES, texts, strict=True):
@@ -102,15 +102,15 @@ class ReportFiles:
         if self.save_baseline is None:
             return
         if report.interrupted:
-            note(f"no baseline was saved: the run ended early: {report.interrupted}")
+            note(f"no baseline was saved, because the run ended early: {report.interrupted}")
         elif not report.totals.total:
-            note("no baseline was saved: there were no queries")
+            note("no baseline was saved, because there were no queries")
         else:
             _save(self.save_baseline, json_report.report_text(report))
 
 
 def files_read(tests: Path | None, qrels: Path | None, baseline: Path | None) -> list[Input]:
-    """What nothing may be written over. Of a BEIR folder it is what BEIR has put there."""
+    """The files that must not be overwritten; in a BEIR folder, those that belong to BEIR."""
     read = []
     if tests is not None and tests.is_dir():
         parts = (tests / "queries.jsonl", tests / "corpus.jsonl", tests / "qrels.tsv")
@@ -125,42 +125,40 @@ def files_read(tests: Path | None, qrels: Path | None, baseline: Path | None) ->
     return read
 
 
-def _keep_apart(output: _Output, read: Input) -> None:
-    # A baseline that is compared with and then replaced is brought up to date.
+def _check_not_input(output: _Output, read: Input) -> None:
+    # Comparing with a baseline and then replacing it is a valid update.
     is_update = output.option == "--save-baseline" and read.role == _BASELINE
     if not is_update and _is_same(output.path, read.path):
         from surefind.errors import InputError
 
         raise InputError(
-            f"{output.option} {output.path} would write over {read.path}: that is {read.role}; "
+            f"{output.option} {output.path} would overwrite {read.role}, {read.path}; "
             "name another file"
         )
 
 
-def _tell_apart(one: _Output, other: _Output) -> None:
+def _check_distinct(one: _Output, other: _Output) -> None:
     from surefind.errors import InputError
 
     if _is_same(one.path, other.path):
-        raise InputError(
-            f"{one.option} and {other.option} both write {other.path}; name a file for each"
-        )
+        raise InputError(f"{one.option} and {other.option} both write {other.path}; name two files")
     first, second = one.path.resolve(), other.path.resolve()
     if first in second.parents or second in first.parents:
         raise InputError(
-            f"{one.option} {one.path} and {other.option} {other.path}: one can't be a file and "
-            "hold the other; name another file"
+            f"{one.option} {one.path} and {other.option} {other.path}: one is inside "
+            "the other; name another file"
         )
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """By whatever name, link or spelling. Pipes and devices hold nothing that could be lost."""
+    """Whether both paths are one file, even through links. Pipes and devices can be shared."""
     with suppress(OSError):
         if one.exists() and other.exists():
             return one.is_file() and one.samefile(other)
     return one.resolve() == other.resolve()
 
 
-def _try(path: Path) -> None:
+def _check_writable(path: Path) -> None:
     if path.is_dir():
         _refuse(path, "it is a folder")
     target = path.resolve() if path.is_symlink() else path
@@ -168,38 +166,36 @@ def _try(path: Path) -> None:
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     if not folder.is_dir():
-        _refuse(path, f"{folder} is no folder")
+        _refuse(path, f"{folder} is not a folder")
     try:
-        _rehearse(target, folder)
+        _test_write(target, folder)
     except OSError as error:
         _refuse(path, error.strerror or str(error))
 
 
-def _rehearse(path: Path, folder: Path) -> None:
-    """Only trying tells: root may write anywhere but where the system makes the files itself.
+def _test_write(path: Path, folder: Path) -> None:
+    """Test by writing: permission bits mean nothing for root, or on special file systems.
 
-    `folder` is the one above it that is there. What was made for the trial is taken away again.
+    `folder` is the nearest existing parent. Everything created for the test is removed.
     """
     if path.exists():
         if path.is_file():
             path.open("ab").close()
         return
-    made = [one for one in path.parents if one != folder and folder in one.parents]
+    created = [one for one in path.parents if one != folder and folder in one.parents]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):  # another run was faster, and may
+        with suppress(FileExistsError):  # another run has just created it
             path.open("xb").close()
             path.unlink()
     finally:
-        for one in made:
+        for one in created:
             with suppress(OSError):
                 one.rmdir()
 
 
 def _save_tests(path: Path, report: "Report") -> None:
-    """What was run, as golden tests that ask the same again: the contract's tests with their
-    `where`, after what holds for all of them.
-    """
+    """Save the run as golden tests that repeat it: shared options first, then each test."""
     from surefind.contracts.implementation_tests import validation_tests_of
 
     where = {test.test_id: test.where for test in report.tests if test.where}
@@ -209,28 +205,28 @@ def _save_tests(path: Path, report: "Report") -> None:
         for test in validation_tests_of(report)
     ]
     subject = report.subject
-    for_all: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "top_k": subject.top_k,
         "mode": subject.mode.value,
         "collapse": subject.collapse.value,
     }
     if path.suffix.casefold() in _LINES:
-        lines = [for_all, *tests]
+        lines = [shared, *tests]
         text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     else:
-        text = json.dumps(for_all | {"tests": tests}, ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(shared | {"tests": tests}, ensure_ascii=False, indent=2) + "\n"
     _save(path, text)
     if len(tests) < report.totals.total:
         left = report.totals.total - len(tests)
-        note(f"{left} of {report.totals.total} tests name no chunk, and are not written")
+        note(f"{left} of {report.totals.total} tests were not written, because they name no chunk")
 
 
 def _refuse_stdout(output: _Output) -> None:
-    """Stdout has the report for people, or the JSON."""
+    """Stdout is reserved for the terminal report or --json."""
     if str(output.path) == "-":
         from surefind.errors import InputError
 
-        raise InputError(f"{output.option} -: name a file; only --json prints to stdout")
+        raise InputError(f"{output.option} can't write to stdout (-); name a file, or use --json")
 
 
 def _save(path: Path, text: str) -> None:

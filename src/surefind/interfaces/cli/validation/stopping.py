@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a request that is recorded, so that it can't get lost."""
+"""Records Ctrl-C and SIGTERM as a stop request, so that neither can get lost."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest:
-    """The first signal is recorded, and cancels the task that runs; the second ends it at once.
+    """The first signal is recorded and cancels the running task; the second ends it immediately.
 
-    An exception alone is not enough: Python ignores one that is raised in a callback or in
-    `__del__`, and any code on the way may catch it.
+    An exception alone is not enough: Python ignores exceptions raised in callbacks and `__del__`,
+    and any code in between may catch them.
     """
 
     def __init__(self) -> None:
@@ -34,14 +34,14 @@ class StopRequest:
         return self._signal != 0
 
     def check(self) -> None:
-        """Exit as shells count a signal, 130 or 143, if a stop was requested."""
+        """If a stop was requested, exit with the shell's code for the signal, 130 or 143."""
         if self.is_made():
             note("stopped before all reports were written")
             raise typer.Exit(128 + self._signal)
 
     @contextmanager
     def raises_at_once(self) -> Iterator[None]:
-        """The first signal raises, too: output may wait for a reader for ever."""
+        """Make the first signal raise, too, because output may block on a reader forever."""
         self._raises = True
         try:
             yield
@@ -64,12 +64,12 @@ class StopRequest:
             raise KeyboardInterrupt
         if self._task is not None:
             self._task.cancel()
-            self._task.get_loop().call_soon_threadsafe(lambda: None)  # wake a loop that sleeps
+            self._task.get_loop().call_soon_threadsafe(lambda: None)  # wake the loop
 
 
 @contextmanager
 def stop_request() -> Iterator[StopRequest]:
-    """SIGTERM, as schedulers send it, stops a run as Ctrl-C does."""
+    """Handle SIGTERM, as sent by schedulers, like Ctrl-C."""
     request = StopRequest()
     before = {number: signal.signal(number, request.receive) for number in _SIGNALS}
     try:

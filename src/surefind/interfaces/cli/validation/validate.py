@@ -1,4 +1,4 @@
-"""`surefind validate`: run golden tests, report, compare."""
+"""`surefind validate`: run golden tests, report and compare."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from surefind.evaluation.golden.golden_set import GoldenSet
     from surefind.evaluation.report.report import Report
     from surefind.interfaces.reports.html import ReportExtras
-    from surefind.services.validation.request import RunRequest
+    from surefind.services.validation.run_request import RunRequest
     from surefind.services.validation.validate import CountProgress
 
 
@@ -34,26 +34,26 @@ def validate(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="Golden tests (.yaml, .json, .jsonl), questions (.txt), a BEIR folder, or topics. "
-            "Without it, the tests are made from the collection's own headings.",
+            help="Golden tests (.yaml, .json, .jsonl), questions (.txt), a BEIR folder or TREC "
+            "topics. If omitted, tests are generated from the collection's headings.",
             show_default=False,
         ),
     ] = None,
     top_k: Annotated[
         int | None,
-        typer.Option("--top-k", "-k", help="How many results count. [default: the file's, or 5]"),
+        typer.Option(
+            "--top-k", "-k", help="Number of results to judge. [default: set by FILE, or 5]"
+        ),
     ] = None,
     mode: Annotated[
-        Mode | None, typer.Option(help="How to search. [default: the file's, or hybrid]")
+        Mode | None, typer.Option(help="The search mode. [default: set by FILE, or hybrid]")
     ] = None,
     qrels: Annotated[
-        Path | None, typer.Option(help="TREC judgements; the file then holds the topics.")
+        Path | None, typer.Option(help="TREC relevance judgements; FILE then contains the topics.")
     ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(help="Compare with the report saved in this file.")
-    ] = None,
+    baseline: Annotated[Path | None, typer.Option(help="Compare with this saved report.")] = None,
     save_baseline: Annotated[
-        Path | None, typer.Option(help="Save the report to this file, to compare later runs with.")
+        Path | None, typer.Option(help="Save the report as the baseline for later runs.")
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the report as Markdown, for a pull request.")
@@ -68,18 +68,14 @@ def validate(
         Path | None,
         typer.Option(help="Write run.txt and qrels.txt for trec_eval into this folder."),
     ] = None,
-    concurrency: Annotated[
-        int, typer.Option(help="How many questions run at the same time, 1 to 64.")
-    ] = 8,
+    concurrency: Annotated[int, typer.Option(help="Number of concurrent searches, 1 to 64.")] = 8,
     duration: Annotated[
         float | None,
-        typer.Option(help="Then run a load test of this many seconds, --concurrency at a time."),
+        typer.Option(help="Run a load test of this many seconds after the tests."),
     ] = None,
     rate: Annotated[
         float | None,
-        typer.Option(
-            help="Searches per second in the load test. [default: as fast as they are answered]"
-        ),
+        typer.Option(help="Searches per second in the load test. [default: unlimited]"),
     ] = None,
     index_recall: Annotated[
         bool,
@@ -87,7 +83,7 @@ def validate(
     ] = False,
     calibrate: Annotated[
         bool,
-        typer.Option("--calibrate", help="Store the suggested threshold with the collection."),
+        typer.Option("--calibrate", help="Save the suggested threshold with the collection."),
     ] = False,
     force: Annotated[
         bool,
@@ -99,18 +95,20 @@ def validate(
     ] = 1.0,
     generation: Annotated[
         int | None,
-        typer.Option(help="Validate this generation, for example one that a gate held back."),
+        typer.Option(help="Validate this generation, such as one that a gate held back."),
     ] = None,
     tests_out: Annotated[
         Path | None,
-        typer.Option("--tests-out", help="Write the tests with their results, to run them again."),
+        typer.Option("--tests-out", help="Save the tests and their results as golden tests."),
     ] = None,
     history: Annotated[
         bool,
-        typer.Option("--history", help="Run nothing: list earlier runs, of FILE if given."),
+        typer.Option(
+            "--history", help="List earlier runs (of FILE, if given) instead of running tests."
+        ),
     ] = False,
     number: Annotated[
-        int, typer.Option("--number", "-n", min=1, help="With --history: how many runs to list.")
+        int, typer.Option("--number", "-n", min=1, help="With --history: number of runs to list.")
     ] = DEFAULT_SHOWN,
     no_history: Annotated[
         bool, typer.Option("--no-history", help="Do not record this run for --history.")
@@ -119,30 +117,32 @@ def validate(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run questions, judge the answers, and report.
+    """Run test questions, judge the results, and report.
 
     Exit codes: 0 passed, 1 failed or worse than the baseline, 2 invalid input,
     3 inconclusive, not comparable, stopped early or no queries, 4 a store or service is
-    unavailable, 130 or 143 stopped before the first question, after the last one, or twice.
+    unavailable, 130 or 143 interrupted before or after the tests, or twice.
     """
     from surefind.errors import InputError
 
     files = ReportFiles(markdown, junit, html, trec_out, save_baseline, tests_out)
     if qrels is not None and file is None:
-        raise InputError("--qrels needs a file of topics; name it before the options")
+        raise InputError("--qrels needs a file of topics; pass it as FILE")
     if history:
         if not files.is_empty or baseline is not None:
-            raise InputError("--history runs no tests, so there is no report to write or compare")
+            raise InputError(
+                "--history runs no tests, so it can't be combined with report files or --baseline"
+            )
         show_history(file, qrels, number, collection, data_dir, as_json=as_json)
         return
     if force and not calibrate:
-        raise InputError("--force needs --calibrate")
+        raise InputError("--force needs --calibrate; add it, or remove --force")
     if rate is not None and duration is None:
-        raise InputError("--rate needs --duration; say for how many seconds")
+        raise InputError("--rate needs --duration, the length of the load test in seconds")
     with stop_request() as stop:
         files.check(files_read(file, qrels, baseline))
         from surefind.services.validation.load_test import LoadOptions
-        from surefind.services.validation.request import RunRequest
+        from surefind.services.validation.run_request import RunRequest
 
         command = _Command(
             file,
@@ -170,7 +170,7 @@ def validate(
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """What the command line asks for: a request, and what happens before and after the run."""
+    """The parsed command line."""
 
     file: Path | None
     qrels: Path | None
@@ -231,7 +231,7 @@ async def _validated(
 
 
 async def _calibrated(application: "Application", command: _Command, report: "Report") -> bool:
-    """Also after a failed run: tests may fail only because there is no threshold yet."""
+    """Calibrate even after a failed run: tests may fail only because there is no threshold yet."""
     from surefind.errors import NotComparable
     from surefind.interfaces.reports.extra_checks import rate
 
@@ -249,7 +249,7 @@ async def _calibrated(application: "Application", command: _Command, report: "Re
 
 
 def _write(done: _Done, files: ReportFiles, stop: StopRequest, *, as_json: bool) -> None:
-    """A stop during the write of the baseline waits, so that the file is never cut short."""
+    """Write the reports. A stop waits until the baseline is written, so the file stays complete."""
     from surefind.interfaces.reports.json_report import report_json
 
     report = done.report
@@ -268,7 +268,7 @@ def _write(done: _Done, files: ReportFiles, stop: StopRequest, *, as_json: bool)
 
 
 def _require_finished(report: "Report", stop: StopRequest) -> None:
-    """End the command on a stop, unless the report already says that it was interrupted."""
+    """End the command if a stop was requested, unless the report already says so."""
     if not report.interrupted:
         stop.check()
 
@@ -280,7 +280,7 @@ def _read_baseline(path: Path) -> "Report":
 
 
 def _check_baseline(baseline: "Report", golden: "GoldenSet", request: "RunRequest") -> None:
-    """Refuse before the questions run, not an hour later."""
+    """Reject a baseline that doesn't fit before the tests run."""
     from surefind.evaluation.report.comparison import check_baseline
 
     measures = request.measures_for(golden)
@@ -288,7 +288,7 @@ def _check_baseline(baseline: "Report", golden: "GoldenSet", request: "RunReques
 
 
 async def _record(application: "Application", report: "Report") -> None:
-    """For --history. Failing to record a run does not fail the run."""
+    """Record the run for --history. If that fails, the run itself still succeeds."""
     from surefind.errors import StoreError
     from surefind.evaluation.report.past_runs import remembered
 
@@ -311,7 +311,7 @@ async def _extras(
     try:
         runs, damaged = await application.validation.history.runs(report.subject.collection)
     except StoreError as error:
-        note(f"the trend is left out of the report: {error}")
+        note(f"the report has no trend, because earlier runs can't be read: {error}")
         return ReportExtras(passages)
     for line in damaged:
         note(f"skipped an unreadable record of an earlier run: {line}")
@@ -320,9 +320,9 @@ async def _extras(
 
 def _exit_code(report: "Report", *, is_calibrated: bool = True) -> int:
     from surefind.evaluation.statistics.significance import Verdict
-    from surefind.interfaces.failures import AWAY, FAILED, INCONCLUSIVE
+    from surefind.interfaces.failures import FAILED, INCONCLUSIVE, UNAVAILABLE
 
     if report.store_away:
-        return AWAY
+        return UNAVAILABLE
     passed = 0 if is_calibrated else INCONCLUSIVE
     return {Verdict.PASS: passed, Verdict.FAIL: FAILED}.get(report.verdict, INCONCLUSIVE)

@@ -1,1 +1,1 @@
-"""What happens to every request, whatever its route."""
+"""Middleware that every request passes."""

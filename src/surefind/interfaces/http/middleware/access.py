@@ -1,6 +1,6 @@
-"""Who may ask, and how often.
+"""Authentication and rate limits.
 
-A key is needed for everything but what a browser or a platform must reach without one.
+Every path requires a key, except those that browsers and platforms must reach without one.
 """
 
 import base64
@@ -25,10 +25,11 @@ OPEN_PATHS = frozenset(
     {"/", "/live", "/ready", "/health", "/api/v1/health", "/embed.js", "/favicon.ico"}
 )
 _OPEN_FOLDERS = ("/static/",)
-# Pages that a browser opens by a link. It can send no header of ours there, but it asks for a
-# password, and the key is that. Nowhere else: what a browser sends by itself, other sites can use.
+# Pages that a browser opens from a link, where it can't send our headers, so they also accept the
+# key as a Basic password. Other paths don't: browsers send such credentials automatically, which
+# other sites could exploit.
 _BROWSED = ("/read/", "/docs")
-_SEEN = "surefind.key"
+_KEY = "surefind.key"
 _RATES = "surefind.rates"
 
 
@@ -53,7 +54,7 @@ class Access:
             return
         wait_s = self._rates.take(_client(scope))
         if wait_s:
-            message = f"too many requests; ask again in {wait_s} s"
+            message = f"too many requests; try again in {wait_s} s"
             headers = {"Retry-After": str(wait_s)}
             await error_response(429, "rate_limited", message, headers)(scope, receive, send)
             return
@@ -68,17 +69,17 @@ class Access:
         await response(scope, receive, send)
 
     async def _refusal(self, scope: Scope) -> str | None:
-        if not await self._keyring.wanted():
+        if not await self._keyring.requires_key():
             return None
-        shown = _shown(scope)
-        if shown is None:
-            return "a key is needed: send Authorization: Bearer KEY, or X-API-Key: KEY"
-        key = await self._keyring.find(shown)
-        if key is None and shown != "".join(shown.split()):
-            return "the key has a blank in it or after it; send it exactly as it was made"
+        presented = _presented(scope)
+        if presented is None:
+            return "an API key is required: send Authorization: Bearer KEY, or X-API-Key: KEY"
+        key = await self._keyring.find(presented)
+        if key is None and presented != "".join(presented.split()):
+            return "the API key contains whitespace; send it exactly as it was created"
         if key is None:
-            return "the key is unknown or was revoked"
-        scope[_SEEN] = key
+            return "the API key is unknown or revoked; create one with `surefind keys create`"
+        scope[_KEY] = key
         record = current_request()
         if record is not None:
             record.key_id = key.id
@@ -86,8 +87,8 @@ class Access:
 
 
 def key_of(scope: Scope) -> ApiKey | None:
-    """The key that was shown and is known; None on a server that asks for none."""
-    key: ApiKey | None = scope.get(_SEEN)
+    """The request's valid key; None on a server that requires no keys."""
+    key: ApiKey | None = scope.get(_KEY)
     return key
 
 
@@ -96,8 +97,8 @@ def _admin(request: Request) -> None:
     if key is None or key.scope is not KeyScope.ADMIN:
         raise HTTPException(
             403,
-            "this needs a key of scope admin; `surefind keys create --scope admin --name NAME` "
-            "makes one",
+            "this requires a key with the admin scope; create one with "
+            "`surefind keys create --scope admin --name NAME`",
         )
 
 
@@ -105,16 +106,16 @@ AdminOnly = Annotated[None, Depends(_admin)]
 
 
 def count_searches(request: Request, searches: int) -> None:
-    """A request counted as one before its body was read; now it counts as many as it asks for."""
+    """Charge for all searches of a request; one was charged before its body was read."""
     rates: RateLimiter = request.scope[_RATES]
     wait_s = rates.take(_client(request.scope), searches - 1, taken=1)
     if wait_s:
-        message = f"too many searches; ask these {searches} again in {wait_s} s"
+        message = f"too many searches; send these {searches} again in {wait_s} s"
         raise HTTPException(429, message, {"Retry-After": str(wait_s)})
 
 
 def _client(scope: Scope) -> str:
-    """The key; without one the address, in IPv6 the network, of which one customer has all."""
+    """The key's ID, or else the address; for IPv6 the /64 network, assigned as a whole."""
     key = key_of(scope)
     if key is not None:
         return key.id
@@ -127,10 +128,10 @@ def _client(scope: Scope) -> str:
         return host
 
 
-def _shown(scope: Scope) -> str | None:
-    """Exactly as it came: a key with anything around it is another key, and so unknown.
+def _presented(scope: Scope) -> str | None:
+    """The key exactly as sent; extra characters make it a different, unknown key.
 
-    Which of several is meant would be a guess, and a proxy may guess otherwise.
+    Repeated headers are rejected: a proxy might pick another one than we do.
     """
     headers = Headers(scope=scope)
     given, keys = headers.getlist("authorization"), headers.getlist("x-api-key")

@@ -1,4 +1,4 @@
-"""Which other sites' pages may call the API from a browser: by default none."""
+"""Cross-origin requests: which sites may call the API from a browser; by default, no site."""
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -12,7 +12,7 @@ _KEPT_S = 600
 
 
 class Cors(CORSMiddleware):
-    """Without credentials: keys travel in headers that a page has to set itself."""
+    """CORS without credentials, because pages send keys in headers."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""What one request may take: bytes, seconds, and a place among the others."""
+"""Limits of a request: body size, time and concurrency."""
 
 import asyncio
 
@@ -11,14 +11,16 @@ from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 
 MAX_BODY_BYTES = 64 * 1024
 LARGER_BODIES = {"/api/v1/validate": 1024 * 1024, "/retrieve/batch": 1024 * 1024}
-_CLOSING = {"Connection": "close"}  # the rest of the body would be taken for another request
+_CLOSING = {
+    "Connection": "close"
+}  # otherwise the rest of the body would be read as another request
 _SOON_S = "1"
-# These read no store, and monitoring needs them while the server is busy.
+# These read no store, and monitoring needs them even while the server is busy.
 _UNLIMITED = frozenset({"/metrics", "/openapi.json", "/docs"})
 
 
 class BodyLimit:
-    """Reads the body before anything else is done; refuses one that is too large or too slow."""
+    """Reads the body first, and rejects one that is too large or too slow."""
 
     def __init__(self, app: ASGIApp, timeout_s: float) -> None:
         self._app = app
@@ -40,7 +42,7 @@ class BodyLimit:
             response = error_response(
                 408,
                 "request_timeout",
-                f"body: it did not arrive within {self._timeout_s:g} s",
+                f"body: not received within {self._timeout_s:g} s",
                 _CLOSING,
             )
             await response(scope, receive, send)
@@ -56,7 +58,7 @@ class BodyLimit:
 
 
 async def _read(receive: Receive, max_bytes: int) -> list[Message] | None:
-    """All of it, also when it ends with the client leaving; None where it is too much."""
+    """The whole body, up to a disconnect; None if it is too large."""
     messages: list[Message] = []
     size = 0
     while True:
@@ -70,16 +72,16 @@ async def _read(receive: Receive, max_bytes: int) -> list[Message] | None:
 
 
 def _too_large(max_bytes: int) -> ASGIApp:
-    message = f"body: it is larger than {max_bytes} bytes"
+    message = f"body: larger than the limit of {max_bytes} bytes"
     return error_response(400, "validation_error", message, _CLOSING)
 
 
-def _takes_place(path: str) -> bool:
+def _is_limited(path: str) -> bool:
     return not is_open(path) and path not in _UNLIMITED
 
 
 class Deadline:
-    """Whatever reads a store waits for its place; that, and the answer, have one time limit."""
+    """Limits how many requests read a store at once, and the time of each, queueing included."""
 
     def __init__(self, app: ASGIApp, limiter: ConcurrencyLimiter, timeout_s: float) -> None:
         self._app = app
@@ -100,8 +102,8 @@ class Deadline:
 
         try:
             async with limit:
-                if _takes_place(scope["path"]):
-                    async with self._limiter.passed():
+                if _is_limited(scope["path"]):
+                    async with self._limiter.admitted():
                         await self._app(scope, receive, answer)
                 else:
                     await self._app(scope, receive, answer)
@@ -110,7 +112,7 @@ class Deadline:
         except TimeoutError:
             if started or not limit.expired():
                 raise
-            message = f"there was no answer within {self._timeout_s:g} s; try again later"
+            message = f"no response within {self._timeout_s:g} s; try again later"
             headers = {"Retry-After": _SOON_S}
             response = error_response(503, "service_unavailable", message, headers)
             await response(scope, receive, send)

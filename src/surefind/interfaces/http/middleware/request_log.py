@@ -1,7 +1,6 @@
-"""What is known of a request while it is answered: its id, how long it took, what it searched.
+"""Request IDs, the request log, and the record of a running request.
 
-It is around all that can fail: whatever happens inside, the answer carries an id that the log
-has too.
+Wraps everything that can fail, so every response carries an ID that is also in the log.
 """
 
 import asyncio
@@ -21,9 +20,9 @@ from surefind.interfaces.http.errors import INTERNAL_ERROR, STOPPING, error_resp
 from surefind.model import SearchResult
 
 _log = logging.getLogger(__name__)
-# What can neither end a header nor start another one, and can be pasted into a search of logs.
+# Safe in a header, and easy to paste into a log search.
 _SAFE_ID = re.compile(rb"[A-Za-z0-9._:=+/-]{1,128}")
-_HUNG_UP = 499  # the client left before there was an answer; the number is nginx's
+_CLIENT_CLOSED = 499  # the client disconnected before the response; nginx's code
 NO_ROUTE = "(none)"
 
 
@@ -34,7 +33,7 @@ class RequestRecord:
     client: str
     key_id: str | None = None
     route: str = NO_ROUTE
-    status: int = _HUNG_UP
+    status: int = _CLIENT_CLOSED
     seconds: float = 0.0
     searches: list[SearchResult] = field(default_factory=list)
 
@@ -48,14 +47,14 @@ def current_request() -> RequestRecord | None:
 
 
 def note_search(result: SearchResult) -> None:
-    """Belongs to the request that is being answered; elsewhere it is dropped."""
+    """Add a search to the record of the current request, if there is one."""
     record = _current.get()
     if record is not None:
         record.searches.append(result)
 
 
 class RequestLog:
-    """Gives each request its id, turns bugs into a 500 without internals, and logs one line."""
+    """Assigns request IDs, turns bugs into a 500 without internals, and logs a line per request."""
 
     def __init__(self, app: ASGIApp, observe: Observe, *, log_queries: bool = False) -> None:
         self._app = app
@@ -82,7 +81,7 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, answer)
-        except asyncio.CancelledError:  # the server is stopped, and it took too long to finish
+        except asyncio.CancelledError:  # the shutdown timeout has passed
             if started:
                 raise
             await error_response(*STOPPING)(scope, receive, answer)
@@ -131,7 +130,7 @@ def _search_fields(searches: list[SearchResult]) -> dict[str, Any]:
 
 
 def _route(scope: Scope) -> str:
-    """The template, so that no path of a document makes a line or a metric of its own."""
+    """The route template, so that metrics don't grow with every document path."""
     static = "/static" if scope["path"].startswith("/static/") else NO_ROUTE
     return getattr(scope.get("route"), "path", static)
 

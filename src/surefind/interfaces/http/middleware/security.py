@@ -1,4 +1,4 @@
-"""The headers that keep a browser safe, on every answer."""
+"""Adds security headers to every response."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,7 +28,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
-                # A browser asks again each time: an upgrade never mixes an old script and a new
+                # Browsers revalidate each time, so an upgrade never mixes an old script with a new
                 # page.
                 headers.setdefault("Cache-Control", "no-cache")
             await send(message)

@@ -1,4 +1,4 @@
-"""What a collection holds, over HTTP: its documents, their chunks, what to filter them by."""
+"""Routes that read a collection: documents, chunks and filter fields."""
 
 from typing import Annotated
 
@@ -22,47 +22,51 @@ MAX_PAGE = 500
 _NO_NUL: JsonDict = {"pattern": NO_NUL}
 ChunkId = Annotated[
     str,
-    Path(max_length=200, description="As a search result gives it", json_schema_extra=_NO_NUL),
+    Path(
+        max_length=200,
+        description="The chunk ID from a search result",
+        json_schema_extra=_NO_NUL,
+    ),
 ]
 SourcePath = Annotated[
     str,
     Path(
         max_length=MAX_STRING,
-        description="As a search result gives it",
+        description="The source path from a search result",
         json_schema_extra=_NO_NUL,
     ),
 ]
 
 
-class Page(BaseModel):
+class PageRange(BaseModel):
     """Which part of a long list."""
 
     model_config = ConfigDict(extra="forbid")
 
     after: Annotated[str, Field(max_length=MAX_STRING, json_schema_extra=_NO_NUL)] | None = Field(
-        None, description="Only what comes after this path: the last part's next"
+        None, description="Start after this path: the `next` of the previous page"
     )
-    limit: int = Field(100, ge=1, le=MAX_PAGE, description="How many to give at most")
+    limit: int = Field(100, ge=1, le=MAX_PAGE, description="Maximum number of items")
 
 
 class NeighbourRange(BaseModel):
-    """How many chunks of the same document, before and after one."""
+    """How many chunks to include before and after a chunk."""
 
     model_config = ConfigDict(extra="forbid")
 
-    before: int = Field(1, ge=0, le=MAX_AROUND, description="How many before it")
-    after: int = Field(1, ge=0, le=MAX_AROUND, description="How many after it")
+    before: int = Field(1, ge=0, le=MAX_AROUND, description="Number of chunks before it")
+    after: int = Field(1, ge=0, le=MAX_AROUND, description="Number of chunks after it")
 
 
 def add_catalog(app: FastAPI, application: Application) -> None:
     @app.get("/fields", responses=answers(FIELDS), tags=TAGS)
     async def fields() -> JSONResponse:
-        """What the collection can be filtered by: each field's kinds, and its values if few."""
+        """The fields to filter by, with their kinds, and their values if there are few."""
         return JSONResponse(fields_json(await application.searching.facets.read()))
 
     @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
-    async def documents(page: Annotated[Page, Query()]) -> JSONResponse:
-        """The documents of the collection, in the order of their paths."""
+    async def documents(page: Annotated[PageRange, Query()]) -> JSONResponse:
+        """The documents of the collection, sorted by path."""
         async with application.parts.reader.lease() as generation:
             catalog = generation.require_catalog()
             records = await catalog.documents(page.after, page.limit + 1)
@@ -78,20 +82,20 @@ def add_catalog(app: FastAPI, application: Application) -> None:
 
     @app.get("/documents/{source_path:path}/chunks", responses=answers(CHUNKS), tags=TAGS)
     async def document_chunks(source_path: SourcePath) -> JSONResponse:
-        """The chunks of a document, in their order."""
+        """The chunks of a document, in order."""
         records = await application.searching.passages.document(source_path)
         return JSONResponse({"chunks": [chunk_json(record) for record in records]})
 
     @app.get("/chunks/{chunk_id}", responses=answers(CHUNK), tags=TAGS)
     async def chunk(chunk_id: ChunkId) -> JSONResponse:
-        """One chunk, with everything that is known about it."""
+        """A chunk with its text and metadata."""
         return JSONResponse(chunk_json(await application.searching.passages.chunk(chunk_id)))
 
     @app.get("/chunks/{chunk_id}/neighbours", responses=answers(CHUNKS), tags=TAGS)
     async def neighbours(
         chunk_id: ChunkId, around: Annotated[NeighbourRange, Query()]
     ) -> JSONResponse:
-        """A chunk and those around it in its document, in their order."""
+        """A chunk and its neighbours in the document, in order."""
         records = await application.searching.passages.neighbours(
             chunk_id, around.before, around.after
         )

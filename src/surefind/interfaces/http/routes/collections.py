@@ -1,4 +1,4 @@
-"""The collections over HTTP: the builds there are, what changed in each, and going back to one."""
+"""Routes for collections: list generations, show their changes, and roll back."""
 
 import logging
 from typing import Annotated
@@ -31,7 +31,7 @@ _CollectionName = Annotated[
 
 
 class CollectionChoice(BaseModel):
-    """Which collection: by default the one that is served."""
+    """The collection to read, by default the one that is served."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,7 +39,7 @@ class CollectionChoice(BaseModel):
 
 
 class RollbackRequest(StrictRequest):
-    """Where to go: without a number, to the generation before the current one."""
+    """The generation to return to, by default the previous one."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"to": 3}, {}]})
 
@@ -49,15 +49,15 @@ class RollbackRequest(StrictRequest):
 def add_collections(app: FastAPI, application: Application) -> None:
     @app.get("/collections", responses=answers(COLLECTIONS), tags=TAGS)
     async def collections() -> JSONResponse:
-        """Every collection of the installation, with what its readers see."""
+        """Every collection of the installation, with its current generation."""
         names = await application.parts.catalogs.collections()
         described = [await _collection(application, name) for name in sorted(names)]
         return JSONResponse({"collections": [one for one in described if one is not None]})
 
     @app.get("/generations", responses=answers(GENERATIONS), tags=TAGS)
-    async def generations(whose: Annotated[CollectionChoice, Query()]) -> JSONResponse:
-        """The builds of a collection that are kept, oldest first."""
-        builds = application.parts.generations(whose.collection)
+    async def generations(choice: Annotated[CollectionChoice, Query()]) -> JSONResponse:
+        """The stored generations of a collection, oldest first."""
+        builds = application.parts.generations(choice.collection)
         current = await builds.current()
         manifests = await builds.list()
         return JSONResponse(
@@ -70,36 +70,36 @@ def add_collections(app: FastAPI, application: Application) -> None:
         )
 
     @app.get("/generations/{number}/changes", responses=answers(CHANGES), tags=TAGS)
-    async def changes(number: Number, whose: Annotated[CollectionChoice, Query()]) -> JSONResponse:
-        """Which pages a build added, changed and removed, compared with the one before it."""
+    async def changes(number: Number, choice: Annotated[CollectionChoice, Query()]) -> JSONResponse:
+        """The pages that a generation added, changed and removed."""
         return JSONResponse(
-            changes_json(await application.parts.generations(whose.collection).changes(number))
+            changes_json(await application.parts.generations(choice.collection).changes(number))
         )
 
     @app.post("/generations/rollback", responses={**answers(GENERATION), **FORBIDDEN}, tags=TAGS)
     async def rollback(request: RollbackRequest, _admin: AdminOnly) -> JSONResponse:
-        """Let readers see another generation. Nothing is deleted; it needs an admin key."""
+        """Make another generation the current one. Nothing is deleted. Requires an admin key."""
         manifest = await application.generations.rollback(request.to)
         return JSONResponse(manifest_json(manifest, current=True))
 
 
 async def _collection(application: Application, name: str) -> Json | None:
-    """None for one that was begun and never published."""
+    """None for a collection that was never published."""
     number = await application.parts.catalogs.current(name)
     if number is None:
         return None
     served = name == application.settings.collection
-    told: Json = {"name": name, "served": served, "generation": number}
+    facts: Json = {"name": name, "served": served, "generation": number}
     try:
         manifest = await application.parts.catalogs.manifest(GenerationRef(name, number))
     except SurefindError as error:
-        # Somebody else's store may be away, and what is ours is there all the same.
+        # If another team's store is unavailable, still list our own collections.
         if served or not any(one.name == name for one in application.settings.connected):
             raise
-        _log.warning("the connected collection %s can't be looked at: %s", name, error)
-        return {**told, "documents": None, "chunks": None, "created_at": None}
+        _log.warning("can't read the connected collection %s: %s", name, error)
+        return {**facts, "documents": None, "chunks": None, "created_at": None}
     return {
-        **told,
+        **facts,
         "documents": document_count(manifest),
         "chunks": manifest.chunks,
         "created_at": manifest.created_at.isoformat(),

@@ -1,4 +1,4 @@
-"""The routes of the published contracts. Each shape is read and written in `surefind.contracts`."""
+"""The routes of the published contracts. `surefind.contracts` defines their schemas."""
 
 import logging
 from dataclasses import replace
@@ -31,24 +31,24 @@ def add_contracts(app: FastAPI, application: Application) -> None:
 
     @app.post("/search", responses=ERRORS, tags=["retrieval API"])
     async def search(request: SearchRequest) -> SearchResponse:
-        """The contract's search: dense by default, in the order of the cosine."""
+        """Search as in the contract: dense by default, sorted by cosine similarity."""
         return SearchResponse.of(await _search(application, request.to_query(collection)))
 
     @app.post("/query", responses=ERRORS, tags=["retrieval testing"])
     async def query(request: QueryRequest) -> QueryResponse:
-        """Passages with their similarity and place, and how long it took."""
+        """Find passages with their similarity, position and timing."""
         result = await _search(application, request.to_query(collection))
         return QueryResponse.of(result, include_metadata=request.include_metadata)
 
     @app.post("/api/v1/search", responses=ERRORS, tags=["retrieval implementation"])
     async def search_v1(request: SearchQuery) -> SearchQueryResponse:
-        """Passages that are similar enough, with the status of the search."""
+        """Find passages above a similarity threshold, with the status of the search."""
         result = await _search(application, request.to_query(collection))
         return SearchQueryResponse.of(result, request)
 
     @app.post("/api/v1/validate", responses=ERRORS, tags=["retrieval implementation"])
     async def validate_v1(http: Request, request: ValidateRequest) -> ValidateResponse:
-        """Whether questions find the chunks that are expected of them; at most 100 a call."""
+        """Test whether queries find their expected chunks; at most 100 queries per request."""
         count_searches(http, len(request.test_queries))
         results = await run_chunk_tests(
             request.to_golden(),
@@ -58,7 +58,7 @@ def add_contracts(app: FastAPI, application: Application) -> None:
         )
         errors = [result.error for result in results if result.error is not None]
         if len(errors) == len(results):  # nothing was judged
-            raise _not_the_clients(errors[0])
+            raise _as_server_error(errors[0])
         embedder = await application.parts.embedder()
         published = [_publishable(result) for result in results]
         return ValidateResponse.of(published, embedder.fingerprint.model)
@@ -68,7 +68,7 @@ def add_contracts(app: FastAPI, application: Application) -> None:
     @app.get("/health", responses=_UNHEALTHY, tags=["retrieval API"])
     @app.get("/api/v1/health", responses=_UNHEALTHY, tags=["retrieval implementation"])
     async def health(response: Response) -> HealthResponse:
-        """Whether the index and the catalog answer, each asked on its own. Embeds nothing."""
+        """The health of the index and the catalog, checked separately. Embeds nothing."""
         report = HealthResponse.of(await application.serving.health())
         strict = application.settings.strict_health
         if report.status == "error" or (strict and report.status == "degraded"):
@@ -80,16 +80,16 @@ async def _search(application: Application, query: Query) -> SearchResult:
     try:
         return await application.searching.search(query)
     except UnknownCollection as error:
-        raise _not_the_clients(error) from error
+        raise _as_server_error(error) from error
 
 
-def _not_the_clients(error: SurefindError) -> SurefindError:
-    """The client named no collection, so it is not the client's mistake that there is none."""
+def _as_server_error(error: SurefindError) -> SurefindError:
+    """A missing collection is a server error here: the client can't choose one."""
     return NothingIngested(str(error)) if isinstance(error, UnknownCollection) else error
 
 
 def _publishable(result: ChunkTestResult) -> ChunkTestResult:
     if result.error is None or public_message(result.error) == str(result.error):
         return result
-    _log.warning("a test could not be judged: %s", result.error)
+    _log.warning("a test query failed: %s", result.error)
     return replace(result, error=type(result.error)(public_message(result.error)))

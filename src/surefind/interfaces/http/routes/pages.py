@@ -1,4 +1,4 @@
-"""The search page, its parts, the box for other sites, and the reader."""
+"""The search page and its assets, the search box for other sites, and the reader."""
 
 from html import escape
 from importlib.resources import files
@@ -52,7 +52,7 @@ def add_pages(app: FastAPI, application: Application) -> None:
     @app.head("/embed.js", include_in_schema=False)
     @app.get("/embed.js", include_in_schema=False)
     async def embed() -> Response:
-        """Any site may load it, also one that asks for a word to that effect."""
+        """Loadable from any site, including sites with Cross-Origin-Embedder-Policy."""
         headers = {"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": _CACHED}
         return Response(box, media_type="text/javascript", headers=headers)
 
@@ -81,9 +81,9 @@ async def _document_page(application: Application, collection: str, source_path:
 
 
 def _problem_page(error: SurefindError, source_path: str) -> str:
-    """For the person who followed a link that leads nowhere any more."""
-    message = f'<p>{escape(public_message(error))}</p><p><a href="/">Search for it</a></p>'
-    return _render("Not to be read", source_path, message)
+    """An HTML error page for readers who followed a broken link."""
+    message = f'<p>{escape(public_message(error))}</p><p><a href="/">Search instead</a></p>'
+    return _render("Page unavailable", source_path, message)
 
 
 def _render(title: str, path: str, body: str) -> str:
@@ -91,7 +91,7 @@ def _render(title: str, path: str, body: str) -> str:
 
 
 def _sections(chunks: list[ChunkRecord]) -> str:
-    """Each passage under its anchor; the first of a section carries it."""
+    """The chunks as HTML sections; the first chunk of each section has its anchor."""
     sections, seen = [], set()
     texts = without_overlap(record.chunk for record in chunks)
     for record, text in zip(chunks, texts, strict=True):

@@ -1,4 +1,4 @@
-"""What a platform asks: does it live, may it be sent requests, how is it doing. Nothing embeds."""
+"""Liveness, readiness and metrics. None of them embeds anything."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ def add_probes(app: FastAPI, application: Application, metrics: Metrics) -> None
     @app.head("/live", include_in_schema=False)
     @app.get("/live", tags=["operation"])
     async def live() -> Live:
-        """The process is up and answers. It says nothing about the stores."""
+        """The process is running. Does not check the stores."""
         return Live()
 
     @app.head("/ready", include_in_schema=False)
@@ -47,5 +47,5 @@ def add_probes(app: FastAPI, application: Application, metrics: Metrics) -> None
         tags=["operation"],
     )
     async def scrape() -> PlainTextResponse:
-        """The server's metrics, in the text format of Prometheus."""
+        """The server's metrics, in Prometheus text format."""
         return PlainTextResponse(await metrics.render(application), media_type=CONTENT_TYPE)

@@ -1,4 +1,4 @@
-"""The API described for people, at /docs: made from the OpenAPI document, without any script."""
+"""The API reference at /docs, rendered from the OpenAPI document without JavaScript."""
 
 import json
 from html import escape
@@ -12,15 +12,15 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The API · surefind</title>
+<title>API reference · surefind</title>
 <link rel="icon" type="image/svg+xml" href="/static/favicon.svg">
 <link rel="stylesheet" href="/static/style.css">
 </head>
 <body class="reader">
-<header><a href="/">surefind</a> <h1>The API</h1> <span>version {version}</span></header>
+<header><a href="/">surefind</a> <h1>API reference</h1> <span>version {version}</span></header>
 <main>
 <article>
-<section>For machines: <a href="/openapi.json">openapi.json</a></section>
+<section>OpenAPI document: <a href="/openapi.json">openapi.json</a></section>
 {operations}
 </article>
 </main>
@@ -53,7 +53,7 @@ def _operation(method: str, path: str, operation: dict[str, Any], models: dict[s
         f"<p>{escape(operation.get('description', ''))}</p>",
         _parameters(operation.get("parameters", [])),
         _body(operation, models),
-        "<h3>Answers</h3><ul>",
+        "<h3>Responses</h3><ul>",
         *(
             f"<li>{escape(status)}: {escape(answer.get('description', ''))}</li>"
             for status, answer in operation["responses"].items()

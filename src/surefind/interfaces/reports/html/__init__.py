@@ -1,8 +1,8 @@
-"""A report as one page of HTML that needs nothing else: no host, no other file.
+"""A report as a single, self-contained HTML page.
 
-What it comes to is written and drawn here, so it can be read with scripts off and printed; the
-table of all tests is made by the page's own script, a few rows at a time. The policy in its head
-lets that script and that style run, and nothing else, whatever a query or a passage says.
+The summary and charts are rendered here, so they work without JavaScript and in print. The page's
+script renders the table of all tests, a few rows at a time. The content security policy allows only
+that script and style, whatever a query or passage contains.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PAGE = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
-<a class="skip" href="#tests">To the table of tests</a>
+<a class="skip" href="#tests">Skip to the table of tests</a>
 {header}
 <main>
 {body}
@@ -49,14 +49,14 @@ _PAGE = """<!doctype html>
 
 @dataclass(frozen=True, slots=True)
 class ReportExtras:
-    """What a page shows that is not in the report: passages, and how earlier runs went."""
+    """What the page shows beyond the report: passages, and the trend of earlier runs."""
 
     passages: Mapping[str, ChunkRecord] = field(default_factory=dict)
     trend: Trend | None = None
 
 
-def html_page(report: Report, beside: ReportExtras | None = None) -> str:
-    beside = beside or ReportExtras()
+def html_page(report: Report, extras: ReportExtras | None = None) -> str:
+    extras = extras or ReportExtras()
     style, script = _asset("report.css"), _asset("report.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
@@ -65,12 +65,12 @@ def html_page(report: Report, beside: ReportExtras | None = None) -> str:
     body = [
         summary.numbers(report),
         summary.comparison(report.comparison),
-        summary.trend(beside.trend),
+        summary.trend(extras.trend),
         summary.distributions(report),
         summary.categories(report),
         summary.causes(report),
         summary.beyond(report),
-        worst.worst_tests(report, beside.passages),
+        worst.worst_tests(report, extras.passages),
         _table(report),
     ]
     page = _PAGE.format(
@@ -81,10 +81,10 @@ def html_page(report: Report, beside: ReportExtras | None = None) -> str:
         header=summary.header(report),
         body="\n".join(part for part in body if part),
         footer=summary.footer(report),
-        data=embedded(report, beside.passages),
+        data=embedded(report, extras.passages),
         script=script,
     )
-    # Half a character can't be written in UTF-8, and stands for nothing anyway.
+    # Lone surrogates can't be encoded in UTF-8.
     return page.encode("utf-8", "replace").decode()
 
 
@@ -97,11 +97,11 @@ def _digest(content: str) -> str:
 
 
 def _table(report: Report) -> str:
-    """Filled by the script."""
+    """The table of all tests, filled by the script."""
     total = report.totals.total
     left_out = (
-        f"<p class=quiet>The page holds {MAX_TESTS:,} of {total:,} tests, those that did not pass "
-        "first. The report as JSON has them all.</p>"
+        f"<p class=quiet>This page contains {MAX_TESTS:,} of {total:,} tests, starting with those "
+        "that did not pass. The JSON report has all of them.</p>"
         if total > MAX_TESTS
         else ""
     )
@@ -109,7 +109,7 @@ def _table(report: Report) -> str:
         "tests",
         "All tests",
         left_out,
-        "<noscript><p>The table of all tests needs JavaScript. Everything above does not.</p>"
+        "<noscript><p>The table of all tests needs JavaScript; the rest of the page does not.</p>"
         "</noscript>",
         '<div id="table"></div>',
     )

@@ -1,6 +1,6 @@
-"""Charts as SVG, drawn here: no script is needed to see them, and the page's colours are theirs.
+"""Charts as inline SVG, without scripts, in the page's colours.
 
-Each has its numbers as a table beside it, for those who can't see it or want to copy them.
+Each has a table of its numbers, for screen readers and for copying.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LABELS = 6
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Counts of one kind, one for each column; `look` is the class that gives it its colour."""
+    """Counts per column; `look` is the CSS class that sets the colour."""
 
     name: str
     look: str
@@ -30,7 +30,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class AxisMark:
-    """A line across a histogram, at a value of its axis."""
+    """A vertical line in a histogram at a value of its axis."""
 
     name: str
     value: float
@@ -38,14 +38,14 @@ class AxisMark:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """`edges` has one more than there are bins; the last bin also takes what lies beyond it."""
+    """Bins between consecutive `edges`; the last bin includes larger values."""
 
     edges: tuple[float, ...]
     digits: int
 
     @classmethod
     def over(cls, low: float, high: float) -> Bins:
-        """Bins of a round size, from at or below `low` to at or above `high`."""
+        """Bins of a round size that cover `low` to `high`."""
         span = max(high - low, 1e-6)
         size = _round_step(span / _MOST_BINS)
         first, last = math.floor(low / size + 1e-9), math.ceil(high / size - 1e-9)
@@ -83,7 +83,7 @@ def histogram(
 
 
 def columns(identity: str, title: str, labels: Sequence[str], series: Sequence[Series]) -> str:
-    """A column for each label."""
+    """A column chart with a column per label."""
     every = math.ceil(len(labels) / 12)
     width = _INNER_WIDTH / max(len(labels), 1)
     axis = "".join(
@@ -95,10 +95,10 @@ def columns(identity: str, title: str, labels: Sequence[str], series: Sequence[S
 
 
 def trend_line(identity: str, title: str, labels: Sequence[str], values: Sequence[float]) -> str:
-    """Values in 0..1, oldest first, evenly spread."""
+    """A line chart of values in 0..1, oldest first."""
     low = max(0.0, math.floor((min(values) - 0.02) * 20) / 20)
     high = min(1.0, math.ceil((max(values) + 0.02) * 20) / 20)
-    places = [
+    dots_at = [
         (
             _x(at, len(values) - 1),
             _TOP + _INNER_HEIGHT * (1 - (value - low) / (high - low)),
@@ -107,11 +107,11 @@ def trend_line(identity: str, title: str, labels: Sequence[str], values: Sequenc
         )
         for at, (label, value) in enumerate(zip(labels, values, strict=True))
     ]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in places)
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in dots_at)
     dots = "".join(
         f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5">'
         f"<title>{text(label)}: {value:.4f}</title></circle>"
-        for x, y, label, value in places
+        for x, y, label, value in dots_at
     )
     grid = "".join(
         _gridline(_TOP + _INNER_HEIGHT * (1 - share), f"{low + (high - low) * share:.3f}")
@@ -130,7 +130,7 @@ def trend_line(identity: str, title: str, labels: Sequence[str], values: Sequenc
 
 
 def bar(share: float, look: str = "bar") -> str:
-    """A bar for the cell of a table that has the number beside it."""
+    """A bar for a table cell next to the number."""
     width = 100 * min(1.0, max(0.0, share))
     return (
         '<svg class="share" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" '
@@ -140,7 +140,7 @@ def bar(share: float, look: str = "bar") -> str:
 
 
 def interval(low: float, mean: float, high: float, widest: float, look: str) -> str:
-    """A difference with its interval, on a scale from -widest to +widest that rows share."""
+    """A difference with its interval, on a shared scale from -widest to +widest."""
 
     def x(value: float) -> float:
         return 100 + 96 * value / widest if widest else 100.0
@@ -184,23 +184,23 @@ def _figure(
         (text(label), *(f"{one.counts[at]:,}" for one in series)) for at, label in enumerate(labels)
     ]
     most = labels[totals.index(max(totals))] if totals else ""
-    told = f"{sum(totals):,} in all, most of them at {most}."
-    told += "".join(f" {mark.name}: {mark.value:.3g}." for mark in marks)
+    description = f"{sum(totals):,} in total, most of them at {most}."
+    description += "".join(f" {mark.name}: {mark.value:.3g}." for mark in marks)
     numbers = table(
         title, ("from, to", *(one.name for one in series)), rows, range(1, len(series) + 1)
     )
-    return _framed(identity, title, told, grid + stacks + axis, numbers, legend)
+    return _framed(identity, title, description, grid + stacks + axis, numbers, legend)
 
 
 def _framed(
-    identity: str, title: str, told: str, drawing: str, numbers: str, legend: str = ""
+    identity: str, title: str, description: str, drawing: str, numbers: str, legend: str = ""
 ) -> str:
     return (
         f'<figure><figcaption id="{identity}">{text(title)}</figcaption>{legend}'
         f'<svg class="chart" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
-        f'aria-labelledby="{identity}" aria-describedby="{identity}-told">'
-        f'<desc id="{identity}-told">{text(told)}</desc>{drawing}</svg>'
-        f"<details><summary>The numbers<span class=hidden> of: {text(title)}</span></summary>"
+        f'aria-labelledby="{identity}" aria-describedby="{identity}-description">'
+        f'<desc id="{identity}-description">{text(description)}</desc>{drawing}</svg>'
+        f"<details><summary>Show numbers<span class=hidden>: {text(title)}</span></summary>"
         f"{numbers}</details></figure>"
     )
 
@@ -248,12 +248,12 @@ def _x(at: int, last: int) -> float:
 
 
 def _spread(count: int) -> list[int]:
-    """A few places among `count`, the first and the last with them."""
+    """A few evenly spaced indexes, including the first and the last."""
     every = max(1, math.ceil((count - 1) / _LABELS))
     return sorted({*range(0, count - every // 2 - 1, every), count - 1})
 
 
 def _round_step(least: float) -> float:
-    """The smallest of … 0.5, 1, 2, 5, 10 … that is no less."""
+    """The smallest of … 0.5, 1, 2, 5, 10 … that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least * (1 - 1e-9))

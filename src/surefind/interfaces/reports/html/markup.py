@@ -1,4 +1,4 @@
-"""Pieces of HTML. Whatever a report says is text in them, and never markup."""
+"""HTML building blocks. All content of a report is escaped."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ def shortened(value: str, length: int) -> str:
 
 
 def outcome(word: str, shown: str = "") -> str:
-    """An outcome or a verdict as a badge, in other words if you like; its colour is never the only
-    sign.
-    """
+    """A badge for an outcome or verdict, with an optional label. Never marked by colour alone."""
     mark = _MARKS.get(word, "?")
     return (
         f'<span class="badge {text(word)}"><span aria-hidden="true">{mark}</span> '
@@ -29,7 +27,7 @@ def outcome(word: str, shown: str = "") -> str:
 
 
 def link(url: str, words: str) -> str:
-    """Only to where a browser may go without running anything."""
+    """A link, but only to http and https URLs; otherwise plain text."""
     if not is_web_address(url):
         return text(words)
     return f'<a href="{text(url)}" rel="noreferrer noopener">{text(words)}</a>'
@@ -45,8 +43,8 @@ def is_web_address(url: str) -> bool:
 def table(
     caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
 ) -> str:
-    """`rows` hold markup, the first cell of each being its heading; `numbers` are the columns that
-    are set flush right.
+    """A table whose `rows` contain markup, with the row heading first. `numbers` are the
+    right-aligned columns.
     """
 
     def cell(tag: str, at: int, inner: str) -> str:

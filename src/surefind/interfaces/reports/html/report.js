@@ -1,7 +1,7 @@
 
 "use strict";
 {
-  // The table of all tests: rows are made when they are looked at, from the JSON in the page.
+  // The table of all tests. Rows are created from the page's JSON as they are shown.
   const SIZE = 50;
   const data = JSON.parse(document.getElementById("data").textContent);
   const FIELDS = ["id", "query", "outcome", "kind", "category", "cause", "message", "measures",
@@ -69,7 +69,7 @@
   }
 
   function expected([expectation, grade, rank, stale, message, nearest]) {
-    const told = stale ? "not in the collection any more" : rank ? `found at rank ${rank}` : message || "not found";
+    const told = stale ? "no longer in the collection" : rank ? `found at rank ${rank}` : message || "not found";
     const graded = grade > 1 ? ` (grade ${grade})` : "";
     return make("li", {}, `${expectation}${graded}: `, make("span", { className: "quiet" }, told),
       ...(nearest >= 0 ? passage(nearest) : []));
@@ -88,10 +88,10 @@
     if (test.sought.length) {
       parts.push(make("h3", {}, "Expected"), make("ul", {}, ...test.sought.map(expected)));
     } else if (test.kind === "negative") {
-      parts.push(make("p", {}, "Nothing is expected: it has no answer here."));
+      parts.push(make("p", {}, "No answer: this is a negative test."));
     }
     if (test.hits.length) {
-      parts.push(make("h3", {}, "What came"), make("ol", {}, ...test.hits.map((hit, at) => came(test, hit, at))));
+      parts.push(make("h3", {}, "Hits"), make("ol", {}, ...test.hits.map((hit, at) => came(test, hit, at))));
     }
     if (test.measures.length) {
       const values = data.measures.map((name, at) => `${name} ${shown(test.measures[at], 3)}`);
@@ -163,7 +163,7 @@
     body.replaceChildren(...part.map(row));
     const count = number => number.toLocaleString("en");
     const whole = kept.length === tests.length ? `${count(tests.length)} tests` : `${count(kept.length)} of ${count(tests.length)} tests`;
-    status.textContent = kept.length ? `${count(start + 1)} to ${count(start + part.length)}, ${whole}` : "No test is like that.";
+    status.textContent = kept.length ? `${count(start + 1)} to ${count(start + part.length)}, ${whole}` : "No tests match.";
     before.disabled = state.page === 0;
     after.disabled = state.page === last;
     heads.forEach((head, at) => {
@@ -193,9 +193,9 @@
     }, 120);
   });
   const controls = make("div", { className: "controls", role: "search", "aria-label": "Filter the tests" },
-    make("label", {}, "Words of the query, the test or the reason", text),
-    chooser("outcome", "Outcome", [["bad", "all but passed"], ...kinds("outcome")]));
-  for (const [key, label] of [["cause", "Cause"], ["category", "Category"], ["changed", "Beside the baseline"]]) {
+    make("label", {}, "Search queries, tests and messages", text),
+    chooser("outcome", "Outcome", [["bad", "not passed"], ...kinds("outcome")]));
+  for (const [key, label] of [["cause", "Cause"], ["category", "Category"], ["changed", "Change from baseline"]]) {
     const values = kinds(key);
     if (values.length) controls.append(chooser(key, label, values));
   }
@@ -218,7 +218,7 @@
     document.getElementById("table").append(make("p", {}, "There were no tests."));
   }
 
-  // Paper shows what a reader would open.
+  // Open all details for printing.
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details.test:not([open])")].slice(0, 10);

@@ -1,4 +1,4 @@
-"""The tests of a report as the page's script reads them: short, and each passage once."""
+"""The tests as compact JSON for the page's script, with each passage only once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from surefind.model import ChunkRecord
 from surefind.text.html.to_markdown import readable
 
 MAX_TESTS = 20_000
-"""A page of more would be no page any more; the JSON of a report has them all."""
+"""More would make the page too slow; the JSON report has all tests."""
 _PASSAGES_CHARS = 700_000
 _MOST_CHARS, _FEWEST_CHARS = 1200, 160
 _QUERY_CHARS = 2000
 
 
 def chosen_tests(report: Report) -> Sequence[TestOutcome]:
-    """All of them; where they are too many, those that did not pass come first."""
+    """All tests, or as many as fit, starting with those that did not pass."""
     if len(report.tests) <= MAX_TESTS:
         return report.tests
     good = {Outcome.PASSED, Outcome.NOT_RUN}
@@ -28,9 +28,9 @@ def chosen_tests(report: Report) -> Sequence[TestOutcome]:
 
 
 def embedded(report: Report, passages: Mapping[str, ChunkRecord]) -> str:
-    """JSON that may stand inside of a script element: nothing in it can end the element."""
-    told = json.dumps(_values(report, passages), ensure_ascii=False, separators=(",", ":"))
-    return told.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    """JSON that is safe inside a script element."""
+    content = json.dumps(_values(report, passages), ensure_ascii=False, separators=(",", ":"))
+    return content.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _values(report: Report, passages: Mapping[str, ChunkRecord]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _values(report: Report, passages: Mapping[str, ChunkRecord]) -> dict[str, An
 
 
 class _Chunks:
-    """Every chunk that a test speaks of, once; tests name it by its number."""
+    """The chunks of all tests, each once; tests refer to them by number."""
 
     def __init__(self, passages: Mapping[str, ChunkRecord], tests: Sequence[TestOutcome]) -> None:
         self.rows: list[list[str]] = []
@@ -65,10 +65,10 @@ class _Chunks:
     def number(self, chunk_id: str) -> int:
         if chunk_id not in self._numbers:
             self._numbers[chunk_id] = len(self.rows)
-            self.rows.append(self._told(chunk_id))
+            self.rows.append(self._row_of(chunk_id))
         return self._numbers[chunk_id]
 
-    def _told(self, chunk_id: str) -> list[str]:
+    def _row_of(self, chunk_id: str) -> list[str]:
         record, found = self._passages.get(chunk_id), self._found.get(chunk_id)
         url = record.link if record else found.url if found else ""
         place = record.breadcrumb or record.title if record else found.section if found else ""

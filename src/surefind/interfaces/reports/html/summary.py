@@ -1,4 +1,4 @@
-"""What a report comes to: the verdict, the numbers, and how they are spread."""
+"""The summary sections of the page: verdict, numbers, comparison and distributions."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def header(report: Report) -> str:
     subject = report.subject
     reasons = "".join(f"<li>{text(reason)}</li>" for reason in report.reasons)
     warnings = "".join(f"<li>warning: {text(warning)}</li>" for warning in report.warnings)
-    told = f"<ul>{reasons}{warnings}</ul>" if reasons or warnings else ""
+    notes = f"<ul>{reasons}{warnings}</ul>" if reasons or warnings else ""
     name = shortened(report.golden, _WORDS)
     return (
         f'<header class="{report.verdict.value}">'
         f"<p class=kind>surefind · retrieval validation</p>"
         f"<h1>{VERDICTS[report.verdict]}{passed_by(report)}<span class=hidden>:</span> "
         f"<small>{text(name)}</small></h1>"
-        f"{told}"
+        f"{notes}"
         f"<p class=quiet>{text(subject.collection)}, generation {subject.generation} · "
         f"{subject.chunks:,} chunks · {text(subject.mode.value)}, top {subject.top_k} · "
         f'<time datetime="{report.started_at.isoformat()}">{report.started_at:%d %B %Y, %H:%M} UTC'
@@ -58,7 +58,7 @@ def footer(report: Report) -> str:
         f"run {report.run_id}",
         f"tests {report.golden_digest[:12]}",
         report.subject.embedder,
-        f"{took:.1f} s, {report.latency.concurrency} at a time",
+        f"{took:.1f} s, concurrency {report.latency.concurrency}",
         f"surefind {report.subject.surefind_version}",
     )
     return f"<p>{' · '.join(text(fact) for fact in facts)}</p>"
@@ -77,20 +77,20 @@ def numbers(report: Report) -> str:
         rate = report.negatives.false_accept_rate
         tiles.append(("false accepts", f"{rate:.1%}", f"of {report.negatives.total:,} negatives"))
     if latency.searches:
-        beside = f"p50 {latency.p50_ms:.1f}, p99 {latency.p99_ms:.1f} ms"
-        tiles.append(("p95 latency", f"{latency.p95_ms:.1f} ms", beside))
+        others = f"p50 {latency.p50_ms:.1f}, p99 {latency.p99_ms:.1f} ms"
+        tiles.append(("p95 latency", f"{latency.p95_ms:.1f} ms", others))
     integrity = report.integrity
     if integrity.hits:
-        whole = f"{len(integrity.tampered):,} tampered" if integrity.tampered else "all whole"
+        intact = f"{len(integrity.tampered):,} tampered" if integrity.tampered else "all intact"
         share = integrity.complete / integrity.hits
-        tiles.append(("hits", f"{integrity.hits:,}", f"{whole}, {share:.0%} complete"))
+        tiles.append(("hits", f"{integrity.hits:,}", f"{intact}, {share:.0%} complete"))
     listed = "".join(
-        f"<div><dt>{text(name)}</dt><dd><strong>{value}</strong> <span>{text(beside)}</span></dd>"
+        f"<div><dt>{text(name)}</dt><dd><strong>{value}</strong> <span>{text(detail)}</span></dd>"
         "</div>"
-        for name, value, beside in tiles
+        for name, value, detail in tiles
     )
     return section(
-        "numbers", "In numbers", f"<dl class=tiles>{listed}</dl>", _outcomes(report), _means(report)
+        "numbers", "Results", f"<dl class=tiles>{listed}</dl>", _outcomes(report), _means(report)
     )
 
 
@@ -117,13 +117,14 @@ def _means(report: Report) -> str:
     rows = [(text(name), f"{value:.4f}", bar(value)) for name, value in means.values.items()]
     barren = len(means.without_relevant)
     notes = [
-        f"{len(means.failed):,} could not be answered and count as zero" if means.failed else "",
-        f"{barren:,} with nothing relevant count as zero" if barren else "",
-        f"{means.unjudged:,} without judgements are left out" if means.unjudged else "",
+        f"{len(means.failed):,} failed and count as zero" if means.failed else "",
+        f"{barren:,} without relevant passages count as zero" if barren else "",
+        f"{means.unjudged:,} without judgements are excluded" if means.unjudged else "",
     ]
-    told = "; ".join(note for note in notes if note)
-    return table("Measures", ("measure", "mean", "of 1"), rows, numbers=(1,)) + (
-        f"<p class=quiet>Over {means.judged:,} judged queries. {told}{'.' if told else ''}</p>"
+    details = "; ".join(note for note in notes if note)
+    return table("Measures", ("measure", "mean", "0 to 1"), rows, numbers=(1,)) + (
+        f"<p class=quiet>Over {means.judged:,} judged queries. {details}"
+        f"{'.' if details else ''}</p>"
     )
 
 
@@ -144,8 +145,8 @@ def categories(report: Report) -> str:
     ]
     head = ("category", "passed", "share", *names)
     more = f"<p class=quiet>And {left:,} more.</p>" if left > 0 else ""
-    told = table("Table of categories", head, rows, (1, *range(3, 3 + len(names))))
-    return section("categories", "Categories, the worst first", told + more)
+    inner = table("Categories", head, rows, (1, *range(3, 3 + len(names))))
+    return section("categories", "Categories, worst first", inner + more)
 
 
 def causes(report: Report) -> str:
@@ -163,19 +164,19 @@ def causes(report: Report) -> str:
 
 
 def beyond(report: Report) -> str:
-    """The index, a load, a threshold: what was measured beside the tests."""
+    """Index recall, the load test and the threshold."""
     parts = ["<br>".join(map(text, lines)) for lines in beyond_tests(report)]
-    return section("beyond", "Beyond the tests", *(f"<p>{part}</p>" for part in parts))
+    return section("beyond", "Additional checks", *(f"<p>{part}</p>" for part in parts))
 
 
-# --- beside other runs ------------------------------------------------------------------------
+# --- comparison with other runs ---------------------------------------------------------------
 
 
-def comparison(told: Comparison | None) -> str:
-    if told is None:
+def comparison(result: Comparison | None) -> str:
+    if result is None:
         return ""
     widest = max(
-        (max(abs(one.difference.low), abs(one.difference.high)) for one in told.changes),
+        (max(abs(one.difference.low), abs(one.difference.high)) for one in result.changes),
         default=0.0,
     )
     rows = [
@@ -196,7 +197,7 @@ def comparison(told: Comparison | None) -> str:
             f"{one.difference.detectable:.4f}",
             outcome(one.verdict.value, str(one.evidence)),
         )
-        for one in told.changes
+        for one in result.changes
     ]
     head = (
         "measure",
@@ -209,20 +210,22 @@ def comparison(told: Comparison | None) -> str:
         "detectable",
         "evidence",
     )
-    baseline = f"the baseline (run {told.baseline_run_id}, generation {told.baseline_generation})"
-    listed = "".join(f"<li>{text(line)}</li>" for line in compared(told, baseline))
+    baseline = (
+        f"the baseline (run {result.baseline_run_id}, generation {result.baseline_generation})"
+    )
+    listed = "".join(f"<li>{text(line)}</li>" for line in compared(result, baseline))
     return section(
         "baseline",
-        "Beside the baseline",
-        table("Measures beside the baseline", head, rows, (1, 2, 3, 5, 6, 7)),
+        "Comparison with the baseline",
+        table("Measures compared with the baseline", head, rows, (1, 2, 3, 5, 6, 7)),
         f"<ul>{listed}</ul>",
-        _changed("Got worse", told.worse),
-        _changed("Got better", told.better),
+        _changed("Got worse", result.worse),
+        _changed("Got better", result.better),
     )
 
 
-def _changed(title: str, told: Sequence[TestChange]) -> str:
-    if not told:
+def _changed(title: str, changes: Sequence[TestChange]) -> str:
+    if not changes:
         return ""
     rows = [
         (
@@ -233,20 +236,22 @@ def _changed(title: str, told: Sequence[TestChange]) -> str:
             if one.value_before is not None and one.value_after is not None
             else "",
         )
-        for one in told[:_CHANGES_SHOWN]
+        for one in changes[:_CHANGES_SHOWN]
     ]
-    left = len(told) - _CHANGES_SHOWN
+    left = len(changes) - _CHANGES_SHOWN
     more = f"<p class=quiet>And {left:,} more, in the table below.</p>" if left > 0 else ""
     inner = table(title, ("test", "query", "outcome", "value"), rows)
-    return f"<details><summary>{title}: {len(told):,}</summary>{inner}{more}</details>"
+    return f"<details><summary>{title}: {len(changes):,}</summary>{inner}{more}</details>"
 
 
-def trend(told: Trend | None) -> str:
-    if told is None:
+def trend(result: Trend | None) -> str:
+    if result is None:
         return ""
-    labels = [f"{run.started_at:%Y-%m-%d %H:%M}, generation {run.generation}" for run in told.runs]
-    title = f"{told.name} of the last {len(told.runs)} runs of these tests"
-    return section("trend", "Trend", trend_line("trend-chart", title, labels, told.values))
+    labels = [
+        f"{run.started_at:%Y-%m-%d %H:%M}, generation {run.generation}" for run in result.runs
+    ]
+    title = f"{result.name} in the last {len(result.runs)} runs of these tests"
+    return section("trend", "Trend", trend_line("trend-chart", title, labels, result.values))
 
 
 # --- distributions ----------------------------------------------------------------------------
@@ -255,7 +260,7 @@ def trend(told: Trend | None) -> str:
 def distributions(report: Report) -> str:
     drawn = [*_ranks(report), *_similarities(report), *_values(report), *_latencies(report)]
     charts = "".join(drawn)
-    return section("spread", "How it is spread", f"<div class=charts>{charts}</div>" * bool(charts))
+    return section("spread", "Distributions", f"<div class=charts>{charts}</div>" * bool(charts))
 
 
 def _ranks(report: Report) -> Iterable[str]:
@@ -274,7 +279,7 @@ def _ranks(report: Report) -> Iterable[str]:
         Series("found", "good", (*found, 0)),
         Series("not found", "bad", (*(0 for _ in found), missing)),
     )
-    yield columns("ranks", "Rank at which an expectation was found", labels, series)
+    yield columns("ranks", "Rank of each expected result", labels, series)
 
 
 def _similarities(report: Report) -> Iterable[str]:
@@ -283,9 +288,7 @@ def _similarities(report: Report) -> Iterable[str]:
         return
     values = [test.best_similarity or 0.0 for test in known]
     bins = Bins.over(min(values), max(values))
-    yield histogram(
-        "similarities", "Similarity of the best passage", bins, _by_outcome(known, bins)
-    )
+    yield histogram("similarities", "Similarity of the best hit", bins, _by_outcome(known, bins))
 
 
 def _by_outcome(tests: list[TestOutcome], bins: Bins) -> tuple[Series, ...]:
@@ -305,7 +308,7 @@ def _values(report: Report) -> Iterable[str]:
     bins = Bins.over(0.0, 1.0)
     marks = (AxisMark("mean", report.means.values[name]),)
     series = (Series("queries", "bar", bins.count(values)),)
-    yield histogram("values", f"{name} of single queries", bins, series, marks)
+    yield histogram("values", f"{name} per query", bins, series, marks)
 
 
 def _latencies(report: Report) -> Iterable[str]:
@@ -319,9 +322,9 @@ def _latencies(report: Report) -> Iterable[str]:
         AxisMark("p95", latency.p95_ms),
         AxisMark("p99", latency.p99_ms),
     )
-    beyond = ", the slowest in the last column" if latency.max_ms > bins.edges[-1] else ""
+    beyond = ", slower ones in the last column" if latency.max_ms > bins.edges[-1] else ""
     series = (Series("searches", "bar", bins.count(values)),)
-    yield histogram("latencies", f"Milliseconds of a search{beyond}", bins, series, marks)
+    yield histogram("latencies", f"Search latency in ms{beyond}", bins, series, marks)
 
 
 def _share(part: int, whole: int) -> float:

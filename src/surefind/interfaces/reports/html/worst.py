@@ -1,4 +1,4 @@
-"""The tests that went worst: what was expected, what came, and the passages themselves."""
+"""The worst tests, with their expected and actual passages."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def worst_tests(report: Report, passages: Mapping[str, ChunkRecord]) -> str:
     bad = sorted((test for test in report.tests if test.outcome in _ORDER), key=_badness)
     if not bad:
         return ""
-    told = "".join(_test(test, passages) for test in bad[:_SHOWN])
+    listed = "".join(_test(test, passages) for test in bad[:_SHOWN])
     left = len(bad) - _SHOWN
     more = f"<p class=quiet>And {left:,} more, in the table below.</p>" if left > 0 else ""
-    return section("worst", "What went worst", told, more)
+    return section("worst", "Worst results", listed, more)
 
 
 def _badness(test: TestOutcome) -> tuple[int, float, str]:
@@ -38,14 +38,14 @@ def _badness(test: TestOutcome) -> tuple[int, float, str]:
 
 def _test(test: TestOutcome, passages: Mapping[str, ChunkRecord]) -> str:
     cause = f" · {text(test.cause.replace('_', ' '))}" if test.cause else ""
-    is_told = any(one.message for one in test.sought)
-    message = "" if is_told else f"<p>{text(shortened(test.message, 2 * _WORDS))}</p>"
+    is_explained = any(one.message for one in test.sought)
+    message = "" if is_explained else f"<p>{text(shortened(test.message, 2 * _WORDS))}</p>"
     expected = "".join(_expected(one, passages) for one in test.sought) or (
-        "<li>nothing: it has no answer here</li>" if test.kind.value == "negative" else ""
+        "<li>no answer: this is a negative test</li>" if test.kind.value == "negative" else ""
     )
     labels = {one.label for one in test.sought}
-    came = "".join(
-        _came(hit, passages.get(hit.chunk_id), expected=not labels.isdisjoint(hit.labels))
+    hits = "".join(
+        _hit(hit, passages.get(hit.chunk_id), expected=not labels.isdisjoint(hit.labels))
         for hit in test.found[:_HITS]
     )
     return (
@@ -53,14 +53,14 @@ def _test(test: TestOutcome, passages: Mapping[str, ChunkRecord]) -> str:
         f"<q>{text(shortened(test.query_text, _WORDS))}</q>"
         f"<span class=quiet> {text(shortened(test.test_id, 60))}{cause}</span></summary>{message}"
         + (f"<h3>Expected</h3><ul>{expected}</ul>" if expected else "")
-        + (f"<h3>What came</h3><ol>{came}</ol>" if came else "<p>Nothing came.</p>")
+        + (f"<h3>Hits</h3><ol>{hits}</ol>" if hits else "<p>No hits.</p>")
         + "</details>"
     )
 
 
 def _expected(one: ExpectationResult, passages: Mapping[str, ChunkRecord]) -> str:
     if one.stale:
-        place = "not in the collection any more"
+        place = "no longer in the collection"
     else:
         place = f"found at rank {one.rank}" if one.rank else one.message or "not found"
     record = passages.get(one.nearest)
@@ -69,7 +69,7 @@ def _expected(one: ExpectationResult, passages: Mapping[str, ChunkRecord]) -> st
     return f"<li>{text(expectation)}: <span class=quiet>{text(place)}</span>{quoted}</li>"
 
 
-def _came(hit: FoundHit, record: ChunkRecord | None, *, expected: bool) -> str:
+def _hit(hit: FoundHit, record: ChunkRecord | None, *, expected: bool) -> str:
     place = record.breadcrumb or record.title if record else hit.section
     similarity = "" if hit.similarity is None else f", similarity {hit.similarity:.3f}"
     return (

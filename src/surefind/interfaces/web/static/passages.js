@@ -5,6 +5,8 @@ import { button, described, element, placeOf } from "/static/dom.js";
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|!?\[([^\]]*)\]\([^)]*\)/g;
 const ITEM = /^(\s*)([-*+]|\d{1,3}[.)])\s+/;
 const STORED_AS_HTML = /^\s*<(?:article|blockquote|body|div|h[1-6]|html|main|ol|p|pre|section|span|table|ul)(?:\s[^<>]*)?>[\s\S]*<\/(?:article|blockquote|body|div|h[1-6]|html|main|ol|p|pre|section|span|table|ul)>\s*$/i;
+const ELEMENT = /<(a|b|code|dd|dt|em|h[1-6]|i|li|p|span|strong|td|th|u)(?:\s[^<>]*)?>[^<]*\S[^<]*<\/\1>/i;
+const MARKDOWN = /`|\]\(|\*\*|^[ \t]*(?:#{1,6}[ \t]|[-*+|>]|\d{1,9}[.)][ \t]|~~~)/m;
 const FENCE = /^ *(`{3,}|~{3,})/;
 
 export function showHit(hit) {
@@ -84,7 +86,7 @@ function passageOf({ text: stored, breadcrumb, content_type: type, highlights })
 
 /** What somebody stored as HTML becomes text; such a document loads nothing and runs nothing. */
 function readable(text) {
-  if (!STORED_AS_HTML.test(text)) return text;
+  if (!STORED_AS_HTML.test(text) && (!ELEMENT.test(text) || MARKDOWN.test(text))) return text;
   const { body } = new DOMParser().parseFromString(text, "text/html");
   for (const node of body.querySelectorAll("script, style")) node.remove();
   for (const node of body.querySelectorAll("br, div, h1, h2, h3, h4, h5, h6, li, p, pre, tr")) node.after("\n\n");

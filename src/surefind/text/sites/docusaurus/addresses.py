@@ -1,8 +1,8 @@
-"""The addresses that Docusaurus 3 gives to the Markdown files of a site.
+"""Computes the URLs that Docusaurus 3 gives to the Markdown files of a site.
 
-Decisions where its documentation is silent: a page that it serves but hides (`unlisted`) is left
-out, as it is from the site's own search; a page whose address it refuses to build is left out
-too. `_category_` files never change the address of a page, so they are not asked for.
+Decisions where its documentation is silent: `unlisted` pages are skipped, as in the site's own
+search, and so are pages whose URL Docusaurus refuses to build. `_category_` files never change the
+URL of a page, so they are not read.
 """
 
 import json
@@ -34,7 +34,7 @@ _MADE_BY_THE_SITE = re.compile(r"(?:category|tags)(?:/|\Z)")
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where a page lies: `path` is relative to its version's folder. Pages have no version."""
+    """The location of a page: `path` is relative to its version's folder. Pages have no version."""
 
     plugin: Plugin
     version: str
@@ -44,10 +44,10 @@ class _Source:
 
 
 class DocusaurusSite:
-    """A Docusaurus site; `notes` say what of its config is computed and so was not understood.
+    """A Docusaurus site; `notes` lists the parts of its config that are computed and thus unknown.
 
-    Without a config, `docs/`, `versioned_docs/` and `i18n/` have their usual meaning, and any
-    other page belongs to a docs folder that is given itself and served at the root.
+    Without a config, `docs/`, `versioned_docs/` and `i18n/` have their usual meaning; all other
+    pages belong to a docs folder that is ingested directly and served at the root.
     """
 
     name = "docusaurus"
@@ -80,9 +80,9 @@ class DocusaurusSite:
     ) -> Self:
         """`base_url` replaces the config's `url` and `baseUrl`.
 
-        `versions_text` is `versions.json`, `instance_versions` the `<id>_versions.json` of other
-        docs instances by their id. Where `pages` holds every site path, a page that a translation
-        into the default locale replaces is known to be left out.
+        `versions_text` is `versions.json`, `instance_versions` maps the ids of other docs
+        instances to their `<id>_versions.json`. If `pages` contains every site path, pages that
+        a translation into the default locale replaces are skipped.
         """
         settings = DocusaurusSettings(config_text, base_url)
         texts = {"default": versions_text, **(instance_versions or {})}
@@ -123,13 +123,13 @@ class DocusaurusSite:
             return None
         locale = self._settings.locale(match.group(1))
         if locale is None:
-            return SkippedPage(f"the site is not built for the locale {match.group(1)}")
+            return SkippedPage(f"the site does not build the locale {match.group(1)}")
         kind, instance, path = match.group(2), match.group(3) or "default", match.group(4)
         version = _CURRENT
         if kind == "docs":
             doc = _LOCALIZED_DOC.fullmatch(path)
             if doc is None:
-                return SkippedPage("it is in no version of the translated docs")
+                return SkippedPage("it does not belong to a version of the translated docs")
             version, path = doc.group(1) or _CURRENT, doc.group(2)
         for plugin in self._settings.plugins:
             if (plugin.kind, plugin.id) == (kind, instance):
@@ -150,16 +150,16 @@ class DocusaurusSite:
             if not plugin.path or site_path.startswith(f"{plugin.path}/")
         ]
         if not homes:
-            return SkippedPage("it is in no folder that the site builds pages from")
+            return SkippedPage("the site does not build pages from its folder")
         home = max(homes, key=lambda plugin: len(plugin.path))
         path = site_path[len(home.path) :].lstrip("/")
         return _Source(home, _CURRENT, locale, path, translated=False)
 
     def _reasons(self, source: _Source, front_matter: Mapping[str, object]) -> Iterator[str]:
-        """Why the site leaves the page out."""
+        """Why the site does not publish the page."""
         plugin = source.plugin
         if plugin.kind == "blog":
-            yield "blog pages are left out"
+            yield "blog pages are skipped"
         if plugin.kind == "docs" and source.version not in self._versions[plugin.id]:
             yield f"the site does not include the docs version {source.version}"
         if not any(self._matches(item, source.path, unknown=True) for item in plugin.include):
@@ -205,15 +205,17 @@ class DocusaurusSite:
 
 
 def _globs(settings: DocusaurusSettings) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """The patterns that can be told; the others are named in the notes, and nothing follows."""
+    """The supported patterns; others are ignored and reported in the notes."""
     patterns = [item for plugin in settings.plugins for item in plugin.include + plugin.exclude]
     for pattern in dict.fromkeys(patterns):
         special = pattern.startswith("!") or "(" in pattern
         expression = None if special else glob_expression(pattern, braces=True)
         if expression is None:
-            settings.notes.append(f"the pattern {pattern[:60]} is not understood: it is not used.")
+            settings.notes.append(f"the pattern {pattern[:60]} is not supported and was ignored.")
         else:
-            below = "" if set("*?{[") & set(pattern) else "(?:/.*)?"  # a folder's name is enough
+            below = (
+                "" if set("*?{[") & set(pattern) else "(?:/.*)?"
+            )  # a folder name matches everything below it
             yield pattern, re.compile(expression + below)
 
 
@@ -224,12 +226,12 @@ def _version_names(text: str, notes: list[str]) -> tuple[str, ...]:
         names = None
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return tuple(names)
-    notes.append("versions.json is no list of names: the docs are taken to have no versions.")
+    notes.append("versions.json is not a list of names: assuming that the docs have no versions.")
     return ()
 
 
 def _site_versions(plugin: Plugin, names: tuple[str, ...]) -> dict[str, str]:
-    """The path of each version that the site includes."""
+    """The URL path of each published version."""
     names = names if plugin.versioning else ()
     if plugin.with_current and _CURRENT not in names:
         names = (_CURRENT, *names)
@@ -243,7 +245,7 @@ def _site_versions(plugin: Plugin, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _doc_slug(source: _Source, front_matter: Mapping[str, object]) -> str | SkippedPage:
-    """Below the version's path; it ends with a slash where the page is the index of a folder."""
+    """The slug below the version's path; it ends with a slash for the index of a folder."""
     path = PurePosixPath(source.path)
     prefixes = source.plugin.number_prefixes and front_matter.get("parse_number_prefixes", True)
     folders = [_without_prefix(name) if prefixes else name for name in path.parts[:-1]]
@@ -261,18 +263,18 @@ def _doc_slug(source: _Source, front_matter: Mapping[str, object]) -> str | Skip
         slug,
         quote(slug, safe=_ENCODE_URI_KEEPS),
     }:
-        return SkippedPage(f"its slug {slug} is no path of an address, which Docusaurus refuses")
+        return SkippedPage(f"its slug {slug} is not a valid URL path, which Docusaurus refuses")
     return slug
 
 
 def _without_prefix(name: str) -> str:
-    """`01-intro` is `intro`; `2021-11-intro` and `7.0-intro` are dates and versions, and stay."""
+    """`01-intro` becomes `intro`; dates and versions stay: `2021-11-intro`, `7.0-intro`."""
     match = None if _NOT_A_PREFIX.match(name) else _NUMBER_PREFIX.fullmatch(name)
     return match.group(1) if match else name
 
 
 def _resolve(folders: list[str], relative: str) -> str:
-    """As a browser resolves a link in the folder; `..` never leaves the root."""
+    """Resolve a link like a browser; `..` never leaves the root."""
     found: list[str] = []
     steps = [*folders, *relative.split("/")]
     for step in steps:
@@ -295,7 +297,7 @@ def _page_slug(path: str, front_matter: Mapping[str, object]) -> str:
 
 
 def _text(value: object) -> str:
-    """A name in front matter may look like a number: `id: 2` is the name `2`."""
+    """Front matter may have numbers as names: `id: 2` is the name `2`."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
@@ -304,7 +306,7 @@ def _text(value: object) -> str:
 # --- links ---
 
 Versions = Mapping[str, Mapping[str, str]]
-"""By the id of a docs instance, the path of each version."""
+"""Docs instance id -> version -> URL path."""
 
 
 def _link_addresses(
@@ -331,7 +333,7 @@ def _locale_of(settings: DocusaurusSettings, page_url: str) -> Locale:
 def _area(
     settings: DocusaurusSettings, versions: Versions, locale: Locale, url: str
 ) -> tuple[str, str] | None:
-    """The docs instance and the version that an address belongs to."""
+    """The docs instance and version that a URL belongs to."""
     below = urlsplit(url).path.removeprefix(locale.base).strip("/")
     homes = [
         (plugin, route)

@@ -51,12 +51,12 @@ class _Token(NamedTuple):
 
 
 def read_config(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
-    """(the exported object, what to tell the user). Never raises; empty where none is found."""
+    """(the exported object, notes for the user). Never raises; empty if there is none."""
     if len(text) > MAX_CHARACTERS:
-        return {}, (f"the config has more than {MAX_CHARACTERS:,} characters: it is not read.",)
+        return {}, (f"the config has more than {MAX_CHARACTERS:,} characters and was not read.",)
     found = _Parser(list(_tokens(text))).config()
     if found is None:
-        return {}, ("the config exports no object that can be read: defaults are assumed.",)
+        return {}, ("the config does not export a readable object; using defaults.",)
     return found, ()
 
 
@@ -66,7 +66,7 @@ def read_config(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
 def _tokens(text: str) -> Iterator[_Token]:
     at, new_line = 0, True
     last = _Token("punctuation", "", new_line=True)
-    while match := _TOKEN.match(text, at):  # every character is punctuation at least
+    while match := _TOKEN.match(text, at):  # every character matches at least as punctuation
         kind, found = match.lastgroup, match.group()
         at = match.end()
         if kind in {"space", "comment"}:
@@ -88,7 +88,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 def _punctuation(
     text: str, at: int, found: str, last: _Token, *, new_line: bool
 ) -> tuple[_Token, int]:
-    if found in {'"', "'"}:  # never closed: what follows on the line can't be told apart
+    if found in {'"', "'"}:  # unclosed: skip the rest of the line
         end = text.find("\n", at)
         return _Token("other", found, new_line), len(text) if end < 0 else end
     if found == "`":
@@ -96,7 +96,7 @@ def _punctuation(
         body = text[at : end - 1]
         token = _Token("string", _unescape(body), new_line) if plain else None
         return token or _Token("other", found, new_line), end
-    # A slash after a value divides it; anywhere else it opens a regular expression.
+    # A slash after a value is a division; anywhere else it starts a regular expression.
     if found == "/" and last.kind == "punctuation" and last.text not in _CLOSERS:
         end = _regex_end(text, at)
         return _Token("other", found, new_line), end
@@ -118,7 +118,7 @@ def _character(escape: str) -> str:
 def _template_end(text: str, at: int) -> tuple[int, bool]:
     """(after the closing backtick, whether it holds no `${…}`)."""
     plain = True
-    inside = ["`"]  # what is open: a template, or the braces of code in one
+    inside = ["`"]  # the open constructs: templates, and braces of code in them
     while at < len(text) and inside:
         character = text[at]
         if character == "\\":
@@ -139,7 +139,7 @@ def _template_end(text: str, at: int) -> tuple[int, bool]:
 
 
 def _regex_end(text: str, at: int) -> int:
-    """After the closing slash; `at` itself where none closes it on the line."""
+    """The position after the closing slash; `at` if there is none on the line."""
     in_class, here = False, at
     while here < min(len(text), at + _MAX_REGEX) and text[here] != "\n":
         character = text[here]
@@ -157,7 +157,7 @@ def _regex_end(text: str, at: int) -> int:
 
 
 class _Parser:
-    """Reads values from where it stands; what is no plain data is passed over whole."""
+    """Parses values; skips everything that is not plain data."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
@@ -166,7 +166,7 @@ class _Parser:
         self._known: dict[str, object] = {}
 
     def config(self) -> dict[str, object] | None:
-        """What is exported; else the first object that looks like a config, as functions return."""
+        """The exported object; else the first object that looks like a config, as in functions."""
         for start in (*islice(self._exports(), _MAX_EXPORTS), *self._likely_objects()):
             self._at = start
             found = self._value(0)
@@ -200,7 +200,7 @@ class _Parser:
                 return
 
     def _declarations(self) -> dict[str, int]:
-        """Where the value of each constant begins. A name that is declared twice is none."""
+        """The positions of the values of constants; names declared twice are excluded."""
         found: dict[str, int] = {}
         twice = set()
         for at, token in enumerate(self._tokens[:-2]):
@@ -218,7 +218,7 @@ class _Parser:
 
     def _constant(self, name: str, depth: int) -> object:
         if name not in self._known:
-            self._known[name] = UNREAD  # also while it is being read: it may name itself
+            self._known[name] = UNREAD  # also guards against self-reference
             if name in self._constants and depth < _MAX_DEPTH:
                 here, self._at = self._at, self._constants[name]
                 self._known[name] = self._value(depth + 1)
@@ -246,7 +246,7 @@ class _Parser:
         return UNREAD
 
     def _word(self, word: str, depth: int) -> object:
-        """`require.resolve('name')` is as good as the name itself."""
+        """Treat `require.resolve('name')` as the name."""
         if word in _WORDS:
             return _WORDS[word]
         if word != "require":
@@ -319,7 +319,7 @@ class _Parser:
         return found
 
     def _is(self, mark: str) -> bool:
-        """A string may hold the same letters; it is no mark."""
+        """Whether the next token is this punctuation, and not a string of the same text."""
         token = self._tokens[self._at]
         return token.kind == "punctuation" and token.text == mark
 
@@ -327,7 +327,7 @@ class _Parser:
         return self._tokens[self._at].kind == "end" or self._is(closer)
 
     def _ended(self) -> bool:
-        """Whether the value before this token is whole: lines need no semicolon at their end."""
+        """Whether the value ends before this token, since semicolons are optional."""
         token, before = self._tokens[self._at], self._tokens[self._at - 1]
         if token.kind == "end" or (token.kind == "punctuation" and token.text in _ENDS):
             return True
@@ -335,7 +335,7 @@ class _Parser:
         return token.new_line and token.kind in {"name", "string", "number"} and after_value
 
     def _skip(self) -> None:
-        """To the end of the expression."""
+        """Skip to the end of the expression."""
         while not self._ended():
             if self._tokens[self._at].kind == "punctuation" and (
                 self._tokens[self._at].text in _OPENERS
@@ -345,7 +345,7 @@ class _Parser:
                 self._at += 1
 
     def _leave(self, *, opened: int = 0) -> None:
-        """Past the bracket that closes the one that opens here, or that many opened before."""
+        """Skip past the bracket that closes the current one, or `opened` earlier ones."""
         depth = opened
         while self._tokens[self._at].kind != "end":
             token = self._tokens[self._at]

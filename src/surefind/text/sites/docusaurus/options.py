@@ -1,4 +1,4 @@
-"""The options of a Docusaurus site that decide the addresses of its pages, with their defaults."""
+"""The options of a Docusaurus site that affect page URLs, with their defaults."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One instance of the docs, pages or blog plugin, with Docusaurus' own defaults."""
+    """One instance of the docs, pages or blog plugin, with Docusaurus' defaults."""
 
     kind: str
     path: str
@@ -46,13 +46,13 @@ _DEFAULTS = {
 
 
 class _Options:
-    """One object of the config: asks for a type, falls back to a default, and says so."""
+    """Typed access to one object of the config; notes every fallback to a default."""
 
     def __init__(self, values: object, where: str, notes: list[str]) -> None:
         self.values: dict[str, object] = values if isinstance(values, dict) else {}
         self._where, self._notes = where, notes
         if values is UNREAD or SPREAD in self.values:
-            notes.append(f"`{where.rstrip('.')}` is computed: what it holds is not fully known.")
+            notes.append(f"`{where.rstrip('.')}` is computed; its values are not fully known.")
 
     def text(self, key: str, default: str) -> str:
         value = self.values.get(key)
@@ -75,18 +75,18 @@ class _Options:
         value = self.values.get(key)
         found = value if isinstance(value, list) else []
         if value is UNREAD or UNREAD in found:
-            self._notes.append(f"`{key}` holds what is computed: docs added there are not known.")
+            self._notes.append(f"`{key}` has computed items; docs added there are not known.")
         return found
 
     def _fall_back(self, key: str, value: object, default: T) -> T:
         if value is not None:
-            self._notes.append(f"`{self._where}{key}` is not plain: {default!r} is assumed.")
+            self._notes.append(f"`{self._where}{key}` is not a plain value; using {default!r}.")
         return default
 
 
 @dataclass(frozen=True, slots=True)
 class Locale:
-    """`base` begins and ends with a slash; `folder` is below the folder of all translations."""
+    """`base` starts and ends with a slash; `folder` is below the translations folder."""
 
     name: str
     folder: str
@@ -95,11 +95,11 @@ class Locale:
 
 
 class DocusaurusSettings:
-    """The options of a config that decide addresses."""
+    """The options of a config that affect URLs."""
 
     def __init__(self, config_text: str | None, base_url: str | None) -> None:
-        values, told = ({}, ()) if config_text is None else read_config(config_text)
-        self.notes = list(told)
+        values, notes = ({}, ()) if config_text is None else read_config(config_text)
+        self.notes = list(notes)
         self._options = _Options(values, "", self.notes)
         slash = values.get("trailingSlash")
         self.trailing_slash = None if slash is None else self._options.flag("trailingSlash")
@@ -119,12 +119,12 @@ class DocusaurusSettings:
 
     @property
     def locales(self) -> tuple[Locale, ...]:
-        """Those that the config names, the default one first."""
+        """The configured locales, the default one first."""
         names = dict.fromkeys((self.default_locale, *self._locales))
         return tuple(self.named(name) for name in names)
 
     def locale(self, folder: str) -> Locale | None:
-        """The locale that keeps its translations in this folder; None where the site has none."""
+        """The locale of a translations folder; None if the site has no such locale."""
         names = (*self._locales, folder) if self.any_locale else self._locales
         return next((item for item in map(self.named, names) if item.folder == folder), None)
 
@@ -145,7 +145,9 @@ class DocusaurusSettings:
             return origin, f"{join_paths(split.path)}/".replace("//", "/")
         origin = self._options.text("url", "").rstrip("/")
         if not origin:
-            self.notes.append("the config has no plain `url`: addresses begin at the site's root.")
+            self.notes.append(
+                "the config has no plain `url`; URLs are relative to the site's root."
+            )
         return origin, f"{join_paths(self._options.text('baseUrl', '/'))}/".replace("//", "/")
 
     def _plugins(self, *, readable: bool) -> Iterator[Plugin]:
@@ -204,10 +206,10 @@ def _list(value: object) -> list[object]:
 
 
 def _folder(path: str) -> str:
-    """`./docs/` is `docs`; the site's own folder is the empty text."""
+    """`./docs/` becomes `docs`; the site's folder becomes the empty string."""
     return "" if (folder := str(PurePosixPath(path))) == "." else folder
 
 
 def join_paths(*parts: str) -> str:
-    """One path with single slashes, one at its beginning, none at its end."""
+    """Join paths with single slashes, with a leading and without a trailing one."""
     return "/" + "/".join(piece for part in parts for piece in part.split("/") if piece)

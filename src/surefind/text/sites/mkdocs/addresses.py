@@ -1,4 +1,4 @@
-"""The addresses that MkDocs gives to the Markdown files of a site."""
+"""Computes the URLs that MkDocs gives to the Markdown files of a site."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -21,7 +21,7 @@ _MOVING_PLUGINS = {"blog", "gen-files", "i18n", "mike", "monorepo", "multirepo",
 
 
 class MkDocsSite:
-    """A MkDocs site; `notes` say what of its config was not understood."""
+    """An MkDocs site; `notes` lists the parts of its config that were not understood."""
 
     name = "mkdocs"
 
@@ -30,7 +30,7 @@ class MkDocsSite:
         self._base_url = config.text("site_url", "") if base_url is None else base_url
         if not self._base_url:
             config.notes.append(
-                "the config has no plain `site_url`: addresses begin at the site's root."
+                "the config has no plain `site_url`; URLs are relative to the site's root."
             )
         folder = str(PurePosixPath(config.text("docs_dir", "docs")))
         self._folder = "" if folder == "." else f"{folder}/"
@@ -48,8 +48,8 @@ class MkDocsSite:
     def from_config(
         cls, config_text: str, base_url: str | None = None, *, pages: Collection[str] = ()
     ) -> Self:
-        """`base_url` replaces `site_url`. `pages` are all site paths, as far as they are known:
-        a README is left out only where its folder is known to have an index page.
+        """`base_url` replaces `site_url`. `pages` are all known site paths: a README is skipped
+        only if its folder is known to have an index page.
         """
         return cls(MkDocsConfig(config_text), base_url, pages)
 
@@ -60,7 +60,7 @@ class MkDocsSite:
     def place(
         self,
         site_path: str,
-        front_matter: Mapping[str, object],  # noqa: ARG002 - no key of it moves a page
+        front_matter: Mapping[str, object],  # noqa: ARG002 - front matter does not affect URLs
     ) -> PageLocation | SkippedPage:
         reason = self._left_out(site_path)
         if reason:
@@ -68,7 +68,7 @@ class MkDocsSite:
         path = PurePosixPath(site_path.removeprefix(self._folder))
         folder, stem = path.parent, "index" if path.stem == "README" else path.stem
         if path.stem == "README" and self._has_index(site_path):
-            return SkippedPage("the index page of its folder has its address")
+            return SkippedPage("the index page of its folder has the same URL")
         if not self._directory_urls:
             tail = str(folder / f"{stem}.html")
         else:
@@ -86,7 +86,7 @@ class MkDocsSite:
     def with_included(
         self, site_path: str, text: str, read: ReadFile
     ) -> tuple[str, tuple[str, ...]]:
-        """(the page with the files it takes in, warnings), in the order in which MkDocs does it."""
+        """(the page with expanded includes, warnings), in MkDocs' order."""
         start = len(text) - len(split_front_matter(text)[1])
         body, inclusions = text[start:], Inclusions(site_path, read)
         if self._includes is not None:
@@ -103,7 +103,7 @@ class MkDocsSite:
             return f"it is not in the docs folder {self._folder.rstrip('/')}"
         path = site_path.removeprefix(self._folder)
         if not path.endswith(_MARKDOWN):
-            return "it is no Markdown page"
+            return "it is not a Markdown page"
         if _ignored(path, self._excluded):
             return "the config excludes it, or it is hidden"
         if _ignored(path, self._drafts):
@@ -117,7 +117,7 @@ class MkDocsSite:
 
     def _note_plugins(self) -> None:
         if self._config.values.get("INHERIT") is not None:
-            self._config.notes.append("`INHERIT` names another config, which is not read.")
+            self._config.notes.append("`INHERIT` names another config, which was not read.")
         plugins = self._config.values.get("plugins")
         for plugin in plugins if isinstance(plugins, list | dict) else ():
             for name in plugin if isinstance(plugin, dict) else (plugin,):
@@ -126,10 +126,10 @@ class MkDocsSite:
 
 
 def _nav_titles(nav: object) -> dict[str, str]:
-    """By path below the docs folder. The first entry that names a page decides, titled or not."""
+    """Titles by path below the docs folder. The first entry of a page decides, titled or not."""
     titles: dict[str, str] = {}
     waiting: list[tuple[str, object]] = [("", nav)]
-    seen: set[int] = set()  # YAML can alias a list into itself
+    seen: set[int] = set()  # YAML aliases can be recursive
     while waiting:
         title, item = waiting.pop()
         if isinstance(item, str):
@@ -163,7 +163,7 @@ def _ignore_rules(lines: str, notes: list[str]) -> tuple[_Rule, ...]:
         anywhere = "" if "/" in glob else "(?:.*/)?"
         expression = glob_expression(glob.lstrip("/"), braces=False)
         if expression is None:
-            notes.append(f"the pattern {text[:60]} is not understood: it is not used.")
+            notes.append(f"the pattern {text[:60]} is not supported and was ignored.")
         else:
             rules.append(_Rule(re.compile(anywhere + expression + below), ignores))
     return tuple(rules)

@@ -1,4 +1,4 @@
-"""What a mkdocs.yml says, read as plain data: tags of any name are allowed, and none is obeyed."""
+"""Reads mkdocs.yml as plain data: any YAML tag is allowed, and none is executed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _SNIPPETS = "pymdownx.snippets"
 
 
 class _Unread:
-    """Stands for what a YAML tag would compute: an environment variable, a Python object."""
+    """Replaces the value of a YAML tag, such as an environment variable or a Python object."""
 
 
 _UNREAD = _Unread()
@@ -22,17 +22,17 @@ _UNREAD = _Unread()
 
 @dataclass(frozen=True, slots=True)
 class _Relative:
-    """`!relative` is a path beside the page, `!relative $docs_dir` one below the docs folder."""
+    """`!relative` is relative to the page, `!relative $docs_dir` to the docs folder."""
 
     path: str
 
 
 class _ConfigLoader(yaml.SafeLoader):
-    """YAML in which a tag of any name is allowed, and none is obeyed."""
+    """A loader that allows any YAML tag and executes none."""
 
 
 def _tagged(loader: _ConfigLoader, suffix: str, node: yaml.Node) -> object:
-    """`!ENV [NAME, default]` is its default; whatever else has a tag is not read."""
+    """`!ENV [NAME, default]` gives its default; all other tagged values are unread."""
     if suffix == "ENV" and isinstance(node, yaml.SequenceNode) and len(node.value) > 1:
         default: object = loader.construct_object(node.value[-1], deep=True)
         return default
@@ -46,30 +46,30 @@ _ConfigLoader.add_multi_constructor("tag:yaml.org,2002:python/", _tagged)
 
 
 class MkDocsConfig:
-    """Asks for a type, falls back to a default, and says so in its notes."""
+    """Typed access to a config; `notes` lists every fallback to a default."""
 
     def __init__(self, config_text: str) -> None:
         self.notes: list[str] = []
         try:
-            # A SafeLoader: tags only ever become text or nothing.
+            # A SafeLoader subclass: tags never run code.
             values: Any = yaml.load(config_text, Loader=_ConfigLoader)  # noqa: S506
         except (yaml.YAMLError, ValueError, RecursionError):
             values = None
         if not isinstance(values, dict):
             values = {}
-            self.notes.append("the config is no YAML mapping: defaults are assumed.")
+            self.notes.append("the config is not a YAML mapping; using defaults.")
         self.values: Mapping[str, object] = values
 
     def text(self, key: str, default: str) -> str:
         value = self.values.get(key)
         if value is not None and not isinstance(value, str):
-            self.notes.append(f"`{key}` is not plain text: {default!r} is assumed.")
+            self.notes.append(f"`{key}` is not plain text; using {default!r}.")
         return value if isinstance(value, str) else default
 
     def flag(self, key: str, *, default: bool) -> bool:
         value = self.values.get(key)
         if value is not None and not isinstance(value, bool):
-            self.notes.append(f"`{key}` is not plain: {str(default).lower()} is assumed.")
+            self.notes.append(f"`{key}` is not a plain value; using {str(default).lower()}.")
         return value if isinstance(value, bool) else default
 
     def includes(self, docs_folder: str) -> IncludeOptions | None:
@@ -97,7 +97,7 @@ class MkDocsConfig:
         )
 
     def _extension(self, name: str) -> Mapping[str, object] | None:
-        """The options of a Markdown extension; None where the site does not use it."""
+        """The options of a Markdown extension; None if the site does not use it."""
         extensions = self.values.get("markdown_extensions")
         for entry in extensions if isinstance(extensions, list) else [extensions]:
             if entry == name:
@@ -108,7 +108,7 @@ class MkDocsConfig:
         return None
 
     def _bases(self, options: Mapping[str, object], docs_folder: str) -> tuple[IncludeFolder, ...]:
-        """Where nothing is said, it is where MkDocs was started: beside its config, as a rule."""
+        """The default is MkDocs' working directory, usually the folder of its config."""
         written = options.get("base_path")
         if written is None:
             return (IncludeFolder(), IncludeFolder(docs_folder))
@@ -119,7 +119,7 @@ class MkDocsConfig:
             elif isinstance(path, _Relative):
                 found.append(_relative_base(path.path, docs_folder))
             else:
-                self.notes.append("a `base_path` is not plain: what it holds is not included.")
+                self.notes.append("a `base_path` is not a plain value; its files are not included.")
         return tuple(found)
 
 

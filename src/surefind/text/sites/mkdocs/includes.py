@@ -1,7 +1,7 @@
-"""Files that a Markdown page takes in before it is read, as extensions of MkDocs do.
+"""Expands includes in a Markdown page, like the extensions of MkDocs.
 
-Pure: which file may be read, and what it holds, is for `ReadFile` to say. What can't be taken in
-is left out with a warning, and the rest of the page stays.
+Pure: `ReadFile` decides which files may be read. Failed includes are dropped with a warning, and
+the rest of the page stays.
 """
 
 import posixpath
@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 from surefind.errors import InputError
 
 ReadFile = Callable[[str], str | None]
-"""The text of a file by its path below the site's folder; None where there is no such file.
-InputError, with the reason, where it is not to be read."""
+"""The text of a file by its path below the site's folder; None if it does not exist.
+InputError, with the reason, if it must not be read."""
 
 _INCLUDE = re.compile(r"\{!\s*+([^!{}\s][^!{}\n]{0,500}?)\s*!(?:lines=([0-9 -]{1,500})!?)?\}")
 _HEADING = re.compile(r"#+")
@@ -26,7 +26,7 @@ _MAX_WARNINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class IncludeFolder:
-    """A folder that names of files are relative to, below the site's own."""
+    """A folder below the site's folder that file names are relative to."""
 
     path: str = ""
     beside_page: bool = False
@@ -42,7 +42,7 @@ class IncludeOptions:
 
 
 class Inclusions:
-    """What one page takes in: finds the files, and keeps count so that there is an end to it."""
+    """Finds the files that one page includes, and limits their number and size."""
 
     def __init__(self, site_path: str, read: ReadFile) -> None:
         self.warnings: list[str] = []
@@ -53,16 +53,16 @@ class Inclusions:
         self._characters = 0
 
     def warn(self, name: str, reason: str) -> None:
-        warning = f"it includes {name}, {reason}: left out"
+        warning = f"it includes {name}, {reason}; the include was dropped"
         if warning not in self.warnings and len(self.warnings) < _MAX_WARNINGS:
             self.warnings.append(warning)
 
     def take(
         self, name: str, bases: Sequence[IncludeFolder], *, inside_base: bool = False
     ) -> list[str] | None:
-        """The lines of the first file of that name; None, with a warning, where there is none.
+        """The lines of the first file of that name; None, with a warning, if there is none.
 
-        The file is open until `close`: one that is open is never taken into itself.
+        The file counts as open until `close`; open files can't include themselves.
         """
         try:
             found = self._find(name, bases, inside_base=inside_base)
@@ -75,7 +75,7 @@ class Inclusions:
         self._files += 1
         self._characters += len(text)
         if self._files > _MAX_FILES or self._characters > _MAX_CHARACTERS:
-            self.warn(name, "but has taken in too much already")
+            self.warn(name, "but exceeds the limit of included text")
             return None
         self._open.append(path)
         return text.split("\n")
@@ -92,17 +92,17 @@ class Inclusions:
             outside = outside or not paths
             for path in paths:
                 if path in self._open or len(self._open) >= _MAX_DEPTH:
-                    self.warn(name, "which includes itself, or goes too deep")
+                    self.warn(name, "which includes itself or is nested too deeply")
                     return None
                 text = self._read(path)
                 if text is not None:
                     return path, text
         folder = "the folders for snippets" if inside_base else "the site's folder"
-        self.warn(name, f"which is outside of {folder}" if outside else "which is missing")
+        self.warn(name, f"which is outside {folder}" if outside else "which is missing")
         return None
 
     def _candidates(self, name: str, base: IncludeFolder, *, inside_base: bool) -> list[str]:
-        """Paths below the site's folder only. A base may be the very file that is named."""
+        """Candidate paths below the site's folder. A base may also be the file itself."""
         if name.startswith(("/", "~")):
             return []
         folder = posixpath.join(self._folder, base.path) if base.beside_page else base.path
@@ -116,7 +116,7 @@ class Inclusions:
 
 
 def expand_includes(text: str, options: IncludeOptions, inclusions: Inclusions) -> str:
-    """With the text of the file in the place of every `{!file!}`."""
+    """Replace every `{!file!}` with the text of the file."""
     return "\n".join(_expanded(text.split("\n"), options, inclusions))
 
 
@@ -155,7 +155,7 @@ def _included(
 
 
 def _chosen(lines: list[str], ranges: str) -> list[str]:
-    """`1 3 8-10 2` in this order. A number beyond the end is the end."""
+    """Select `1 3 8-10 2` in this order; numbers beyond the end mean the last line."""
     chosen: list[str] = []
     for block in ranges.split() if lines else ():
         first, _, last = block.partition("-")

@@ -1,6 +1,6 @@
-"""PyMdown's snippets: `--8<-- "file"` takes a file in, whole, by its lines or by a section's name.
+"""PyMdown's snippets: `--8<-- "file"` includes a file, some of its lines, or a named section.
 
-A file ends with its last line. What is in a block between two scissors is one file a line.
+A block between two scissors lines has one file per line.
 """
 
 import re
@@ -23,7 +23,7 @@ _NAME_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class SnippetOptions:
-    """`inside_bases` refuses what is not below one of the bases; `appended` ends every page."""
+    """`inside_bases` rejects files outside the bases; `appended` is added to every page."""
 
     bases: tuple[IncludeFolder, ...]
     appended: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class _Snippets:
             elif mark[3] is None and (in_block or bare > 1):
                 in_block = not in_block
                 bare -= 1
-            elif mark[3] is None:  # a block that is never closed would take the rest of the page
+            elif mark[3] is None:  # an unclosed block would swallow the rest of the page
                 done.append(line)
             elif not in_block:
                 done += self._taken(mark[3][1:-1].strip(), mark[1])
@@ -67,7 +67,7 @@ class _Snippets:
         return self._taken(name, line[: len(line) - len(line.lstrip())]) if name else [""]
 
     def _taken(self, name: str, indent: str) -> list[str]:
-        if name.startswith(";") or len(name) > _NAME_LENGTH:  # switched off, or no name at all
+        if name.startswith(";") or len(name) > _NAME_LENGTH:  # disabled, or not a valid name
             return []
         part = _PART.search(name)
         lines = self._lines_of(name[: part.start()].strip() if part else name)
@@ -76,7 +76,7 @@ class _Snippets:
         if part is not None:
             lines = _of_section(lines, part[2]) if part[2] else _of_lines(lines, part[1])
             if not lines:
-                self._inclusions.warn(name, "which has no such part")
+                self._inclusions.warn(name, "which has no such section or lines")
             if self._options.dedents:
                 lines = textwrap.dedent("\n".join(lines)).split("\n")
         lines = self.expanded(lines)
@@ -86,7 +86,7 @@ class _Snippets:
 
     def _lines_of(self, path: str) -> list[str] | None:
         if not path or _ADDRESS.match(path):
-            self._inclusions.warn(path, "which is not fetched" if path else "which names no file")
+            self._inclusions.warn(path, "which is a URL" if path else "which is empty")
             return None
         return self._inclusions.take(
             path, self._options.bases, inside_base=self._options.inside_bases
@@ -94,7 +94,7 @@ class _Snippets:
 
 
 def _without_sections(line: str) -> list[str]:
-    """A line that marks a section is no text; one that shows how to mark it loses a sign."""
+    """Drop section markers; unescape escaped ones."""
     mark = _SECTION.search(line) if "8<" in line else None
     if mark is None:
         return [line]
@@ -102,7 +102,7 @@ def _without_sections(line: str) -> list[str]:
 
 
 def _of_section(lines: Sequence[str], name: str) -> list[str]:
-    """What stands between the marks of the section, without the marks of those inside it."""
+    """The lines of a section, without the markers of nested sections."""
     found: list[str] = []
     inside = False
     for line in lines:
@@ -117,7 +117,7 @@ def _of_section(lines: Sequence[str], name: str) -> list[str]:
 
 
 def _of_lines(lines: Sequence[str], ranges: str) -> list[str]:
-    """`3` is from the third line on, `:3` up to it; numbers below zero count from the end."""
+    """`3` starts at the third line, `:3` ends there; negative numbers count from the end."""
     found: list[str] = []
     for span in ranges.split(","):
         first, _, last = span.partition(":")

@@ -1,9 +1,9 @@
 """One generation in a Qdrant server while it is built.
 
-What is written goes out in parts, several at a time, while the caller makes the next ones ready;
-so a failure may be told by a later call. The graph is built when all is there, and what an earlier
-generation has is taken over at the end, without what was replaced or removed: the server's word
-statistics go on counting points that were deleted.
+Points are uploaded in concurrent batches while the caller prepares the next ones, so a later call
+may raise the failure of an earlier one. HNSW is built after the last point. Unchanged points are
+copied from the previous generation at the end; copying everything and deleting changed points would
+distort BM25, because the server's term statistics keep counting deleted points.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ from surefind.ports import IndexEntry, Notify
 T = TypeVar("T")
 
 AT_ONCE = 4
-"""Parts under way: Qdrant's own advice is two to four."""
+"""Concurrent uploads: Qdrant recommends two to four."""
 POINTS_PER_PART = 256
 BYTES_PER_PART = 4 * 2**20
-_NUMBER_BYTES = 21  # of a vector's number, as text
+_NUMBER_BYTES = 21  # of one vector component, as text
 _TERM_BYTES = 32
 _PAYLOAD_BYTES = 1500
 _PAGE = POINTS_PER_PART
@@ -47,7 +47,7 @@ _LEAVING_S = 2.0
 
 
 class QdrantIndexWriter:
-    def __init__(  # noqa: PLR0913 - what one build goes by
+    def __init__(  # noqa: PLR0913 - the parameters of one build
         self,
         server: QdrantServer,
         name: str,
@@ -60,8 +60,8 @@ class QdrantIndexWriter:
         notify: Notify,
         guard: RequireWriter,
     ) -> None:
-        """`guard` raises where the writer's lock was lost: another run may be writing to the same
-        collection by then, so it is asked before every change.
+        """`guard` raises if the writer's lock was lost. It runs before every change, because
+        another run may then be writing to the same collection.
         """
         self._server = server
         self._name = name
@@ -119,7 +119,7 @@ class QdrantIndexWriter:
         return counted.count
 
     async def abandon(self) -> None:
-        """What is under way may end: cut off, it might arrive after what the next writer sends."""
+        """Let running uploads finish: if cancelled, they could arrive after the next writer's."""
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=_LEAVING_S)
         for task in self._under_way:
@@ -127,10 +127,10 @@ class QdrantIndexWriter:
         await asyncio.gather(*self._under_way, return_exceptions=True)
         self._under_way.clear()
 
-    # --- parts --------------------------------------------------------------------------------
+    # --- batches ------------------------------------------------------------------------------
 
     async def _send(self, points: list[models.PointStruct]) -> None:
-        """Two versions of one point never travel together: the later one has to win."""
+        """Never upload two versions of a point concurrently: the later one must win."""
         ids = frozenset(point_uuid(point.id) for point in points)
         if any(ids & others for others in self._under_way.values()):
             await self._settle()
@@ -155,11 +155,11 @@ class QdrantIndexWriter:
         for task in done:
             del self._under_way[task]
         failed = [error for task in done if (error := task.exception()) is not None]
-        if failed:  # the others mostly tell the same
+        if failed:  # the other errors are usually the same
             raise failed[0]
 
     async def _index_front_matter(self, entry: IndexEntry) -> None:
-        """As its keys appear; a site that has more of them than there is room is told so once."""
+        """Create indexes as keys appear; reports once if there are too many keys."""
         for key, kind in front_matter_indexes(entry.record.attributes).items():
             if key in self._indexes:
                 continue
@@ -167,8 +167,8 @@ class QdrantIndexWriter:
             self._room_for_indexes -= 1
             if self._room_for_indexes == -1:
                 self._notify(
-                    f"the front matter has more than {MAX_FRONT_MATTER_INDEXES} keys: the others "
-                    "can be filtered by, but have no index in the Qdrant server"
+                    f"the front matter has more than {MAX_FRONT_MATTER_INDEXES} keys; filters on "
+                    "the others work, but have no index in the Qdrant server"
                 )
             if self._room_for_indexes >= 0:
                 await create_index(self._server, self._name, key, kind, self._shape)
@@ -176,7 +176,7 @@ class QdrantIndexWriter:
     # --- the end ------------------------------------------------------------------------------
 
     async def _copy(self, source: str) -> None:
-        """Page by page, the next one read while the one before is written."""
+        """Copy in pages, reading the next one while the previous one is written."""
         offset: models.ExtendedPointId | None = None
         while True:
             records, offset = await self._server.write(
@@ -189,7 +189,7 @@ class QdrantIndexWriter:
                 return
 
     async def _until_indexed(self) -> None:
-        """Until the server says so twice: it may not have begun when it is first asked."""
+        """Wait until the server reports completion twice: it may not have started at first."""
         began = told = time.monotonic()
         pause_s, greens = _FIRST_PAUSE_S, 0
         while greens < 2:
@@ -202,9 +202,9 @@ class QdrantIndexWriter:
                 raise StoreUnreachable(
                     f"{self._server.name} is still indexing {self._name} after "
                     f"{self._indexing_timeout_s:g} s; raise SUREFIND_QDRANT_INDEXING_TIMEOUT_S, or "
-                    "give the server more to work with, and run it again"
+                    "give the server more CPU and memory, and run it again"
                 )
-            if info.status == models.CollectionStatus.GREY:  # it waits for a word to begin
+            if info.status == models.CollectionStatus.GREY:  # it waits for a trigger
                 await self._server.write(
                     lambda client: client.update_collection(
                         self._name, optimizers_config=models.OptimizersConfigDiff()
@@ -222,9 +222,9 @@ class QdrantIndexWriter:
 
     def _is_done(self, info: models.CollectionInfo) -> bool:
         if not is_sound(info):
-            reason = getattr(info.optimizer_status, "error", "it does not say why")
+            reason = getattr(info.optimizer_status, "error", "unknown reason")
             raise StoreError(
-                f"{self._server.name} could not index {self._name}: {reason}; see its log and its "
+                f"{self._server.name} could not index {self._name}: {reason}; check its log and "
                 "disk, and run it again"
             )
         return info.status == models.CollectionStatus.GREEN
@@ -250,7 +250,7 @@ async def _page(
 
 
 def _parts(entries: Sequence[IndexEntry], dimensions: int) -> list[list[IndexEntry]]:
-    """None too large: by the number of points, and by what they will weigh on the wire."""
+    """Split entries into batches, limited by the number of points and by their size in bytes."""
     parts: list[list[IndexEntry]] = []
     held = 0
     for entry in entries:
@@ -276,7 +276,7 @@ def _point(entry: IndexEntry) -> models.PointStruct:
 
 def _copied(record: models.Record) -> models.PointStruct:
     if not isinstance(record.vector, dict):
-        raise StoreChanged(f"the point {record.id} has no vectors to take over; use --rebuild")
+        raise StoreChanged(f"the point {record.id} has no vectors to copy; use --rebuild")
     return models.PointStruct(
         id=record.id, vector=dict(record.vector), payload=record.payload or {}
     )

@@ -1,4 +1,4 @@
-"""How to run a validation, and which requests can't be run."""
+"""The options of a validation run, and their validation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """`None` means: as the golden set says, or else the default.
+    """`None` takes the value from the golden set, or the default.
 
     - `generation`: validate this generation, published or not, instead of the current one.
-    - `index_recall`: compare the approximate index with an exact search. A rule about
-      `index_recall` in the golden set does the same.
+    - `index_recall`: compare the approximate index with exact search. A rule about
+    `index_recall` in the golden set has the same effect.
     - `load`: after the tests, measure latencies under load, `concurrency` searches at a time.
     - `false_accept_cost`: relative to a false reject, for the suggested threshold.
     - `partial`: report what was measured when the run is cancelled.
-    - `stop_requested`: polled between questions, since a cancellation alone may get lost.
+    - `stop_requested`: polled between queries, because a cancellation alone may get lost.
     """
 
     collection: str = DEFAULT_COLLECTION
@@ -49,9 +49,9 @@ class RunRequest:
         return DEFAULT_TOP_K if top_k is None else top_k
 
     def measures_for(self, golden: GoldenSet) -> tuple[Measure, ...]:
-        """The measures that the golden set names, or the default ones, and those of its rules.
+        """The measures of the golden set, or the default ones, and those of its rules.
 
-        InputError if the golden set can't be run as requested.
+        Raises InputError if the golden set can't run as requested.
         """
         self._check(golden)
         top_k = self.top_k_for(golden)
@@ -67,9 +67,11 @@ class RunRequest:
         measures = (*(golden.measures or default), *of_rules)
         for measure in measures:
             if measure.cutoff is not None and measure.cutoff > top_k:
-                place = f"{golden.places[measure]}: " if measure in golden.places else ""
+                place = (
+                    f"{golden.measure_lines[measure]}: " if measure in golden.measure_lines else ""
+                )
                 raise InputError(
-                    f"{place}{measure} needs {measure.cutoff} results, and top_k is {top_k}; "
+                    f"{place}{measure} needs {measure.cutoff} results, but top_k is {top_k}; "
                     f"set top_k to {measure.cutoff}"
                 )
         return tuple(dict.fromkeys(measures))
@@ -83,7 +85,7 @@ class RunRequest:
                 f"concurrency must be between 1 and {MAX_CONCURRENCY}, not {self.concurrency}"
             )
         if self.load is not None and not golden.tests:
-            raise InputError(f"duration: {golden.name} has no questions to put a load on with")
+            raise InputError(f"--duration: {golden.name} has no queries for a load test")
         if not 0 < self.false_accept_cost <= MAX_COST:
             raise InputError(
                 f"false_accept_cost must be above 0 and at most {MAX_COST:g}, "

@@ -1,4 +1,4 @@
-"""What an HTML page says of itself: its title and language, its links, and who may keep it."""
+"""Metadata of an HTML page: title, language, links and robots directives."""
 
 import re
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from urllib.parse import urljoin
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
-# These close each other, or hold nothing.
+# These elements close each other, or are void.
 _NOT_NESTED = {"area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link"}
 _NOT_NESTED |= {"meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th", "thead"}
 _NOT_NESTED |= {"tr", "track", "wbr"}
 _MOST_STEPS = 100_000_000
-"""A third of a second: a page of 14,000 elements in each other, or a megabyte a thousand deep."""
+"""Limits parsing to a third of a second: 14,000 nested elements, or a megabyte 1,000 deep."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """`links` and `canonical` as absolute urls, not yet normalised."""
+    """`links` and `canonical` are absolute URLs, not yet normalized."""
 
     links: tuple[str, ...]
     canonical: str | None
@@ -26,7 +26,7 @@ class PageFacts:
 
 @dataclass(frozen=True, slots=True)
 class PageHead:
-    """What is empty was not said. `canonical` is absolute only where the page spells it so."""
+    """Empty fields are missing on the page. `canonical` may be relative."""
 
     title: str
     canonical: str
@@ -35,7 +35,7 @@ class PageHead:
 
 
 def is_too_deep(html: str) -> bool:
-    """An HTML parser walks through all open elements at each tag."""
+    """Reject deep nesting: HTML parsers walk all open elements at each tag."""
     depth = steps = 0
     for tag in _TAG.finditer(html):
         if tag[1]:
@@ -47,8 +47,8 @@ def is_too_deep(html: str) -> bool:
 
 
 def read_facts(html: bytes, url: str, robots_header: str = "") -> PageFacts:
-    """What whoever follows links wants to know of a page that was found at the url."""
-    if is_too_deep(html.decode("latin-1")):  # the page itself is refused, with the reason
+    """The facts that a crawler needs about a page at this URL."""
+    if is_too_deep(html.decode("latin-1")):  # parsing the page reports the reason
         return PageFacts(links=(), canonical=None, noindex=False)
     tree = LexborHTMLParser(html)
     base = _base(tree, url)

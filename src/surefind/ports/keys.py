@@ -1,4 +1,4 @@
-"""What a server keeps."""
+"""The key store of a server."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from surefind.model import (
 
 
 class KeyStore(Protocol):
-    """The keys of a server. What can't be read is an error, never an empty store."""
+    """The API keys of a server. An unreadable store is an error, never an empty one."""
 
     async def read(self) -> Sequence[ApiKey]:
-        """In the order of their making."""
+        """All keys, oldest first."""
         ...
 
     async def change(self, edit: Callable[[Sequence[ApiKey]], Sequence[ApiKey]]) -> None:
-        """Put what `edit` makes of them in their place: one change at a time, all or nothing."""
+        """Replace the keys with the result of `edit`, atomically and one change at a time."""
         ...
 
     async def token(self) -> object:
-        """Changes whenever the keys do; cheap enough for every request."""
+        """A value that changes whenever the keys do; cheap enough for every request."""
         ...

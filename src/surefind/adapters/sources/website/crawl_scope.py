@@ -1,4 +1,4 @@
-"""Which urls are pages of a site, which of them are one page, and which are left out. All pure."""
+"""URL rules: which URLs are pages of a site, which are equal, and which are skipped. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,17 +21,17 @@ _VARYING = re.compile(r"[0-9a-f]{8,}|\d+", re.IGNORECASE)
 
 
 def normalise(href: str, base: str, kept_parameters: Iterable[str] = ()) -> str | None:
-    """One spelling for each http url; None for what is none, or is too long to be meant.
+    """Normalize an http URL; None if it is invalid or implausibly long.
 
-    Fragments, session ids and query strings go: of the query only `kept_parameters` stay, sorted,
-    so that no tracking link, filter or calendar makes a second url of a page.
+    Fragments, session ids and query parameters are removed, except for `kept_parameters`, which
+    are sorted. So tracking links, filters and calendars do not give a page several URLs.
     """
     if len(href) > MAX_URL_LENGTH:
         return None
     try:
         parts = urlsplit(urljoin(base, href.strip()))
         place = _place(parts)
-    except ValueError:  # brackets that hold no address, a port that is no number
+    except ValueError:  # an invalid IPv6 address or port
         return None
     if place is None:
         return None
@@ -42,7 +42,7 @@ def normalise(href: str, base: str, kept_parameters: Iterable[str] = ()) -> str 
 
 
 def _place(parts: SplitResult) -> str | None:
-    """Host and port; a user name in a url is refused: it is bait, or a secret."""
+    """Host and port; URLs with a user name are rejected, because they are traps or secrets."""
     if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None:
         return None
     host = parts.hostname
@@ -51,7 +51,7 @@ def _place(parts: SplitResult) -> str | None:
 
 
 def _clean_path(path: str) -> str:
-    """Dot segments are resolved after decoding, or `%2e%2e` would climb out of the site."""
+    """Resolve dot segments after decoding, so that `%2e%2e` can't leave the site."""
     path = _SESSION.sub("", quote(_ESCAPE.sub(_requoted, path), safe=_SAFE))
     segments: list[str] = []
     for segment in (parts := path.split("/")):
@@ -72,18 +72,18 @@ def _requoted(escape: re.Match[str]) -> str:
 
 
 def page_key(url: str) -> str:
-    """Equal for urls that name one page: with or without `index.html`, or a slash at the end."""
+    """Equal for URLs of one page: with or without `index.html` or a trailing slash."""
     base, mark, query = url.partition("?")
     return _INDEX_PAGE.sub("", base) + mark + query
 
 
 def shape(url: str) -> str:
-    """Equal for urls that differ in numbers alone, as the days of a calendar do."""
+    """Equal for URLs that differ only in numbers, such as the days of a calendar."""
     return _VARYING.sub("0", page_key(url))
 
 
 def readable(text: str) -> str:
-    """Letters of all scripts as themselves; an escaped ASCII character stays as it was."""
+    """Decode letters of all scripts; escaped ASCII characters stay escaped."""
     decoded = re.sub(r"(?:%[89A-F][0-9A-F])+", lambda run: unquote(run[0], errors="ignore"), text)
     same = quote(decoded, safe=_SAFE + "?") == text
     return decoded if same and decoded.isprintable() else text
@@ -91,17 +91,17 @@ def readable(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CrawlScope:
-    """The part of a site that is crawled: one scheme, host and port, one folder."""
+    """The part of a site to crawl: one scheme, host, port and folder."""
 
     origin: str
     directory: str
 
     @classmethod
     def of(cls, start_url: str) -> "CrawlScope":
-        """The folder of the url. `/docs` is taken as a folder too, `/docs/intro.html` as a page."""
+        """The folder of a start URL. `/docs` counts as a folder, `/docs/intro.html` as a page."""
         url = normalise(start_url, "")
         if url is None:
-            raise InputError(f"{start_url} is no address of a website; give https://host/path/")
+            raise InputError(f"{start_url} is not a website URL; use https://host/path/")
         parts = urlsplit(url)
         folder, _, last = parts.path.rpartition("/")
         page = re.search(r"\.(?:x?html?|php|aspx?|jsp)$", last, re.IGNORECASE)
@@ -125,13 +125,13 @@ class CrawlScope:
         return readable(url[len(self.origin + self.directory) :])
 
     def url(self, source_path: str) -> str:
-        """The way back from a page's identity to its address."""
+        """The URL of a page, from its source path."""
         return f"{self.origin.partition('://')[0]}://{quote(source_path, safe=_SAFE + '?[]')}"
 
 
-# --- what is left out -------------------------------------------------------------------------
+# --- skipped pages ----------------------------------------------------------------------------
 
-_LEADING = re.compile(  # what may stand before `blog` or `tags` when the whole site is crawled
+_LEADING = re.compile(  # what may precede `blog` or `tags` in a crawl of the whole site
     r"docs?|documentation|[a-z]{2}(-[a-z]{2,4})?|v?\d+(\.[\dx]+)*|latest|stable|main|master|dev|next",
     re.IGNORECASE,
 )
@@ -166,9 +166,9 @@ _ASSETS = re.compile(
 
 
 def reason_to_leave(site_path: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:
-    """Why a page is left out, or None. `include` also brings back what is out by default.
+    """Why to skip a page, or None. `include` also overrides the default exclusions.
 
-    `blog` and its like count at the top of the site alone: a tutorial may well build a blog.
+    `blog` and the like are excluded only at the top level: a tutorial may be about building a blog.
     """
     path = site_path.partition("?")[0]
     if _is_endless(path):
@@ -176,8 +176,8 @@ def reason_to_leave(site_path: str, include: Sequence[str], exclude: Sequence[st
     if any(fnmatchcase(path, pattern) for pattern in exclude):
         return "excluded by a pattern"
     if include:
-        wanted = any(fnmatchcase(path, pattern) for pattern in include)
-        return None if wanted else "in none of the patterns to include"
+        included = any(fnmatchcase(path, pattern) for pattern in include)
+        return None if included else "not matched by a pattern to include"
     return _default_reason(path)
 
 
@@ -201,7 +201,7 @@ def _default_reason(path: str) -> str | None:
 
 
 def _is_endless(path: str) -> bool:
-    """`a/b/a/b/a/b`: a relative link that is wrong grows like this for ever."""
+    """Detects `a/b/a/b/a/b`, which results from a wrong relative link and grows forever."""
     segments = path.split("/")
     if len(segments) > _MAX_SEGMENTS:
         return True

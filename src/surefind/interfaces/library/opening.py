@@ -1,0 +1,56 @@
+"""`surefind.open()` for scripts and notebooks, `surefind.aopen()` for async code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Unpack
+
+from surefind.bootstrap import Application
+from surefind.interfaces.library.async_client import AsyncSurefind
+from surefind.interfaces.library.open_options import OpenOptions, OpenRequest
+from surefind.interfaces.library.sync_client import Surefind
+
+
+@asynccontextmanager
+async def aopen(**options: Unpack[OpenOptions]) -> AsyncIterator[AsyncSurefind]:
+    """Open an installation: `async with surefind.aopen(data_dir="…") as docs:`.
+
+    Every setting can be given by name. `embedder` and `reranker` are also taken as objects, which
+    are closed at the end.
+    """
+    request = OpenRequest.of(options)
+    application = Application(
+        request.settings, embedder=request.embedder, reranker=request.reranker
+    )
+    opened_in = os.getpid()
+    try:
+        yield AsyncSurefind(application)
+    finally:
+        if os.getpid() == opened_in:
+            await application.close()
+        else:
+            _leak(application)
+
+
+@contextmanager
+def open(**options: Unpack[OpenOptions]) -> Iterator[Surefind]:  # noqa: A001 - it is surefind.open
+    """Open an installation: `with surefind.open(data_dir="…") as docs:`; see `aopen`."""
+    from surefind.interfaces.library.portal import Portal  # noqa: PLC0415 - importing surefind stays cheap
+
+    with Portal() as portal:
+        opening, opened_in = aopen(**options), os.getpid()
+        inner = portal.call(opening.__aenter__)
+        try:
+            yield Surefind(inner, portal)
+        finally:
+            if os.getpid() == opened_in:  # else it is the parent's to close
+                portal.call(opening.__aexit__, None, None, None)
+
+
+def _leak(application: Application) -> None:
+    """In a forked child: freeing the engine or the model would wait for threads of the parent."""
+    import ctypes  # noqa: PLC0415 - importing surefind stays cheap
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(application))

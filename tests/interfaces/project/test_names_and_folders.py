@@ -1,0 +1,78 @@
+"""A name has one meaning in the package, and a folder is small enough to read at a glance."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[3] / "src/surefind"
+FILES = sorted(PACKAGE.rglob("*.py"))
+MOST_ENTRIES = 12
+
+SHARED_CLASS_NAMES = {
+    "RetrievalResult": "two published formats give this name to different shapes",
+    "SearchResult": "the published retrieval API gives this name to one hit",
+}
+# Files may share a name if they are the same subject in different rooms.
+SHARED_FILE_NAMES = {
+    "addresses.py": "how a site addresses its pages: shared rules, and those of a generator",
+    "audit.py": "the audit and its command",
+    "catalog.py": "the catalog: its port, its stores, its command and its routes",
+    "config.py": "the configuration of a site generator",
+    "connect.py": "connecting a collection and its command",
+    "documents.py": "documents: the types, and how they are made",
+    "errors.py": "errors: the tree, and how PostgreSQL's and HTTP's map to it",
+    "extra_checks.py": "the extra checks of a validation and their report",
+    "filters.py": "filters: the types, and how a search and a connected collection apply them",
+    "generations.py": "generations: the types, the stores, the service, the commands, the JSON",
+    "index_recall.py": "the recall of the index: its measure and its service",
+    "ingest.py": "an ingest, its command and its JSON",
+    "inspect.py": "inspecting a page and its command",
+    "keys.py": "API keys: the type, the port, the service and the command",
+    "lint.py": "the lint of golden sets and its report",
+    "past_runs.py": "past runs of a validation: their series, their command and their report",
+    "search.py": "a search, its command and its JSON",
+    "searching.py": "the types of a search and its wiring",
+    "stores.py": "stores of index and catalog: how they are chosen, and those of a connection",
+    "summary.py": "the summary of a report and its HTML",
+    "transfer.py": "the transfer of a generation, its wiring and its command",
+    "validate.py": "a validation and its command",
+    "validation.py": "the published validation formats and the wiring of a validation",
+}
+
+
+def test_no_two_classes_have_one_name() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(file.relative_to(PACKAGE).as_posix())
+    assert repeated(places) == sorted(SHARED_CLASS_NAMES)
+
+
+def test_files_share_a_name_only_if_they_share_a_subject() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for file in FILES:
+        if file.name != "__init__.py":
+            places[file.name].append(file.relative_to(PACKAGE).as_posix())
+    assert repeated(places) == sorted(SHARED_FILE_NAMES)
+
+
+def test_folders_are_small() -> None:
+    for folder in packages():
+        assert len(list(entries(folder))) <= MOST_ENTRIES, f"{folder} has too many entries"
+
+
+def repeated(places: dict[str, list[str]]) -> list[str]:
+    return sorted(name for name, found in places.items() if len(found) > 1)
+
+
+def packages() -> Iterator[Path]:
+    return (file.parent for file in FILES if file.name == "__init__.py")
+
+
+def entries(folder: Path) -> Iterator[Path]:
+    """Modules and subpackages; what a page loads or a database runs is not counted."""
+    for path in folder.iterdir():
+        if (path.suffix == ".py" and path.name != "__init__.py") or (path / "__init__.py").exists():
+            yield path
