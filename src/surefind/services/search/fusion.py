@@ -164,6 +164,7 @@ class Candidate:
     pool: Pool = field(repr=False)
     row: int = field(repr=False)
     weight: float = 1.0
+    exact_heading: bool = False
 
     @property
     def dense(self) -> LegScore | None:

@@ -34,14 +34,13 @@ from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
 from surefind.services.search.depth import depth_for
-from surefind.services.search.expansion import context_of, within_budget
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool
-from surefind.services.search.kind_weights import (
+from surefind.services.search.passages import context_of, within_budget
+from surefind.services.search.rescoring import (
     DEFAULT_KIND_WEIGHTS,
-    KIND,
-    weighed,
-    weights_for,
+    Rescoring,
+    rescoring_for,
     without_excluded,
 )
 from surefind.services.search.selection import Chosen, choose, diversified
@@ -256,10 +255,13 @@ class Searcher:
         wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
         widened = query if wanted == query.top_k else replace(query, top_k=wanted)
         depth = _first_depth(query, wanted)
+        rescoring = self.rescoring(query)
         while True:
             pool = await find(encoded, scopes, depth)
             run.clock.mark("searched")
-            candidates = await self._weighed(pool.candidates(query.threshold), run)
+            candidates = pool.candidates(query.threshold)
+            if rescoring is not None:
+                candidates = await rescoring.apply(candidates, run.records)
             if query.diversity:
                 candidates = await diversified(candidates, widened, run.vectors)
             chosen = await choose(candidates, widened, run.records)
@@ -269,29 +271,17 @@ class Searcher:
                 return chosen, pool
             depth *= 2
 
-    async def _weighed(
-        self, candidates: Iterator[Candidate], run: "SearchRun"
-    ) -> Iterator[Candidate]:
-        weights = self.weights(run.query, run.generations)
-        return await weighed(candidates, weights, run.records) if weights else candidates
-
-    def weights(
-        self, query: Query, generations: Mapping[str, OpenGeneration]
-    ) -> Mapping[str, float]:
-        """Empty if nothing is to be weighed."""
-        fields = (field for one in generations.values() for field in one.manifest.fields)
-        if all(field.name != KIND for field in fields):
-            return {}
-        return weights_for(query, self._kind_weights)
+    def rescoring(self, query: Query) -> Rescoring | None:
+        return rescoring_for(query, self._kind_weights)
 
     def scopes(
         self, query: Query, generations: Mapping[str, OpenGeneration]
     ) -> list[CollectionScope]:
-        weights = weights_for(query, self._kind_weights)
+        rescoring = self.rescoring(query)
         return [
             CollectionScope(name, generation.index, checked(where, generation.manifest.fields))
             for name, generation in generations.items()
-            for where in [without_excluded(query.where, weights, generation.manifest.fields)]
+            for where in [without_excluded(query.where, rescoring, generation.manifest.fields)]
         ]
 
     async def _reranked(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
@@ -434,6 +424,7 @@ def _hit(rank: int, chosen: Chosen) -> Hit:
         candidate.collection,
         also=tuple(chosen.also),
         weight=candidate.weight,
+        exact_heading=candidate.exact_heading,
     )
 
 

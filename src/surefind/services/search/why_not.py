@@ -1,6 +1,6 @@
 """Explains why a passage is not among the hits."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ from surefind.services.search.candidates import (
 from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked, describe, failing
 from surefind.services.search.fusion import Candidate, Pool
-from surefind.services.search.kind_weights import weighed, weight_of
+from surefind.services.search.rescoring import Rescoring
 from surefind.services.search.search import Searcher, check_query
 
 _SHOWN = 3
@@ -71,32 +71,32 @@ class _ScoredChunk:
         return self.dense if self.cosine is None else self.cosine
 
 
-class _WeighedRanking:
-    """The candidates of a pool as a search ranks them, by the weights of their kinds."""
+class _FinalRanking:
+    """The candidates of a pool as a search ranks them."""
 
-    def __init__(self, weights: Mapping[str, float], pool: Pool) -> None:
-        self.pool = pool
-        self._weights = weights
+    def __init__(self, pool: Pool, rescoring: Rescoring | None) -> None:
+        self._pool = pool
+        self._rescoring = rescoring
         self._scores: dict[int, float] = {}
 
     async def read(self, generation: OpenGeneration) -> None:
         async def fetch(candidates: Sequence[Candidate]) -> Sequence[ChunkRecord]:
             return (await generation.numbered([one.point for one in candidates]))[0]
 
-        candidates = self.pool.candidates()
-        if self._weights:
-            candidates = await weighed(candidates, self._weights, fetch)
+        candidates = self._pool.candidates()
+        if self._rescoring is not None:
+            candidates = await self._rescoring.apply(candidates, fetch)
         self._scores = {candidate.point: candidate.score for candidate in candidates}
 
     def place(
         self, record: ChunkRecord, point: int, dense: float | None, lexical: float | None
     ) -> tuple[float, int]:
-        """The score of a chunk and its rank; if it is no candidate, those that it would have."""
+        """The score of a chunk and its rank; for other chunks, the ones they would have."""
         if point in self._scores:
             return self._scores[point], list(self._scores).index(point) + 1
-        score = self.pool.score_for(dense, lexical)
-        if self._weights:
-            score *= weight_of(record, self._weights)
+        score = self._pool.score_for(dense, lexical)
+        if self._rescoring is not None:
+            score = self._rescoring.score(score, record)
         return score, 1 + sum(other > score for other in self._scores.values())
 
 
@@ -149,7 +149,7 @@ class Explainer:
             return _filtered(wanted, chunks[0], where)
         encoded = await self._searcher.encode(query, generations)
         pool = await find(encoded, [scope], depth_for(query.top_k))
-        ranking = _WeighedRanking(self._searcher.weights(query, generations), pool)
+        ranking = _FinalRanking(pool, self._searcher.rescoring(query))
         await ranking.read(generation)
         scored = await _best(encoded, kept, ranking, generation.index)
         return await _cause(wanted, query, encoded, scored, pool, scope, result)
@@ -208,7 +208,7 @@ def _filtered(wanted: str, record: ChunkRecord, where: Sequence[Condition]) -> W
 async def _best(
     encoded: EncodedQuery,
     chunks: Sequence[ChunkRecord],
-    ranking: _WeighedRanking,
+    ranking: _FinalRanking,
     index: VectorIndex,
 ) -> _ScoredChunk:
     numbers = [index.number(record.point_id) for record in chunks]

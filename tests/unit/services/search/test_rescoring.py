@@ -1,4 +1,4 @@
-"""Hybrid search ranks release notes and blog posts lower than documentation."""
+"""Hybrid search prefers exact headings, and documentation to release notes and blog posts."""
 
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from surefind.model import AnyOf, Hit, KindWeights, Mode, Query, SearchResult
 from surefind.services.encoding.cached_embedder import CachedEmbedder
-from surefind.services.search.kind_weights import DEFAULT_KIND_WEIGHTS
+from surefind.services.search.rescoring import DEFAULT_KIND_WEIGHTS
 from surefind.services.search.search import Searcher
 from surefind.services.search.why_not import Cause, Explainer
 from unit.installation import Installation
@@ -76,7 +76,7 @@ async def test_one_leg_alone_keeps_its_order(home: Installation, mode: Mode) -> 
 async def test_a_query_that_names_the_kind_is_not_weighed(
     home: Installation, asked: dict[str, object]
 ) -> None:
-    found = await search(home, **asked)
+    found = await search(home, DEFAULT_KIND_WEIGHTS, **asked)
     assert paths(found)[0] == "docs/blog/a.md"
     assert {hit.weight for hit in found} == {1.0}
 
@@ -113,3 +113,25 @@ async def test_why_not_reports_the_weighed_rank_and_the_exclusion(home: Installa
     excluding = Explainer(home.readers, searcher(home, {"blog": 0.0}))
     excluded = await excluding.why_not(query, "docs/blog/a.md")
     assert (excluded.cause, excluded.filters) == (Cause.FILTERED, ("kind!=blog",))
+
+
+@pytest.mark.parametrize(
+    "heading", ["What does it do?", "WHAT does it do", "what do it does", "What does it, do?"]
+)
+async def test_a_query_that_is_a_heading_finds_its_section_first(
+    tmp_path: Path, heading: str
+) -> None:
+    home = Installation(tmp_path / "data")
+    others = "\n\n".join(f"## Part {n}\n\nWhat it does: it, it, it do {n}." for n in range(20))
+    await home.ingest({"a.md": f"# Tool\n\n{others}\n\n## What does it do?\n\nCooks eggs."})
+    found = await search(home, text=heading)
+    assert found[0].record.section == "What does it do?"
+    assert found[0].score <= 1.0
+    assert (await search(home, text="does it do"))[0].record.section != "What does it do?"
+    await home.close()
+
+
+async def test_why_not_reports_the_rank_of_an_exact_heading(home: Installation) -> None:
+    query = Query("page 3", top_k=5)
+    found = await Explainer(home.readers, searcher(home)).why_not(query, "docs/other/3.md")
+    assert (found.cause, found.rank) == (Cause.FOUND, 1)
