@@ -72,6 +72,7 @@ class Ingesting:
                 chunker=settings.chunker,
                 version=version("surefind"),
                 price_per_million_tokens=parts.price_per_million_tokens,
+                kind_weights=parts.kind_weights,
             )
         )
         options = IngestOptions(

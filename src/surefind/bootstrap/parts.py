@@ -24,7 +24,7 @@ from surefind.bootstrap.stores import (
 )
 
 if TYPE_CHECKING:
-    from surefind.model import GenerationRef, SearchResult
+    from surefind.model import GenerationRef, KindWeights, SearchResult
     from surefind.ports import (
         CatalogStore,
         Embedder,
@@ -153,9 +153,21 @@ class Parts:
             answers = None if self.settings.documents_table else AnswerCache()
             embedder = await self.query_embedder()
             self._searcher = Searcher(
-                self.readers, embedder, self.terms, self.reranker, self._observe, answers
+                self.readers,
+                embedder,
+                self.terms,
+                self.reranker,
+                self._observe,
+                answers,
+                self.kind_weights,
             )
         return self._searcher
+
+    @cached_property
+    def kind_weights(self) -> KindWeights:
+        from surefind.services.search.rescoring import DEFAULT_KIND_WEIGHTS
+
+        return {**DEFAULT_KIND_WEIGHTS, **self.settings.kind_weights}
 
     def _observe(self, result: SearchResult) -> None:
         for observer in self.observers:

@@ -80,12 +80,17 @@ class Validation:
             if request.generation is None:
                 searcher = await parts.searcher()
             else:
-                searcher = Searcher(readers, await parts.query_embedder(), parts.terms)
+                searcher = Searcher(
+                    readers,
+                    await parts.query_embedder(),
+                    parts.terms,
+                    kind_weights=parts.kind_weights,
+                )
             under_load = None
             if request.load is not None:
                 # Without a cache, because real users' questions are rarely repeated.
                 fresh = await (await parts.query_embedder()).load()
-                under_load = Searcher(readers, fresh, parts.terms)
+                under_load = Searcher(readers, fresh, parts.terms, kind_weights=parts.kind_weights)
             validator = Validator(readers, searcher, version("surefind"), under_load)
             return await validator.run(golden, request, progress)
 

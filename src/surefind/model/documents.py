@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
 from urllib.parse import quote
 from uuid import UUID, uuid5
 
@@ -108,6 +110,20 @@ class SkippedPage:
     """A page that its site does not publish, and why."""
 
     reason: str
+
+
+class PageKind(StrEnum):
+    """Pages that are not ordinary documentation. INDEX is a list of links."""
+
+    CHANGELOG = "changelog"
+    BLOG = "blog"
+    UPGRADE = "upgrade"
+    INDEX = "index"
+    TEST = "test"
+
+
+KindWeights: TypeAlias = Mapping[str, float]
+"""What the hybrid score of a page is multiplied by, by the page's kind."""
 
 
 @dataclass(frozen=True, slots=True)

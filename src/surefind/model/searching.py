@@ -122,7 +122,9 @@ class Hit:
     """One ranked passage. `also` lists the duplicates merged into it.
 
     `highlights` holds the (start, end) offsets of the query's words in the text,
-    `section_highlights` those in the section name.
+    `section_highlights` those in the section name. `exact_heading`: the query is the heading of
+    the section, which raised the fused score. `weight` is the factor by which the score was then
+    multiplied because of the page's kind.
     """
 
     rank: int
@@ -137,6 +139,8 @@ class Hit:
     highlights: tuple[tuple[int, int], ...] = ()
     section_highlights: tuple[tuple[int, int], ...] = ()
     also: tuple[ChunkRecord, ...] = ()
+    weight: float = 1.0
+    exact_heading: bool = False
 
     @property
     def text(self) -> str:

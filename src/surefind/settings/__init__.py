@@ -110,6 +110,10 @@ class Settings(BaseSettings):
     overlap_tokens: int = Field(
         0, ge=0, description="Maximum overlap of consecutive passages, in tokens"
     )
+    kind_weights: dict[str, float] = Field(
+        default_factory=dict,
+        description="Factors for the hybrid scores of kinds of pages, such as blog; 0 excludes one",
+    )
     keep_generations: int = Field(5, ge=1, description="Number of generations to keep")
     gate: Path | None = Field(
         None, description="Golden tests that a new generation must pass before it is published"
@@ -300,6 +304,14 @@ class Settings(BaseSettings):
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         for name, value in super().__repr_args__():
             yield name, without_passwords(value) if isinstance(value, str) else value
+
+    @field_validator("kind_weights")
+    @classmethod
+    def _are_factors(cls, value: dict[str, float]) -> dict[str, float]:
+        for kind, weight in value.items():
+            if not 0 <= weight <= 2:
+                raise ValueError(f"the factor of {kind} must be from 0 to 2, not {weight}")
+        return value
 
     @field_validator("trusted_proxies")
     @classmethod

@@ -7,11 +7,12 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from surefind.errors import InputError, without_passwords
-from surefind.model import Document, PageLocation, SkippedPage, SourcePage, is_link
+from surefind.model import Attribute, Document, PageLocation, SkippedPage, SourcePage, is_link
 from surefind.text.formats.page import ParsedPage
 from surefind.text.formats.registry import parse
 from surefind.text.front_matter import attributes_of
 from surefind.text.markdown.blocks import Outline
+from surefind.text.page_kinds import KIND, UPDATED, kind_of, updated_on
 from surefind.text.slugs import slug_of
 
 TITLE_LENGTH = 255
@@ -55,21 +56,34 @@ def read_document(page: SourcePage, site: PlacesPages) -> ReadPage | SkippedPage
             f"its URL {place.url[:80]} contains a user name or password, which every link would "
             "show; remove them from the site's URL in its config"
         )
+    title = _title(parsed, page.site_path, place.title)
     document = Document(
         source_path=page.source_path,
         url=place.url,
         slug=slug_of(page.site_path),
-        title=_title(parsed, page.site_path, place.title),
+        title=title,
         text=parsed.text,
         content_hash=content_hash(page.content),
         version=place.version,
         locale=place.locale,
         validator=page.validator,
         front_matter=parsed.front_matter,
-        attributes=attributes_of(parsed.front_matter),
+        attributes=_attributes(parsed, page.site_path, title),
     )
     warnings = (*page.warnings, *parsed.warnings)
     return ReadPage(document, parsed.structure, warnings)
+
+
+def _attributes(parsed: ParsedPage, site_path: str, title: str) -> dict[str, Attribute]:
+    """The front matter's, with the page's kind and the date of its last change."""
+    attributes = attributes_of(parsed.front_matter)
+    kind = kind_of(site_path, title, parsed.front_matter, parsed.text, parsed.structure)
+    if kind is not None:
+        attributes[KIND] = kind.value
+    updated = updated_on(attributes)
+    if updated:
+        attributes[UPDATED] = updated
+    return dict(sorted(attributes.items()))
 
 
 def _title(parsed: ParsedPage, site_path: str, shown: str) -> str:

@@ -48,6 +48,8 @@ def hit_json(hit: Hit) -> Json:
         "similarity": rounded(hit.similarity),
         "collection": hit.collection,
         "legs": {"dense": _leg(hit.dense), "lexical": _leg(hit.lexical)},
+        "exact_heading": hit.exact_heading,
+        "weight": rounded(hit.weight),
         "reranking": hit.reranking
         and {"score": rounded(hit.reranking.score), "rank_before": hit.reranking.rank_before},
         "context": hit.context and asdict(hit.context),

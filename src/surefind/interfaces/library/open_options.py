@@ -28,6 +28,7 @@ class OpenOptions(TypedDict, total=False):
     base_url: str | None
     max_tokens: int
     overlap_tokens: int
+    kind_weights: dict[str, float]
     keep_generations: int
     gate: str | PathLike[str] | None
     gate_strict: bool

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from surefind.errors import StoreChanged
 from surefind.model import (
@@ -12,6 +12,7 @@ from surefind.model import (
     ChunkRecord,
     Cost,
     GenerationRef,
+    KindWeights,
     SparseVector,
     point_id,
 )
@@ -58,6 +59,7 @@ class IngestTools:
     price_per_million_tokens: float | None = None
     optimized_from: int = 1000
     """The engine optimizes no index with fewer chunks, so its word statistics stay exact."""
+    kind_weights: KindWeights = field(default_factory=dict)
 
     def cost(self, tokens: int) -> Cost | None:
         """The cost, or None if the price is zero or unknown."""

@@ -77,7 +77,8 @@ class Pool:
     """All candidates of a search.
 
     By row: `points`, `origins` (the number of its collection), and each leg's scores. `order` has
-    the rows, best first, and `scores` the final score of each in that order.
+    the rows, best first, and `scores` the final score of each in that order. `later` has the rows
+    that the first look did not find, with the number of their look.
     """
 
     collections: Sequence[str]
@@ -88,6 +89,7 @@ class Pool:
     origins: list[int] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
+    later: Mapping[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -161,6 +163,8 @@ class Candidate:
     score: float
     pool: Pool = field(repr=False)
     row: int = field(repr=False)
+    weight: float = 1.0
+    exact_heading: bool = False
 
     @property
     def dense(self) -> LegScore | None:
@@ -252,6 +256,7 @@ def fuse(found: Sequence[LegResults]) -> Pool:
     pool.order = _best_first(fused, pool)
     pool.scores = [fused[row] for row in pool.order]
     if later:
+        pool.later = later
         _append_later_looks(pool, dense, lexical, fused, later)
     return pool
 

@@ -17,6 +17,7 @@ from surefind.model import (
     Expand,
     GroupBy,
     Hit,
+    KindWeights,
     Manifest,
     Mode,
     Query,
@@ -33,9 +34,15 @@ from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
 from surefind.services.search.depth import depth_for
-from surefind.services.search.expansion import context_of, within_budget
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool
+from surefind.services.search.passages import context_of, within_budget
+from surefind.services.search.rescoring import (
+    DEFAULT_KIND_WEIGHTS,
+    Rescoring,
+    rescoring_for,
+    without_excluded,
+)
 from surefind.services.search.selection import Chosen, choose, diversified
 
 MAX_QUERY_LENGTH = 2000
@@ -118,7 +125,9 @@ class Searcher:
         reranker: Reranker | None = None,
         observe: Callable[[SearchResult], None] = lambda _result: None,
         answers: AnswerCache | None = None,
+        kind_weights: KindWeights = DEFAULT_KIND_WEIGHTS,
     ) -> None:
+        self._kind_weights = kind_weights
         self._readers = readers
         self._answers = answers
         self._observe = observe
@@ -208,7 +217,7 @@ class Searcher:
 
     async def _answer(self, encoded: EncodedQuery, run: "SearchRun") -> SearchResult:
         query = run.query
-        scopes = scopes_of(query, run.generations)
+        scopes = self.scopes(query, run.generations)
         chosen, pool = await self._chosen(encoded, scopes, run)
         run.clock.mark("filtered")
         hits = [_hit(rank, one) for rank, one in enumerate(chosen, start=1)]
@@ -246,10 +255,13 @@ class Searcher:
         wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
         widened = query if wanted == query.top_k else replace(query, top_k=wanted)
         depth = _first_depth(query, wanted)
+        rescoring = self.rescoring(query)
         while True:
             pool = await find(encoded, scopes, depth)
             run.clock.mark("searched")
             candidates = pool.candidates(query.threshold)
+            if rescoring is not None:
+                candidates = await rescoring.apply(candidates, run.records)
             if query.diversity:
                 candidates = await diversified(candidates, widened, run.vectors)
             chosen = await choose(candidates, widened, run.records)
@@ -258,6 +270,19 @@ class Searcher:
             if settled or pool.exhausted or depth >= _DEEPEST:
                 return chosen, pool
             depth *= 2
+
+    def rescoring(self, query: Query) -> Rescoring | None:
+        return rescoring_for(query, self._kind_weights)
+
+    def scopes(
+        self, query: Query, generations: Mapping[str, OpenGeneration]
+    ) -> list[CollectionScope]:
+        rescoring = self.rescoring(query)
+        return [
+            CollectionScope(name, generation.index, checked(where, generation.manifest.fields))
+            for name, generation in generations.items()
+            for where in [without_excluded(query.where, rescoring, generation.manifest.fields)]
+        ]
 
     async def _reranked(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
         assert self._reranker is not None
@@ -340,13 +365,6 @@ def _supported_query(query: Query, run: "SearchRun") -> Query:
     return replace(query, mode=Mode.DENSE)
 
 
-def scopes_of(query: Query, generations: Mapping[str, OpenGeneration]) -> list[CollectionScope]:
-    return [
-        CollectionScope(name, generation.index, checked(query.where, generation.manifest.fields))
-        for name, generation in generations.items()
-    ]
-
-
 class Clock:
     """Measures the stages of a search in milliseconds."""
 
@@ -405,6 +423,8 @@ def _hit(rank: int, chosen: Chosen) -> Hit:
         chosen.record,
         candidate.collection,
         also=tuple(chosen.also),
+        weight=candidate.weight,
+        exact_heading=candidate.exact_heading,
     )
 
 

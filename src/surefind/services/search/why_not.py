@@ -17,7 +17,8 @@ from surefind.services.search.candidates import (
 )
 from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked, describe, failing
-from surefind.services.search.fusion import Pool
+from surefind.services.search.fusion import Candidate, Pool
+from surefind.services.search.rescoring import Rescoring
 from surefind.services.search.search import Searcher, check_query
 
 _SHOWN = 3
@@ -70,6 +71,35 @@ class _ScoredChunk:
         return self.dense if self.cosine is None else self.cosine
 
 
+class _FinalRanking:
+    """The candidates of a pool as a search ranks them."""
+
+    def __init__(self, pool: Pool, rescoring: Rescoring | None) -> None:
+        self._pool = pool
+        self._rescoring = rescoring
+        self._scores: dict[int, float] = {}
+
+    async def read(self, generation: OpenGeneration) -> None:
+        async def fetch(candidates: Sequence[Candidate]) -> Sequence[ChunkRecord]:
+            return (await generation.numbered([one.point for one in candidates]))[0]
+
+        candidates = self._pool.candidates()
+        if self._rescoring is not None:
+            candidates = await self._rescoring.apply(candidates, fetch)
+        self._scores = {candidate.point: candidate.score for candidate in candidates}
+
+    def place(
+        self, record: ChunkRecord, point: int, dense: float | None, lexical: float | None
+    ) -> tuple[float, int]:
+        """The score of a chunk and its rank; for other chunks, the ones they would have."""
+        if point in self._scores:
+            return self._scores[point], list(self._scores).index(point) + 1
+        score = self._pool.score_for(dense, lexical)
+        if self._rescoring is not None:
+            score = self._rescoring.score(score, record)
+        return score, 1 + sum(other > score for other in self._scores.values())
+
+
 class Explainer:
     def __init__(self, readers: Readers, searcher: Searcher) -> None:
         self._readers = readers
@@ -111,14 +141,17 @@ class Explainer:
         shown = _shown(wanted, chunks, result)
         if shown is not None:
             return shown
-        where = checked(query.where, generation.manifest.fields)
+        generations = {query.collection: generation}
+        [scope] = self._searcher.scopes(query, generations)
+        where = scope.where
         kept = [record for record in chunks if not failing(record, where)]
         if not kept:
             return _filtered(wanted, chunks[0], where)
-        encoded = await self._searcher.encode(query, {query.collection: generation})
-        scope = CollectionScope(query.collection, generation.index, where)
+        encoded = await self._searcher.encode(query, generations)
         pool = await find(encoded, [scope], depth_for(query.top_k))
-        scored = await _best(encoded, kept, pool, generation.index)
+        ranking = _FinalRanking(pool, self._searcher.rescoring(query))
+        await ranking.read(generation)
+        scored = await _best(encoded, kept, ranking, generation.index)
         return await _cause(wanted, query, encoded, scored, pool, scope, result)
 
 
@@ -173,7 +206,10 @@ def _filtered(wanted: str, record: ChunkRecord, where: Sequence[Condition]) -> W
 
 
 async def _best(
-    encoded: EncodedQuery, chunks: Sequence[ChunkRecord], pool: Pool, index: VectorIndex
+    encoded: EncodedQuery,
+    chunks: Sequence[ChunkRecord],
+    ranking: _FinalRanking,
+    index: VectorIndex,
 ) -> _ScoredChunk:
     numbers = [index.number(record.point_id) for record in chunks]
     points = frozenset(numbers)
@@ -181,35 +217,22 @@ async def _best(
     cosines: dict[int, float] = {}
     lexical: dict[int, float] = {}
     if encoded.vector is not None:
-        [ranking] = await index.search([DenseQuery(encoded.vector, len(points), points)])
-        dense = dict(zip(ranking.points, ranking.scores, strict=True))
-        cosines = dict(zip(ranking.points, ranking.cosines or (), strict=False))
+        [found] = await index.search([DenseQuery(encoded.vector, len(points), points)])
+        dense = dict(zip(found.points, found.scores, strict=True))
+        cosines = dict(zip(found.points, found.cosines or (), strict=False))
     if encoded.terms is not None:
-        [ranking] = await index.search([SparseQuery(encoded.terms, len(points), points)])
-        lexical = dict(zip(ranking.points, ranking.scores, strict=True))
-    candidates = [
-        _scored(
-            record,
-            point,
+        [found] = await index.search([SparseQuery(encoded.terms, len(points), points)])
+        lexical = dict(zip(found.points, found.scores, strict=True))
+    candidates = []
+    for record, point in zip(chunks, numbers, strict=True):
+        scores = (
             dense.get(point) if encoded.vector is not None else None,
             lexical.get(point, 0.0) if encoded.terms is not None else None,
-            pool,
         )
-        for record, point in zip(chunks, numbers, strict=True)
-    ]
+        place = ranking.place(record, point, *scores)
+        candidates.append(_ScoredChunk(record, point, *scores, *place))
     best = max(candidates, key=lambda scored: (scored.score, -scored.rank))
     return replace(best, cosine=cosines.get(best.point))
-
-
-def _scored(
-    record: ChunkRecord, point: int, dense: float | None, lexical: float | None, pool: Pool
-) -> _ScoredChunk:
-    rank = pool.rank(point)
-    if rank is not None:
-        return _ScoredChunk(record, point, dense, lexical, pool.scores[rank - 1], rank)
-    score = pool.score_for(dense, lexical)
-    ahead = sum(other > score for other in pool.scores)
-    return _ScoredChunk(record, point, dense, lexical, score, ahead + 1)
 
 
 async def _cause(

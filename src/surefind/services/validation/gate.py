@@ -146,7 +146,8 @@ async def _validated(
     lost: LostAnswers | None = None,
 ) -> Report:
     readers = Readers(tools.index, tools.catalogs, pinned=manifest)
-    validator = Validator(readers, Searcher(readers, tools.embedder, tools.terms), tools.version)
+    searcher = Searcher(readers, tools.embedder, tools.terms, kind_weights=tools.kind_weights)
+    validator = Validator(readers, searcher, tools.version)
     request = RunRequest(manifest.collection, partial=False)
     stage = f"testing {manifest.number}"
     try:

@@ -25,7 +25,7 @@ from surefind.model import (
     Status,
 )
 from surefind.services.encoding.confidence import judge, still_fits
-from surefind.services.search.expansion import section_of
+from surefind.services.search.passages import section_of
 from surefind.services.search.search import MAX_COLLECTIONS, Searcher, check_query
 from unit.installation import Installation
 

@@ -184,6 +184,11 @@ def _explained(hit: "Hit") -> list[str]:
     for name, leg in (("dense", hit.dense), ("lexical", hit.lexical)):
         if leg is not None:
             lines.append(f"       {name:<8} {_leg(leg)}")
+    if hit.exact_heading:
+        lines.append("       raised, because the query is its heading")
+    if hit.weight != 1.0:
+        kind = hit.record.attributes.get("kind", "page")
+        lines.append(f"       weighed by {hit.weight:.2f}, as a page of the kind {kind}")
     if hit.reranking is not None:
         lines.append(
             f"       reranked from rank {hit.reranking.rank_before}, reranker score "
