@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora browser drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites browser drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,15 @@ contract: $(VENV)/dev model  ## Test the stores, on servers named by SUREFIND_TE
 corpora: $(VENV)/dev model  ## Run the tests on real corpora (SUREFIND_DATA, default ../shared/data)
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/corpora
 
+.venv-sites/installed: $(VENV)/python requirements/sites.txt
+	@echo "installing site generators into .venv-sites"
+	@$(PYTHON) -m venv .venv-sites
+	@.venv-sites/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/sites.txt
+	@touch $@
+
+sites: $(VENV)/dev .venv-sites/installed  ## Build small sites with MkDocs and others, and compare them with what surefind reads
+	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/sites
+
 browser: $(VENV)/dev model  ## Test the search page in Chromium
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/browser
 
@@ -75,7 +84,7 @@ drill: $(VENV)/dev model  ## Kill, fill, damage and overload surefind for minute
 drill-short:  ## Run two fixed cycles of each drill
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist load tests/drill
 
-check: lint types thorough coverage corpora browser drill-short  ## Run everything that CI runs
+check: lint types thorough coverage corpora sites browser drill-short  ## Run everything that CI runs
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
 	@$(BIN)/python bench/overhead.py
@@ -144,7 +153,7 @@ bench-hostile: $(VENV)/dev  ## Processor time for pages that are designed to be 
 
 lock:  ## Update requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
-	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt"; do \
+	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites"; do \
 	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	    $${part#*:} -o requirements/$${part%%:*}.txt; done
 
@@ -155,4 +164,4 @@ lock-peers:  ## Update bench/peers/*.txt from the *.in files
 	    $$peer -o $${peer%.in}.txt; done
 
 clean:  ## Remove the environments, the caches and the sample index
-	@rm -rf $(VENV) .venv-peers .venv-lock .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
