@@ -162,7 +162,7 @@ async def test_an_altered_vector_in_a_qdrant_server(
     record = await installer(home)
     replace_vector(address, name, str(record.chunk.point_id))
     message = await problem(home)
-    assert f"the vector of {record.chunk.id} is not the one that was embedded" in message
+    assert f"the vector of chunk {record.chunk.id} is not the one that was embedded" in message
     assert "`surefind doctor --repair`" in message
     await repair(home)
     after = await home.search("run the installer", mode=Mode.DENSE)

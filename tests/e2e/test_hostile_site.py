@@ -55,7 +55,7 @@ def test_a_hostile_site_is_read_as_far_as_it_is_one_and_nobody_else_is_asked(
         for failed in ("loop", "bomb", "lying", "binary", "cut"):
             assert f"failed   {site.host}/docs/{failed}: " in done.stdout, failed
         for left in ("out", "inside"):
-            assert f"left out {site.host}/docs/{left}: redirects to http" in done.stdout
+            assert f"skipped  {site.host}/docs/{left}: redirects to http" in done.stdout
         assert "is larger than 10,000,000 bytes" in done.stdout
         assert "beyond the limit of 30 pages" in done.stdout
         assert "entries point to other sites; ignored" in done.stderr

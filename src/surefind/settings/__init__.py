@@ -305,6 +305,9 @@ class Settings(BaseSettings):
         for name, value in super().__repr_args__():
             yield name, without_passwords(value) if isinstance(value, str) else value
 
+    def __hash__(self) -> int:
+        return hash(repr(self))  # a dict such as kind_weights has no hash of its own
+
     @field_validator("kind_weights")
     @classmethod
     def _are_factors(cls, value: dict[str, float]) -> dict[str, float]:
