@@ -2,6 +2,7 @@
 
 from surefind.model.documents import (
     POINT_NAMESPACE,
+    AnchorRule,
     BrokenLink,
     Chunk,
     ChunkRecord,
@@ -81,6 +82,7 @@ __all__ = [
     "DEFAULT_COLLECTION",
     "FIELDS",
     "POINT_NAMESPACE",
+    "AnchorRule",
     "AnyOf",
     "ApiKey",
     "Attribute",

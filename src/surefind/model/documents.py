@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -103,6 +103,19 @@ class PageLocation:
     version: str = ""
     locale: str = ""
     title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorRule:
+    """How a site generator derives the anchors of headings.
+
+    `split` separates a heading's title from the anchor that it declares, if any. `slug` gives the
+    anchor of a title, and `numbered` the n-th alternative to an anchor that is taken.
+    """
+
+    split: Callable[[str], tuple[str, str]]
+    slug: Callable[[str], str]
+    numbered: Callable[[str, int], str] = "{}-{}".format
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from surefind.model import (
+    AnchorRule,
     EmbedderFingerprint,
     PageFailure,
     PageLocation,
@@ -115,7 +116,10 @@ class Analyzer(Protocol):
 
 
 class Site(Protocol):
-    """Knows the URL of each page, and whether the site publishes it."""
+    """Knows the URL of each page, whether it is published, and the anchors of its headings."""
+
+    @property
+    def anchors(self) -> AnchorRule: ...
 
     def place(
         self, site_path: str, front_matter: Mapping[str, object]

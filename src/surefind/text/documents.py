@@ -7,7 +7,15 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from surefind.errors import InputError, without_passwords
-from surefind.model import Attribute, Document, PageLocation, SkippedPage, SourcePage, is_link
+from surefind.model import (
+    AnchorRule,
+    Attribute,
+    Document,
+    PageLocation,
+    SkippedPage,
+    SourcePage,
+    is_link,
+)
 from surefind.text.formats.page import ParsedPage
 from surefind.text.formats.registry import parse
 from surefind.text.front_matter import attributes_of
@@ -20,6 +28,9 @@ TITLE_LENGTH = 255
 
 class PlacesPages(Protocol):
     """The part of a site that this module uses."""
+
+    @property
+    def anchors(self) -> AnchorRule: ...
 
     def place(
         self, site_path: str, front_matter: Mapping[str, object]
@@ -42,7 +53,7 @@ def content_hash(content: bytes) -> str:
 def read_document(page: SourcePage, site: PlacesPages) -> ReadPage | SkippedPage:
     """Parse a page; InputError, with the reason, if it is not text or its URL is unsafe."""
     suffix = page.suffix or PurePosixPath(page.site_path).suffix.lower()
-    parsed = parse(page.content, suffix)
+    parsed = parse(page.content, suffix, site.anchors)
     place = site.place(page.site_path, parsed.front_matter)
     if isinstance(place, SkippedPage):
         return place

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from surefind.errors import InputError
 from surefind.model import Document, PageLocation, SkippedPage, SourcePage
 from surefind.text import front_matter
+from surefind.text.anchors import GITHUB
 from surefind.text.documents import PlacesPages, ReadPage, read_document
 from surefind.text.encodings import clean
 from surefind.text.front_matter import split_front_matter
@@ -169,6 +170,8 @@ def test_without_a_site_a_page_is_read_in_surefinds_own_reader() -> None:
 
 
 class Versioned:
+    anchors = GITHUB
+
     def place(
         self, site_path: str, front_matter: Mapping[str, object]
     ) -> PageLocation | SkippedPage:

@@ -160,7 +160,7 @@ def test_an_explicit_anchor_wins() -> None:
     assert headings(text) == [
         (1, "Title", "my-id"),
         (2, "Other", "other"),
-        (2, "Title", "my-id-1"),
+        (2, "Title", "my-id"),
     ]
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import PageKind, PageLocation, SourcePage
+from surefind.text.anchors import GITHUB
 from surefind.text.documents import ReadPage, read_document
 from surefind.text.page_kinds import is_link_list, updated_on
 
@@ -14,6 +15,8 @@ PROSE = "# Install\n\nRun the installer, then read [the guide](guide.md).\n"
 
 
 class OneSite:
+    anchors = GITHUB
+
     def place(self, site_path: str, front_matter: object) -> PageLocation:
         return PageLocation(f"https://example.com/{site_path}")
 

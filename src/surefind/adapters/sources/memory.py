@@ -9,6 +9,7 @@ from surefind.errors import InputError
 from surefind.model import Page, PageFailure, PageLocation, SourcePage
 from surefind.model.strings import string_problem
 from surefind.ports import Site
+from surefind.text.anchors import GITHUB
 from surefind.text.formats.registry import SUFFIXES
 from surefind.text.sites.plain import PlainSite, ReaderSite
 
@@ -33,6 +34,8 @@ def sources_of_pages(
 
 
 class MemorySource:
+    anchors = GITHUB
+
     def __init__(
         self, name: str, pages: Mapping[str, Page], collection: str, base_url: str | None
     ) -> None:

@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 
 from surefind.errors import InputError
-from surefind.model import BrokenLink, Chunk, ChunkerSettings, Document, SkippedPage, SourcePage
+from surefind.model import (
+    AnchorRule,
+    BrokenLink,
+    Chunk,
+    ChunkerSettings,
+    Document,
+    SkippedPage,
+    SourcePage,
+)
 from surefind.ports import Catalog, Embedder, Source
 from surefind.services.ingest.link_check import LinkCheck, SourceRoot
 from surefind.text.chunking import chunk_document
@@ -59,13 +67,13 @@ async def _broken_links(
         check.know(record.source_path, record.url)
     check.add(page, SourceRoot.of(page, source), read)
     for source_path in sorted(check.unknown(page.source_path)):
-        check.learn(source_path, await _anchors(source_path, catalog))
+        check.learn(source_path, await _anchors(source_path, catalog, source.site.anchors))
     return tuple(check.broken_of(page.source_path))
 
 
-async def _anchors(source_path: str, catalog: Catalog) -> set[str]:
+async def _anchors(source_path: str, catalog: Catalog, rule: AnchorRule) -> set[str]:
     """The anchors that a catalog knows: those of headings, and those written in the text."""
     chunks = [record.chunk for record in await catalog.document_chunks(source_path)]
     text = "\n\n".join(chunk.text for chunk in chunks)
-    found = references(text.encode(), ".md", outline(text))
+    found = references(text.encode(), ".md", outline(text, rule))
     return {*found.anchors, *(chunk.anchor for chunk in chunks)}

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from surefind.errors import InputError
+from surefind.model import AnchorRule
+from surefind.text.anchors import GITHUB
 from surefind.text.encodings import decode
 from surefind.text.formats.page import ParsedPage
 from surefind.text.formats.restructured import read_restructured
@@ -17,8 +19,8 @@ _BLANK_LINES = re.compile(r"(?:^|\n)[ \t]*\n\s*?(?=[ \t]*\S)")
 _MDX_SYNTAX = re.compile(r"[<{]|:::|^(?:import|export)\b", re.MULTILINE)
 
 
-def parse(content: bytes, suffix: str) -> ParsedPage:
-    """Parse a page: `parse(b"# Title", ".md")`.
+def parse(content: bytes, suffix: str, anchors: AnchorRule = GITHUB) -> ParsedPage:
+    """Parse a page: `parse(b"# Title", ".md")`. `anchors` applies to Markdown.
 
     InputError, with the reason, if the bytes are not text or the suffix is not supported.
     """
@@ -27,18 +29,18 @@ def parse(content: bytes, suffix: str) -> ParsedPage:
         supported = ", ".join(sorted(SUFFIXES))
         found = f"files ending in {suffix}" if suffix else "files without a suffix"
         raise InputError(f"{found} are not supported; supported are {supported}")
-    return reader(content)
+    return reader(content, anchors)
 
 
-def _read_markdown(content: bytes) -> ParsedPage:
+def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:
     text, warnings = decode(content)
     front_matter, body = split_front_matter(text)
     if "<!--" in body:
         body = strip_comments(body)
-    return ParsedPage(front_matter, body, outline(body), warnings=warnings)
+    return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings)
 
 
-def _read_mdx(content: bytes) -> ParsedPage:
+def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
     text, warnings = decode(content)
     front_matter, body = split_front_matter(text)
     if _MDX_SYNTAX.search(body):
@@ -46,10 +48,10 @@ def _read_mdx(content: bytes) -> ParsedPage:
             body = strip_mdx(body)
         except TooComplex:
             warnings += ("its braces are too complex to parse as MDX; parsed as Markdown",)
-    return ParsedPage(front_matter, body, outline(body), warnings=warnings)
+    return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings)
 
 
-def _read_html(content: bytes) -> ParsedPage:
+def _read_html(content: bytes, _: AnchorRule) -> ParsedPage:
     text, warnings = decode(content, meta_charset=True)
     page = html_to_markdown(text)
     declared = {
@@ -61,19 +63,19 @@ def _read_html(content: bytes) -> ParsedPage:
     return ParsedPage(front_matter, page.text, outline(page.text), page.title, warnings)
 
 
-def _read_plain_text(content: bytes) -> ParsedPage:
+def _read_plain_text(content: bytes, _: AnchorRule) -> ParsedPage:
     text, warnings = decode(content)
     borders = tuple(border.end() for border in _BLANK_LINES.finditer(text))
     return ParsedPage({}, text, Outline((), borders, ()), warnings=warnings)
 
 
-READERS: Mapping[str, Callable[[bytes], ParsedPage]] = {
+READERS: Mapping[str, Callable[[bytes, AnchorRule], ParsedPage]] = {
     ".htm": _read_html,
     ".html": _read_html,
     ".markdown": _read_markdown,
     ".md": _read_markdown,
     ".mdx": _read_mdx,
-    ".rst": read_restructured,
+    ".rst": lambda content, _: read_restructured(content),
     ".txt": _read_plain_text,
 }
 SUFFIXES = frozenset(READERS)

@@ -7,7 +7,8 @@ lists and quotes stays inside them. A test compares it with a CommonMark parser.
 import re
 from dataclasses import dataclass
 
-from surefind.text.slugs import anchor_of
+from surefind.model import AnchorRule
+from surefind.text.anchors import GITHUB
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?![^ \t])(.*)$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
@@ -41,7 +42,6 @@ _TABLE_RULE = re.compile(
 # A line that starts with none of these and no digit is text, like most lines.
 _MARKERS = frozenset("\t#=-`~<*_+>|:")
 TITLE_LENGTH = 500
-_EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
 _INLINE_MARKUP = re.compile(r"[\[`*_~<]")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _TAG = re.compile(  # known HTML tags only: the `<T>` of `List<T>` is text
@@ -90,8 +90,8 @@ class Outline:
     tables: tuple[OpenedBlock, ...] = ()
 
 
-def outline(text: str) -> Outline:
-    scanner = _Scanner()
+def outline(text: str, anchors: AnchorRule = GITHUB) -> Outline:
+    scanner = _Scanner(anchors)
     start, size = 0, len(text)
     for line in text.split("\n"):
         end = start + len(line) + 1
@@ -116,7 +116,8 @@ class _Fence:
 
 
 class _Scanner:
-    def __init__(self) -> None:
+    def __init__(self, rule: AnchorRule) -> None:
+        self._rule = rule
         self.headings: list[Heading] = []
         self.borders: list[int] = []
         self.inner_borders: list[int] = []
@@ -285,21 +286,21 @@ class _Scanner:
 
     def _add(self, level: int, raw_title: str, start: int, end: int) -> None:
         raw_title = raw_title[:TITLE_LENGTH]  # a longer one is really a paragraph
-        explicit = _EXPLICIT_ID.search(raw_title)
-        title = plain(_EXPLICIT_ID.sub("", raw_title)) if explicit else plain(raw_title)
-        anchor = (explicit.group(1) or explicit.group(2)) if explicit else anchor_of(title)
+        raw_title, declared = self._rule.split(raw_title)
+        title = plain(raw_title)
+        anchor = declared or self._rule.slug(title)
         repeats = self._anchors.get(anchor, 0)
         self._anchors[anchor] = repeats + 1
-        if repeats:
+        if repeats and not declared:
             anchor = self._next_free(anchor, repeats)
         self.headings.append(Heading(level, title, anchor, start, end))
         self._close_containers()
 
     def _next_free(self, anchor: str, repeats: int) -> str:
-        while f"{anchor}-{repeats}" in self._anchors:
+        while (free := self._rule.numbered(anchor, repeats)) in self._anchors:
             repeats += 1
-        self._anchors[f"{anchor}-{repeats}"] = 1
-        return f"{anchor}-{repeats}"
+        self._anchors[free] = 1
+        return free
 
     def _close_paragraph(self) -> None:
         self._paragraph = None

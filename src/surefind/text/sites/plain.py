@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from surefind.model import PageLocation
+from surefind.text.anchors import GITHUB
 from surefind.text.sites.addresses import addresses_below
 
 READER_URL = "http://localhost:8000/read/"
@@ -39,6 +40,8 @@ def reader_path(url: str) -> str | None:
 class PlainSite:
     """A site that serves every page under its path, without the extension."""
 
+    anchors = GITHUB
+
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
 
@@ -56,6 +59,8 @@ class PlainSite:
 
 class ReaderSite:
     """No known site: pages are shown in surefind's reader."""
+
+    anchors = GITHUB
 
     def __init__(self, collection: str, folder: str) -> None:
         self._collection = collection

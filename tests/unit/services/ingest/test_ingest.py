@@ -14,6 +14,7 @@ from surefind.model import (
     SkippedPage,
     SourcePage,
 )
+from surefind.text.anchors import GITHUB
 from unit.installation import GUIDE, PAGES, Installation
 
 
@@ -193,6 +194,8 @@ async def test_a_rehearsal_finds_what_a_run_would_and_keeps_nothing(home: Instal
 
 async def test_a_page_that_its_site_leaves_out_is_removed_and_listed(home: Installation) -> None:
     class Picky:
+        anchors = GITHUB
+
         def place(
             self, site_path: str, front_matter: Mapping[str, object]
         ) -> PageLocation | SkippedPage:

@@ -27,6 +27,7 @@ from surefind.model import (
 from surefind.services.encoding.confidence import judge, still_fits
 from surefind.services.search.passages import section_of
 from surefind.services.search.search import MAX_COLLECTIONS, Searcher, check_query
+from surefind.text.anchors import GITHUB
 from unit.installation import Installation
 
 GUIDE = """---
@@ -144,6 +145,8 @@ async def test_near_copies_fold_only_when_asked_to(tmp_path: Path) -> None:
 
 class TwoVersions:
     """The same tree twice, as a versioned site has it."""
+
+    anchors = GITHUB
 
     def place(self, site_path: str, front_matter: object) -> PageLocation:
         version, _, rest = site_path.partition("/")

@@ -13,9 +13,12 @@ from surefind.adapters.sources.website.crawl_scope import CrawlScope, normalise
 from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions, open_site
 from surefind.model import PageFailure, PageLocation, PageUnchanged, SkippedPage, SourcePage
 from surefind.ports import Notify, Site
+from surefind.text.anchors import GITHUB
 
 
 class WebsiteSource:
+    anchors = GITHUB
+
     def __init__(
         self,
         start_url: str,

@@ -14,6 +14,7 @@ from typing import Self
 from urllib.parse import quote, urlsplit
 
 from surefind.model import PageLocation, SkippedPage
+from surefind.text.anchors import GITHUB
 from surefind.text.sites.addresses import addresses_below, encode_uri
 from surefind.text.sites.docusaurus.options import DocusaurusSettings, Locale, Plugin, join_paths
 from surefind.text.sites.globs import glob_expression
@@ -51,6 +52,7 @@ class DocusaurusSite:
     """
 
     name = "docusaurus"
+    anchors = GITHUB
 
     def __init__(
         self,

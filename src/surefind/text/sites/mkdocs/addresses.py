@@ -8,6 +8,7 @@ from typing import Self
 from urllib.parse import quote
 
 from surefind.model import PageLocation, SkippedPage
+from surefind.text.anchors import GITHUB
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.addresses import addresses_below
 from surefind.text.sites.globs import glob_expression
@@ -24,6 +25,7 @@ class MkDocsSite:
     """An MkDocs site; `notes` lists the parts of its config that were not understood."""
 
     name = "mkdocs"
+    anchors = GITHUB
 
     def __init__(self, config: MkDocsConfig, base_url: str | None, pages: Collection[str]) -> None:
         self._config = config
