@@ -76,7 +76,14 @@ from surefind.model.searching import (
     Status,
     Timings,
 )
-from surefind.model.urls import is_address, is_link
+from surefind.model.urls import (
+    as_stored,
+    is_address,
+    is_link,
+    is_unpublished,
+    reader_path,
+    unpublished_url,
+)
 
 __all__ = [
     "DEFAULT_COLLECTION",
@@ -142,10 +149,14 @@ __all__ = [
     "Timings",
     "Under",
     "VectorSpace",
+    "as_stored",
     "is_address",
     "is_link",
+    "is_unpublished",
     "numbered_point",
     "point_id",
     "point_label",
     "point_number",
+    "reader_path",
+    "unpublished_url",
 ]

@@ -20,7 +20,9 @@ def test_search_prints_the_right_passage_first(ingested: Path) -> None:
     assert done.returncode == 0
     first = done.stdout.split("\n\n")[0]
     assert "Installing > Power" in first
-    assert "http://localhost:8000/read/docs/docs/guide/install.md#power" in first
+    line = (ingested / "docs/guide/install.md").read_text().splitlines().index("## Power") + 1
+    assert f"\n     docs/guide/install.md:{line}\n" in first
+    assert "http" not in done.stdout
     assert re.search(r"score 1\.000, similarity 0\.\d+, chunk install-power-", first)
     assert "230 volts" in done.stdout
     assert re.search(r"5 passages in \d+ ms \(generation 1 of docs, 6 chunks\)", done.stderr)

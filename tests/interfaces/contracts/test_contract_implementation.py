@@ -76,7 +76,7 @@ def test_an_answer_has_exactly_the_published_fields(contracts: httpx2.Client) ->
         assert 0.5 <= chunk["similarity_score"] <= 1
     best = answer["results"][0]
     assert best["metadata"] == {
-        "url": "http://localhost:8000/read/docs/docs/guide/install.md",
+        "url": str(contracts.base_url.join("/read/docs/docs/guide/install.md")),
         "section": "Power",
         "document_id": "docs/guide/install.md",
     }
@@ -185,7 +185,7 @@ def test_a_test_that_finds_what_it_expects_passes(
     [found] = detail["found"]
     assert found["rank"] == 1
     assert found["metadata"] == {
-        "url": "http://localhost:8000/read/docs/docs/guide/install.md",
+        "url": str(contracts.base_url.join("/read/docs/docs/guide/install.md")),
         "section": "Power",
         "chunk_id": ids["Power"],
         "document_id": "docs/guide/install.md",

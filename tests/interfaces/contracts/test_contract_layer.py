@@ -132,7 +132,7 @@ def test_a_question_becomes_a_vector_and_the_vector_chunks(inside: Path) -> None
     assert all(isinstance(chunk, RetrievalResult) for chunk in chunks)
     best = chunks[0]
     assert (best.title, best.position) == ("Installing", 1)
-    assert best.source_url == "http://localhost:8000/read/docs/docs/guide/install.md"
+    assert best.source_url == "surefind://docs/docs/guide/install.md"
     assert "230 volts" in best.text
     scores = [chunk.relevance_score for chunk in chunks]
     assert scores == sorted(scores, reverse=True)

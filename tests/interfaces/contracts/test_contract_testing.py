@@ -50,7 +50,8 @@ def test_an_answer_has_exactly_the_published_fields(contracts: httpx2.Client) ->
         assert datetime.fromisoformat(chunk["created_at"]).tzinfo == UTC
     best = answer["results"][0]
     assert "230 volts" in best["content"]
-    assert best["url"] == "http://localhost:8000/read/docs/docs/guide/install.md"
+    assert best["url"] == str(contracts.base_url.join("/read/docs/docs/guide/install.md"))
+    assert contracts.get(best["url"]).status_code == 200
     assert best["position"] == 1
     assert best["metadata"] == {
         "title": "Installing",
@@ -106,7 +107,7 @@ def test_without_json_the_command_prints_a_table(ingested: Path) -> None:
     done = surefind("query", QUESTION, "-k", "2", cwd=ingested)
     assert done.returncode == 0
     head, line, first, *_ = done.stdout.splitlines()
-    assert head.split() == ["#", "similarity", "content", "position", "url"]
+    assert head.split() == ["#", "similarity", "content", "position", "place"]
     assert set(line.strip()) == {"─"}
     assert re.match(r" 1 +0\.\d{3}   ## Power Plug the cable", first)
     assert re.search(r"2 passages in \d+ ms \(generation 1 of docs", done.stderr)

@@ -621,7 +621,7 @@ def test_retrieve_answers_a_query_with_results(home: Path) -> None:
     best = results[0]
     assert (best.page_title, best.section_heading) == ("Installing", "Power")
     assert (best.breadcrumb, best.chunk_index) == ("Installing > Power", 1)
-    assert best.source_url == "http://localhost:8000/read/docs/docs/guide/install.md"
+    assert best.source_url == "surefind://docs/docs/guide/install.md"
     assert {name: type(value) for name, value in best.metadata.items()} == METADATA
     assert best.metadata["chunk_text"] == best.chunk_text
     assert re.fullmatch(r"[0-9a-f]{16}", best.metadata["content_hash"])

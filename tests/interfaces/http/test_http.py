@@ -149,8 +149,9 @@ def test_retrieve_gives_everything_known(client: httpx2.Client) -> None:
     answer = client.post("/retrieve", json={"query": "error E42", "top_k": 2}).json()
     hit = answer["hits"][0]
     assert hit["breadcrumb"] == "Errors > E42"
-    assert hit["url"] == "http://localhost:8000/read/docs/docs/reference/errors.md#e42"
     assert hit["read_path"] == "/read/docs/docs/reference/errors.md#e42"
+    assert hit["url"] == str(client.base_url.join(hit["read_path"]))
+    assert client.get(hit["url"]).status_code == 200
     assert hit["legs"]["lexical"]["rank"] == 1
     assert answer["generation"] == 1
     status, _, message = error_of(

@@ -27,7 +27,7 @@ def test_pages_in_memory_are_searched_like_files(docs: surefind.Surefind) -> Non
     report = docs.ingest(pages=iter([TEA, LID, NOTE]))
     assert report.added_pages == ("notes/a note", "wiki/guide/tea.md", "wiki/lid.html")
     tea = docs.search("brew", where={"level": "easy"})[0]
-    assert tea.url == "http://localhost:8000/read/docs/wiki/guide/tea.md#tea"
+    assert tea.url == "surefind://docs/wiki/guide/tea.md#tea"
     lid = docs.search("lid", mode="lexical")[0]
     assert (lid.title, lid.url) == ("Lid", "https://w.example/1#lid")
     assert lid.text == "# Lid\n\nClose the lid."
@@ -68,7 +68,7 @@ def test_a_new_url_or_title_of_an_unchanged_text_is_noticed(
     assert report.published
     hit = docs.search("lid", mode="lexical")[0]
     assert hit.title == change.get("title", "Lid")
-    assert hit.url.startswith(change.get("url", "http://localhost:8000/read/docs/wiki/lid.html"))
+    assert hit.url.startswith(change.get("url", "surefind://docs/wiki/lid.html"))
 
 
 def test_addresses_begin_with_the_base_url_where_there_is_one() -> None:

@@ -9,13 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.errors import InputError
-from surefind.model import Document, PageLocation, SkippedPage, SourcePage
+from surefind.model import (
+    Document,
+    PageLocation,
+    SkippedPage,
+    SourcePage,
+    as_stored,
+    reader_path,
+    unpublished_url,
+)
 from surefind.text import front_matter
 from surefind.text.anchors import GITHUB
 from surefind.text.documents import PlacesPages, ReadPage, read_document
 from surefind.text.encodings import clean
 from surefind.text.front_matter import split_front_matter
-from surefind.text.sites.plain import PlainSite, ReaderSite, page_url, reader_path, reader_url
+from surefind.text.sites.plain import PlainSite, ReaderSite, page_url
 from surefind.text.slugs import chunk_id, slug_of
 
 
@@ -163,10 +171,26 @@ def test_pages_have_the_addresses_of_their_site(path: str, url: str) -> None:
 
 
 def test_without_a_site_a_page_is_read_in_surefinds_own_reader() -> None:
-    url = reader_url("docs", "docs/a b.md")
-    assert url == "http://localhost:8000/read/docs/docs/a%20b.md"
+    url = unpublished_url("docs", "docs/a b.md")
+    assert url == "surefind://docs/docs/a%20b.md"
     assert reader_path(url) == "/read/docs/docs/a%20b.md"
     assert reader_path("https://x.org/read/") is None
+    assert reader_path("http://localhost:8000/read/docs/a.md") == "/read/docs/a.md"  # 0.9 and older
+
+
+@pytest.mark.parametrize(
+    ("url", "stored"),
+    [
+        ("http://localhost:8000/read/docs/a.md", "surefind://docs/a.md"),
+        ("http://127.0.0.1:9000/read/docs/a%20b.md#c", "surefind://docs/a%20b.md#c"),
+        ("https://x.org/read/docs/a.md", "https://x.org/read/docs/a.md"),
+        ("http://localhost:3000/guide", "http://localhost:3000/guide"),
+        ("http://[::1/read/a", "http://[::1/read/a"),
+        ("/read/docs/a.md", "/read/docs/a.md"),
+    ],
+)
+def test_urls_of_local_readers_name_the_stored_page(url: str, stored: str) -> None:
+    assert as_stored(url) == as_stored(stored) == stored
 
 
 class Versioned:

@@ -62,7 +62,7 @@ class MemorySource:
             if page.url or page.title or page.version or page.locale
         ]
         digest = hashlib.sha256(repr((self._default, facts)).encode()).hexdigest()
-        return f"memory {self._name} {digest[:16]}"
+        return f"pages {self._name} {digest[:16]}"
 
     @property
     def left(self) -> Sequence[PageFailure]:

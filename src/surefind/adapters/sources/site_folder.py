@@ -47,7 +47,9 @@ def find_site(folder: Path, collection: str, base_url: str | None) -> SiteFolder
                 return _mkdocs(root, root / name, base_url)
     if base_url is not None:
         return SiteFolder(folder, PlainSite(base_url), f"plain {base_url}", SUFFIXES)
-    return SiteFolder(folder, ReaderSite(collection, folder.name), f"reader {collection}", SUFFIXES)
+    return SiteFolder(
+        folder, ReaderSite(collection, folder.name), f"unpublished {collection}", SUFFIXES
+    )
 
 
 def _upwards(folder: Path) -> Iterator[Path]:

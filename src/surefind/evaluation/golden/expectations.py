@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from surefind.model import ChunkRecord
+from surefind.model import ChunkRecord, as_stored, reader_path
 
 
 def squeezed(text: str) -> str:
@@ -106,7 +106,9 @@ Expectation = ByChunk | ByAddress | BySource | ByText | ByName
 
 def address_key(url: str, *, path_only: bool = False) -> str:
     """Equal for URLs that differ only in a trailing slash or in percent-encoding."""
-    return unquote(urlsplit(url).path if path_only else url).rstrip("/")
+    if path_only:
+        return unquote(reader_path(url) or urlsplit(url).path).rstrip("/")
+    return unquote(as_stored(url)).rstrip("/")
 
 
 def _headings(record: ChunkRecord) -> set[str]:

@@ -11,11 +11,13 @@ from ipaddress import ip_address
 from typing import Literal
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from surefind.bootstrap import Application
 from surefind.errors import AddressInUse, InputError, UnknownCollection
 from surefind.interfaces.http.app import create_app
 from surefind.interfaces.http.logs import log_as_json
+from surefind.interfaces.http.middleware.proxies import TrustedProxies
 
 
 def _protocol(header_timeout_s: float) -> type[asyncio.Protocol] | Literal["auto"]:
@@ -35,9 +37,12 @@ async def serve_application(application: Application, notify: Callable[[str], No
         if public and not settings.allow_open:
             await _require_keys(application, listener)
         await application.parts.embedder()  # load the model before the first request
+        app: ASGIApp = create_app(application, public=public)
+        if settings.trusted_proxies:
+            app = TrustedProxies(app, settings.trusted_proxies)
         server = _Server(
             uvicorn.Config(
-                create_app(application, public=public),
+                app,
                 loop="asyncio",
                 log_config=None,
                 log_level="warning",
@@ -45,8 +50,7 @@ async def serve_application(application: Application, notify: Callable[[str], No
                 server_header=False,
                 http=_protocol(settings.header_timeout_s),
                 ws="none",
-                proxy_headers=bool(settings.trusted_proxies),
-                forwarded_allow_ips=list(settings.trusted_proxies),
+                proxy_headers=False,
                 timeout_graceful_shutdown=settings.shutdown_timeout_s,
             ),
             ready=lambda: notify(welcome),

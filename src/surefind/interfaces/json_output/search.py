@@ -3,11 +3,18 @@
 from dataclasses import asdict
 
 from surefind.interfaces.json_output import Json, rounded
-from surefind.model import ChunkRecord, Confidence, Hit, LegScore, SearchResult
+from surefind.model import (
+    ChunkRecord,
+    Confidence,
+    Hit,
+    LegScore,
+    SearchResult,
+    reader_path,
+    unpublished_url,
+)
 from surefind.services.search.facets import FilterOptions
 from surefind.services.search.filters import describe
 from surefind.services.search.why_not import WhyNot
-from surefind.text.sites.plain import reader_path, reader_url
 
 
 def search_json(result: SearchResult) -> Json:
@@ -41,7 +48,7 @@ def search_json(result: SearchResult) -> Json:
 
 def hit_json(hit: Hit) -> Json:
     record = hit.record
-    reader = reader_path(reader_url(hit.collection, record.chunk.source_path)) or ""
+    reader = reader_path(unpublished_url(hit.collection, record.chunk.source_path)) or ""
     return {
         "rank": hit.rank,
         "score": rounded(hit.score),

@@ -9,7 +9,6 @@
   if (!script?.src || document.querySelector("surefind-search")) return;
   const service = new URL(script.src).origin;
   const options = { ...window.surefind, ...script.dataset };
-  const LOCAL_READER = "http://localhost:8000/read/";
   const PAUSE_MS = 200;
   const AROUND = 90; // letters before the first word that was sought
   const LENGTH = 260;
@@ -194,14 +193,14 @@
     if (!told) found.ariaBusy = "false";
   }
 
-  function hitOf({ url, title, source_path: path, section, section_highlights: marks, breadcrumb, text, highlights }) {
+  function hitOf({ url, read_path: readPath, title, source_path: path, section, section_highlights: marks, breadcrumb, text, highlights }) {
     const name = section ? marked(section, unitsOf(section, marks), 0, section.length) : [title || path];
     const above = breadcrumb.slice(0, breadcrumb.length - section.length).split(" > ").filter(Boolean).join(" › ");
     const link = element("a", {},
       element("div", { className: "trail" }, above),
       element("div", { className: "title" }, ...name),
       element("div", { className: "text" }, ...excerpt(text, unitsOf(text, highlights))));
-    const place = url.startsWith(LOCAL_READER) ? `${service}/read/${url.slice(LOCAL_READER.length)}` : url;
+    const place = url.endsWith(readPath) ? service + readPath : url;
     if (/^https?:\/\//i.test(place)) link.href = place;
     return element("li", {}, link);
   }

@@ -10,12 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from surefind.model import BrokenLink, SourcePage
+from surefind.model import BrokenLink, SourcePage, is_unpublished
 from surefind.ports import Site, Source
 from surefind.text.documents import ReadPage
 from surefind.text.links import references, suffix_of
 from surefind.text.sites.addresses import address_key
-from surefind.text.sites.plain import READER_URL
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _HTTP = ("http://", "https://")
@@ -178,7 +177,7 @@ class LinkCheck:
         self._pages[source_path] = page
         key = address_key(page.url)
         self._by_address[key] = source_path
-        while page.url.startswith(READER_URL) and (key := posixpath.dirname(key)):
+        while is_unpublished(page.url) and (key := posixpath.dirname(key)):
             if key in self._folders or key.endswith(":"):
                 break
             self._folders.add(key)

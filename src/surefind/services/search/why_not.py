@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from surefind.errors import InputError
-from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult
+from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult, as_stored
 from surefind.model.strings import check_string
 from surefind.ports import Catalog, DenseQuery, SparseQuery, VectorIndex
 from surefind.services.generations.readers import OpenGeneration, Readers, chunks_named
@@ -165,11 +165,11 @@ async def chunks_matching(wanted: str, catalog: Catalog) -> list[ChunkRecord]:
         return [chunk]
     if await catalog.document(wanted) is not None:
         return await catalog.document_chunks(wanted)
-    address, _, anchor = wanted.partition("#")
+    address, _, anchor = as_stored(wanted).partition("#")
     found = [
         record
         for document in await catalog.documents()
-        if document.url.rstrip("/") == address.rstrip("/")
+        if as_stored(document.url).rstrip("/") == address.rstrip("/")
         for record in await catalog.document_chunks(document.source_path)
     ]
     under = [record for record in found if record.link.partition("#")[2] == anchor]

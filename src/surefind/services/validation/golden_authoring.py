@@ -18,7 +18,7 @@ from surefind.evaluation.golden.golden_set import GoldenSet
 from surefind.evaluation.golden.lint import KnownFacts, LintFinding, lint
 from surefind.evaluation.golden.near_misses import NearMisses
 from surefind.evaluation.golden.resolution import Resolver
-from surefind.model import ChunkRecord, GenerationRef, Query
+from surefind.model import ChunkRecord, GenerationRef, Query, is_address
 from surefind.ports import Catalog, CatalogStore
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.filters import checked, failing, read_expressions
@@ -30,8 +30,7 @@ _QUOTED = 8
 _SHORTEST, _LONGEST = 25, 160
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _OLDER = 10
-_OWN_MACHINE = {None, "localhost", "127.0.0.1"}
-"""Hosts of surefind's own reader, for pages without a published site."""
+_OWN_MACHINE = {"localhost", "127.0.0.1"}
 
 
 async def expectations_for(
@@ -68,7 +67,7 @@ async def expectations_for(
 
 def _section(record: ChunkRecord) -> Expectation:
     heading = record.chunk.heading_path[-1] if record.chunk.heading_path else ""
-    if record.url and urlsplit(record.url).hostname not in _OWN_MACHINE:
+    if is_address(record.url) and urlsplit(record.url).hostname not in _OWN_MACHINE:
         return ByAddress(record.url, heading)
     return BySource(record.chunk.source_path, heading)
 

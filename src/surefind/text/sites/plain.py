@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from surefind.model import PageLocation
+from surefind.model import PageLocation, unpublished_url
 from surefind.text.anchors import GITHUB
 from surefind.text.sites.addresses import addresses_below
-
-READER_URL = "http://localhost:8000/read/"
-"""The reader of `surefind serve` at its default address."""
 
 _ENDINGS = (
     *("", ".md", ".mdx", ".markdown", ".rst", ".html", ".txt"),
@@ -26,15 +23,6 @@ def page_url(site_path: str, base_url: str) -> str:
     path = path.parent if index else path.parent / path.stem
     tail = "" if str(path) == "." else quote(str(path))
     return base_url.rstrip("/") + "/" + tail
-
-
-def reader_url(collection: str, source_path: str) -> str:
-    return f"{READER_URL}{quote(collection)}/{quote(source_path)}"
-
-
-def reader_path(url: str) -> str | None:
-    """The server path of a `reader_url`; None for other URLs."""
-    return url.removeprefix("http://localhost:8000") if url.startswith(READER_URL) else None
 
 
 class PlainSite:
@@ -71,12 +59,20 @@ class ReaderSite:
         site_path: str,
         front_matter: Mapping[str, object],  # noqa: ARG002 - the reader does not use it either
     ) -> PageLocation:
-        return PageLocation(reader_url(self._collection, f"{self._folder}/{site_path}"))
+        return PageLocation(unpublished_url(self._collection, f"{self._folder}/{site_path}"))
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
         """The real site is unknown, so accept any usual spelling of a neighbour."""
         if link.startswith("/"):
             return ()
-        folder = reader_url(self._collection, self._folder)
-        found = addresses_below(folder, link, page_url, f"{page_url.rstrip('/')}/")
-        return tuple(url.rstrip("/") + ending for url in found for ending in _ENDINGS)
+        # Relative links are only resolved below http URLs.
+        folder, page = (
+            url.replace("surefind:", "http:", 1)
+            for url in (unpublished_url(self._collection, self._folder), page_url)
+        )
+        found = addresses_below(folder, link, page, f"{page.rstrip('/')}/")
+        return tuple(
+            url.replace("http:", "surefind:", 1).rstrip("/") + ending
+            for url in found
+            for ending in _ENDINGS
+        )

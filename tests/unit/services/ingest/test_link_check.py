@@ -106,7 +106,7 @@ def test_these_are_broken_everywhere(source: SourceRoot, link: str, reason: str)
         (READER, "../guide", None),
         (READER, "../guide/", None),
         (READER, "./", None),
-        (READER, "instal", "http://localhost:8000/read/docs/docs/guide/instal"),
+        (READER, "instal", "surefind://docs/docs/guide/instal"),
         (READER, "/anything", None),
         (READER, "/anything.md", None),
         (READER, "/docs/index.md", None),
@@ -183,4 +183,4 @@ def test_parts_of_pages_and_pages_with_parts_keep_their_secrets() -> None:
 def test_html_files_link_to_html_files() -> None:
     pages = {"a.html": "<h1>A</h1><a href='b.html'>b</a><a href='c.html'>c</a>", "b.html": "<p>b"}
     reasons = broken(READER, "install.md", more=pages)
-    assert reasons == ["there is no page http://localhost:8000/read/docs/docs/c.html"]
+    assert reasons == ["there is no page surefind://docs/docs/c.html"]

@@ -12,9 +12,7 @@ def test_a_plain_site_serves_every_page_under_its_path() -> None:
     site: PlacesPages = PlainSite("https://x.org/docs/")
     assert site.place("guide/index.md", {"draft": True}) == PageLocation("https://x.org/docs/guide")
     reader: PlacesPages = ReaderSite("docs", "handbook")
-    assert reader.place("a b.md", {}) == PageLocation(
-        "http://localhost:8000/read/docs/handbook/a%20b.md"
-    )
+    assert reader.place("a b.md", {}) == PageLocation("surefind://docs/handbook/a%20b.md")
 
 
 def test_addresses_that_several_pages_claim_are_found() -> None:

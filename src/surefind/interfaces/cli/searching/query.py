@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefind.interfaces.cli.console import AsJson, Collection, DataDir, note, run, show, show_json
+from surefind.interfaces.cli.searching.places import place_of
 from surefind.interfaces.cli.searching.search import closing
 from surefind.model import Mode
 
@@ -56,11 +57,11 @@ def query(
         show_json(response.model_dump(mode="json"))
         return
     if response.results:
-        show(_table(response.results))
+        show(_table(response.results, [place_of(hit.record) for hit in result.hits]))
     note(closing(result))
 
 
-def _table(chunks: "Sequence[RetrievedChunk]") -> str:
+def _table(chunks: "Sequence[RetrievedChunk]", places: Sequence[str]) -> str:
     """One row per result, with its flaws below its content."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -75,14 +76,14 @@ def _table(chunks: "Sequence[RetrievedChunk]") -> str:
     table.add_column("similarity", justify="right")
     table.add_column("content", ratio=2)
     table.add_column("position", justify="right")
-    table.add_column("url", overflow="fold", ratio=1)
-    for rank, chunk in enumerate(chunks, start=1):
+    table.add_column("place", overflow="fold", ratio=1)
+    for rank, (chunk, place) in enumerate(zip(chunks, places, strict=True), start=1):
         flaws = chunk.flaws if isinstance(chunk, FlawedRetrievedChunk) else []
         words = " ".join(readable(chunk.content).split())
         lines = [_shortened(words), *(f"! {flaw}" for flaw in flaws)]
         content = "\n".join(line for line in lines if line)
         position = "?" if "position" in chunk.assumed else str(chunk.position)
-        cells = (str(rank), f"{chunk.similarity_score:.3f}", content, position, chunk.url)
+        cells = (str(rank), f"{chunk.similarity_score:.3f}", content, position, place)
         table.add_row(*map(Text, cells))
     console = Console()
     with console.capture() as captured:

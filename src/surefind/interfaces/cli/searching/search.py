@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefind.interfaces.cli.console import AsJson, Collection, DataDir, note, run, show, show_json
+from surefind.interfaces.cli.searching.places import place_of
 from surefind.interfaces.search_options import SearchOptions, query_of
 from surefind.model import Collapse, Expand, GroupBy, Mode
 
@@ -144,7 +145,7 @@ def _show_cause(answer: "WhyNot", *, as_json: bool) -> None:
     show(f"{answer.cause.value.replace('_', ' ')}: {answer.message}")
     if answer.record is not None:
         similarity = "" if answer.similarity is None else f", similarity {answer.similarity:.3f}"
-        show(f"     {answer.record.link}\n     chunk {answer.record.chunk.id}{similarity}")
+        show(f"     {place_of(answer.record)}\n     chunk {answer.record.chunk.id}{similarity}")
     for hit in answer.ahead:
         name = hit.record.breadcrumb or hit.record.chunk.source_path
         show(f"     ranked higher: {hit.rank}. {name} (score {hit.score:.3f})")
@@ -163,11 +164,13 @@ def passage(hit: "Hit", *, explain: bool = False) -> str:
     shown = [f"     {line}".rstrip() for line in lines[:most]]
     if len(lines) > most:
         shown.append("     …")
-    also = [f"     also {same.link} {same.version} {same.locale}".rstrip() for same in hit.also]
+    also = [
+        f"     also {place_of(same)} {same.version} {same.locale}".rstrip() for same in hit.also
+    ]
     return "\n".join(
         (
             f"{hit.rank:>2}.  {record.breadcrumb or record.chunk.source_path}",
-            f"     {record.link or record.chunk.source_path}",
+            f"     {place_of(record)}",
             f"     score {hit.score:.3f}{similarity}, chunk {record.chunk.id}",
             *(_explained(hit) if explain else ()),
             *also,

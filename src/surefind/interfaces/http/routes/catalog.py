@@ -1,19 +1,22 @@
 """Routes that read a collection: documents, chunks and filter fields."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import FastAPI, Path, Query
+from fastapi import FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from surefind.bootstrap import Application
 from surefind.interfaces.http.examples import CHUNK, CHUNKS, DOCUMENTS, FIELDS
+from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import TAGS, answers
 from surefind.interfaces.json_output import Json
 from surefind.interfaces.json_output.generations import document_count
 from surefind.interfaces.json_output.search import chunk_json, fields_json
-from surefind.model import DocumentRecord
+from surefind.interfaces.links import absolute_url, linked_record
+from surefind.model import ChunkRecord, DocumentRecord
 from surefind.model.strings import MAX_STRING, NO_NUL
 from surefind.services.search.passages import MAX_AROUND
 
@@ -65,7 +68,7 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         return JSONResponse(fields_json(await application.searching.facets.read()))
 
     @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
-    async def documents(page: Annotated[PageRange, Query()]) -> JSONResponse:
+    async def documents(http: Request, page: Annotated[PageRange, Query()]) -> JSONResponse:
         """The documents of the collection, sorted by path."""
         async with application.parts.reader.lease() as generation:
             catalog = generation.require_catalog()
@@ -76,36 +79,42 @@ def add_catalog(app: FastAPI, application: Application) -> None:
                 "total": document_count(generation.manifest),
                 "limit": page.limit,
                 "next": shown[-1].source_path if len(records) > page.limit else None,
-                "documents": [_document(record) for record in shown],
+                "documents": [_document(record, address_of(http)) for record in shown],
             }
         )
 
     @app.get("/documents/{source_path:path}/chunks", responses=answers(CHUNKS), tags=TAGS)
-    async def document_chunks(source_path: SourcePath) -> JSONResponse:
+    async def document_chunks(http: Request, source_path: SourcePath) -> JSONResponse:
         """The chunks of a document, in order."""
         records = await application.searching.passages.document(source_path)
-        return JSONResponse({"chunks": [chunk_json(record) for record in records]})
+        return JSONResponse({"chunks": _chunks(records, http)})
 
     @app.get("/chunks/{chunk_id}", responses=answers(CHUNK), tags=TAGS)
-    async def chunk(chunk_id: ChunkId) -> JSONResponse:
+    async def chunk(http: Request, chunk_id: ChunkId) -> JSONResponse:
         """A chunk with its text and metadata."""
-        return JSONResponse(chunk_json(await application.searching.passages.chunk(chunk_id)))
+        record = await application.searching.passages.chunk(chunk_id)
+        return JSONResponse(_chunks([record], http)[0])
 
     @app.get("/chunks/{chunk_id}/neighbours", responses=answers(CHUNKS), tags=TAGS)
     async def neighbours(
-        chunk_id: ChunkId, around: Annotated[NeighbourRange, Query()]
+        http: Request, chunk_id: ChunkId, around: Annotated[NeighbourRange, Query()]
     ) -> JSONResponse:
         """A chunk and its neighbours in the document, in order."""
         records = await application.searching.passages.neighbours(
             chunk_id, around.before, around.after
         )
-        return JSONResponse({"chunks": [chunk_json(record) for record in records]})
+        return JSONResponse({"chunks": _chunks(records, http)})
 
 
-def _document(record: DocumentRecord) -> Json:
+def _chunks(records: Sequence[ChunkRecord], http: Request) -> list[Json]:
+    address = address_of(http)
+    return [chunk_json(linked_record(record, address)) for record in records]
+
+
+def _document(record: DocumentRecord, address: str) -> Json:
     return {
         "source_path": record.source_path,
-        "url": record.url,
+        "url": absolute_url(record.url, address),
         "slug": record.slug,
         "title": record.title,
         "chunks": record.chunks,

@@ -13,7 +13,9 @@ from surefind.contracts.testing import QueryRequest, QueryResponse
 from surefind.errors import NothingIngested, SurefindError, UnknownCollection
 from surefind.interfaces.http.errors import public_message
 from surefind.interfaces.http.middleware.access import count_searches
+from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import ERRORS, Responses
+from surefind.interfaces.links import linked_hit, with_links
 from surefind.model import Query, SearchResult
 from surefind.services.validation.chunk_tests import ChunkTestResult, run_chunk_tests
 
@@ -30,20 +32,20 @@ def add_contracts(app: FastAPI, application: Application) -> None:
     collection = application.settings.collection
 
     @app.post("/search", responses=ERRORS, tags=["retrieval API"])
-    async def search(request: SearchRequest) -> SearchResponse:
+    async def search(http: Request, request: SearchRequest) -> SearchResponse:
         """Search as in the contract: dense by default, sorted by cosine similarity."""
-        return SearchResponse.of(await _search(application, request.to_query(collection)))
+        return SearchResponse.of(await _search(application, request.to_query(collection), http))
 
     @app.post("/query", responses=ERRORS, tags=["retrieval testing"])
-    async def query(request: QueryRequest) -> QueryResponse:
+    async def query(http: Request, request: QueryRequest) -> QueryResponse:
         """Find passages with their similarity, position and timing."""
-        result = await _search(application, request.to_query(collection))
+        result = await _search(application, request.to_query(collection), http)
         return QueryResponse.of(result, include_metadata=request.include_metadata)
 
     @app.post("/api/v1/search", responses=ERRORS, tags=["retrieval implementation"])
-    async def search_v1(request: SearchQuery) -> SearchQueryResponse:
+    async def search_v1(http: Request, request: SearchQuery) -> SearchQueryResponse:
         """Find passages above a similarity threshold, with the status of the search."""
-        result = await _search(application, request.to_query(collection))
+        result = await _search(application, request.to_query(collection), http)
         return SearchQueryResponse.of(result, request)
 
     @app.post("/api/v1/validate", responses=ERRORS, tags=["retrieval implementation"])
@@ -60,7 +62,7 @@ def add_contracts(app: FastAPI, application: Application) -> None:
         if len(errors) == len(results):  # nothing was judged
             raise _as_server_error(errors[0])
         embedder = await application.parts.embedder()
-        published = [_publishable(result) for result in results]
+        published = [_publishable(result, address_of(http)) for result in results]
         return ValidateResponse.of(published, embedder.fingerprint.model)
 
     @app.head("/health", include_in_schema=False)
@@ -76,9 +78,9 @@ def add_contracts(app: FastAPI, application: Application) -> None:
         return report
 
 
-async def _search(application: Application, query: Query) -> SearchResult:
+async def _search(application: Application, query: Query, http: Request) -> SearchResult:
     try:
-        return await application.searching.search(query)
+        return with_links(await application.searching.search(query), address_of(http))
     except UnknownCollection as error:
         raise _as_server_error(error) from error
 
@@ -88,7 +90,8 @@ def _as_server_error(error: SurefindError) -> SurefindError:
     return NothingIngested(str(error)) if isinstance(error, UnknownCollection) else error
 
 
-def _publishable(result: ChunkTestResult) -> ChunkTestResult:
+def _publishable(result: ChunkTestResult, address: str) -> ChunkTestResult:
+    result = replace(result, hits=tuple(linked_hit(hit, address) for hit in result.hits))
     if result.error is None or public_message(result.error) == str(result.error):
         return result
     _log.warning("a test query failed: %s", result.error)

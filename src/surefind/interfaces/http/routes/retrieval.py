@@ -17,8 +17,10 @@ from surefind.contracts.request import (
     without_cosine,
 )
 from surefind.interfaces.http.middleware.access import count_searches
+from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
 from surefind.interfaces.json_output.search import search_json, why_not_json
+from surefind.interfaces.links import linked_cause, with_links
 from surefind.interfaces.search_options import SearchOptions, query_of
 from surefind.model import Collapse, Expand, GroupBy, Mode, Query
 from surefind.model.strings import COLLECTION_NAME, MAX_STRING, NO_NUL
@@ -153,10 +155,11 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
     responses = {**ERRORS, **NOT_FOUND}
 
     @app.post("/retrieve", responses=responses, tags=["surefind"])
-    async def retrieve(request: RetrieveRequest) -> PassagesResponse:
+    async def retrieve(http: Request, request: RetrieveRequest) -> PassagesResponse:
         """Search with all options: hybrid by default, with every score of every hit."""
         query = request.to_query(request.query, collection)
-        return PassagesResponse(search_json(await application.searching.search(query)))
+        result = await application.searching.search(query)
+        return PassagesResponse(search_json(with_links(result, address_of(http))))
 
     @app.post("/retrieve/batch", responses=responses, tags=["surefind"])
     async def batch(http: Request, request: BatchRequest) -> PassagesResponse:
@@ -164,12 +167,14 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
         count_searches(http, len(request.queries))
         queries = [request.to_query(text, collection) for text in request.queries]
         results = await application.searching.search_many(queries)
-        return PassagesResponse({"results": [search_json(result) for result in results]})
+        address = address_of(http)
+        return PassagesResponse(
+            {"results": [search_json(with_links(result, address)) for result in results]}
+        )
 
     @app.post("/retrieve/why-not", responses=responses, tags=["surefind"])
-    async def why_not(request: WhyNotRequest) -> PassagesResponse:
+    async def why_not(http: Request, request: WhyNotRequest) -> PassagesResponse:
         """Explain why a passage is not among the hits: the cause and its scores."""
         query = request.to_query(request.query, collection)
-        return PassagesResponse(
-            why_not_json(await application.searching.why_not(query, request.wanted))
-        )
+        answer = await application.searching.why_not(query, request.wanted)
+        return PassagesResponse(why_not_json(linked_cause(answer, address_of(http))))

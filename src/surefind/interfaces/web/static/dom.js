@@ -1,6 +1,6 @@
 // Making elements. Whatever comes from the server becomes text nodes, never markup.
 
-const READER = "http://localhost:8000/read/";
+const UNPUBLISHED = "surefind://";
 
 export const byId = (id) => document.getElementById(id);
 
@@ -29,16 +29,16 @@ export const counted = (number, thing) =>
 
 export const milliseconds = (value) => `${value.toFixed(1)} ms`;
 
-/** Where a passage is read. What was published nowhere is read here, whatever this server's port. */
-export function placeOf(url) {
-  if (url.startsWith(READER)) return "/read/" + url.slice(READER.length);
-  return /^https?:\/\//i.test(url) ? url : "";
-}
+/** The URL, if it is safe as a link. */
+export const placeOf = (url) => /^https?:\/\//i.test(url) ? url : "";
 
-/** The other way round: an address of this page as the collection knows it. */
+/** Where a hit is read. Unpublished pages are read here, even if a proxy hides this server's name. */
+export const placeOfHit = ({ url, read_path: path }) => url.endsWith(path) ? path : placeOf(url) || path;
+
+/** The URL of a page in this server's reader, as the collection stores it. */
 export function knownAs(address) {
   const here = `${location.origin}/read/`;
-  return address.startsWith(here) ? READER + address.slice(here.length) : address;
+  return address.startsWith(here) ? UNPUBLISHED + address.slice(here.length) : address;
 }
 
 export function when(iso) {

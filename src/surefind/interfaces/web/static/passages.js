@@ -1,6 +1,6 @@
 // A passage: where it stands, what it says, and how its score came about.
 
-import { button, described, element, placeOf } from "/static/dom.js";
+import { button, described, element, placeOf, placeOfHit } from "/static/dom.js";
 
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|!?\[([^\]]*)\]\([^)]*\)/g;
 const ITEM = /^(\s*)([-*+]|\d{1,3}[.)])\s+/;
@@ -10,7 +10,7 @@ const MARKDOWN = /`|\]\(|\*\*|^[ \t]*(?:#{1,6}[ \t]|[-*+|>]|\d{1,9}[.)][ \t]|~~~
 const FENCE = /^ *(`{3,}|~{3,})/;
 
 export function showHit(hit) {
-  const link = element("a", { href: placeOf(hit.url) || hit.read_path });
+  const link = element("a", { href: placeOfHit(hit) });
   if (hit.section) link.append(...marked(hit.section, unitsOf(hit.section, hit.section_highlights), 0, hit.section.length));
   else link.append(hit.title || hit.source_path || hit.chunk_id); // of pages that others have ingested
   const above = hit.breadcrumb.slice(0, hit.breadcrumb.length - hit.section.length).split(" > ").filter(Boolean);
