@@ -50,7 +50,7 @@ class Searching:
     def facets(self) -> Facets:
         from surefind.services.search.facets import Facets
 
-        return Facets(self._parts.reader)
+        return Facets(self._parts.readers)
 
     @cached_property
     def vectors(self) -> VectorSearcher:

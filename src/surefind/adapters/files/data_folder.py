@@ -45,7 +45,7 @@ def check_name(collection: str) -> None:
     """Raise InputError if the name is not valid for a collection, in any store."""
     if not _NAME.fullmatch(collection):
         raise InputError(
-            f"invalid collection name {collection!r}; use 1 to 63 of a-z, 0-9, - and _, "
+            f"invalid collection name {collection[:80]!r}; use 1 to 63 of a-z, 0-9, - and _, "
             "starting with a letter or a digit"
         )
 

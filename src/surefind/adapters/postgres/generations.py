@@ -118,7 +118,10 @@ class PostgresCatalogStore:
         if token is not None and time.monotonic() - seen_at < self._pointer_age_s:
             return token
         token = await self._pointer(collection)
-        self._seen[collection] = (time.monotonic(), token)
+        if token is None:
+            self._seen.pop(collection, None)
+        else:
+            self._seen[collection] = (time.monotonic(), token)
         return token
 
     async def manifest(self, ref: GenerationRef) -> Manifest:

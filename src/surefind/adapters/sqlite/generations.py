@@ -72,11 +72,11 @@ class SqliteCatalogStore:
         pointer = self._pointers.get(collection)
         if pointer is None:
             pointer = str(self._folder.collection(collection) / _POINTER)
-            self._pointers[collection] = pointer
         try:
             found = os.stat(pointer)  # noqa: PTH116 - a Path would take longer than the call
         except OSError:
             return None
+        self._pointers[collection] = pointer
         return (found.st_ino, found.st_mtime_ns)
 
     async def manifest(self, ref: GenerationRef) -> Manifest:

@@ -19,6 +19,7 @@ from surefind.services.generations.generations import current_number
 
 _log = logging.getLogger(__name__)
 _TRIES = 5
+_READERS_KEPT = 1024
 _RECORDS_KEPT = 8192  # about 20 MB, enough for most documentation
 
 
@@ -191,6 +192,10 @@ class CollectionReader:
             opened.require_sound(*parts)
         return opened
 
+    @property
+    def in_use(self) -> bool:
+        return self._open is not None or self._opening.locked()
+
     async def check_index(self) -> None:
         """Raises SurefindError if the index can't be searched now, also because of the catalog."""
         opened = await self._sound()
@@ -354,6 +359,8 @@ class Readers:
 
     def of(self, collection: str) -> CollectionReader:
         if collection not in self._readers:
+            if len(self._readers) >= _READERS_KEPT:
+                self._forget_unused()
             pinned = self._pinned
             self._readers[collection] = CollectionReader(
                 collection,
@@ -363,6 +370,10 @@ class Readers:
                 verifier=self._verifier,
             )
         return self._readers[collection]
+
+    def _forget_unused(self) -> None:
+        """Clients can name any number of collections that do not exist."""
+        self._readers = {name: one for name, one in self._readers.items() if one.in_use}
 
     def lease(self, collections: Sequence[str]) -> Leases:
         return Leases([(name, self.of(name)) for name in collections])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from surefind.model import FIELDS, ChunkRecord, Field, GenerationRef, Scalar
 from surefind.ports import Catalog
-from surefind.services.generations.readers import CollectionReader, OpenGeneration
+from surefind.services.generations.readers import OpenGeneration, Readers
 
 FEW = 50
 LONGEST_VALUE = 80
@@ -39,18 +39,19 @@ class FilterOptions:
 class Facets:
     """Counts the values of a generation once; generations never change."""
 
-    def __init__(self, reader: CollectionReader, max_chunks: int = MOST_CHUNKS) -> None:
+    def __init__(self, readers: Readers, max_chunks: int = MOST_CHUNKS) -> None:
         """A collection with more than `max_chunks` has no lists of values."""
-        self._reader = reader
+        self._readers = readers
         self._max_chunks = max_chunks
-        self._known: FilterOptions | None = None
+        self._known: dict[str, FilterOptions] = {}
         self._counting = asyncio.Lock()
 
-    async def read(self) -> FilterOptions:
-        async with self._reader.lease() as generation, self._counting:
-            if self._known is None or self._known.generation != generation.manifest.ref:
-                self._known = await _offer(generation, self._max_chunks)
-            return self._known
+    async def read(self, collection: str) -> FilterOptions:
+        async with self._readers.of(collection).lease() as generation, self._counting:
+            known = self._known.get(collection)
+            if known is None or known.generation != generation.manifest.ref:
+                known = self._known[collection] = await _offer(generation, self._max_chunks)
+            return known
 
 
 async def _offer(generation: OpenGeneration, max_chunks: int) -> FilterOptions:

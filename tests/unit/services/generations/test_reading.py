@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.fakes import MemoryCatalogStore, MemoryIndexStore
-from surefind.errors import InputError, StoreError, UnknownGeneration
+from surefind.errors import InputError, StoreError, UnknownCollection, UnknownGeneration
 from surefind.model import GenerationRef
 from surefind.ports import VectorIndex
 from surefind.services.generations.readers import CollectionReader, OpenGeneration, Readers
@@ -268,3 +268,15 @@ async def test_a_generation_that_is_gone_meanwhile_is_still_read(tmp_path: Path)
         async with reader.lease() as again:
             assert (again, again.catalog) == (generation, None)
     await reader.close()
+
+
+async def test_names_of_collections_that_do_not_exist_are_not_kept(home: Installation) -> None:
+    await home.ingest({"a.md": "# A\n\none"})
+    async with home.reader.lease():
+        for number in range(3000):
+            reader = home.readers.of(f"none-{number}")
+            with pytest.raises(UnknownCollection):
+                async with reader.lease():
+                    pass
+        assert len(home.readers._readers) < 2000
+        assert home.readers.of("docs") is home.reader

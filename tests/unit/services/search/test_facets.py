@@ -27,7 +27,7 @@ async def home(tmp_path: Path) -> AsyncIterator[Installation]:
 
 
 async def facets(home: Installation, max_chunks: int = MOST_CHUNKS) -> dict[str, Facet]:
-    offer = await Facets(home.reader, max_chunks).read()
+    offer = await Facets(home.readers, max_chunks).read("docs")
     return {facet.field.name: facet for facet in offer.facets}
 
 
@@ -71,11 +71,11 @@ async def test_of_a_very_large_collection_only_the_fields_are_told(home: Install
 
 
 async def test_it_is_counted_once_and_anew_for_the_next_generation(home: Installation) -> None:
-    offers = Facets(home.reader)
-    first = await offers.read()
-    assert await offers.read() is first
+    offers = Facets(home.readers)
+    first = await offers.read("docs")
+    assert await offers.read("docs") is first
     await home.ingest({**PAGES, "d.md": "---\nlevel: hard\n---\n# E\n\nfive"})
-    second = await offers.read()
+    second = await offers.read("docs")
     assert second.generation.number == first.generation.number + 1
     [level] = [facet for facet in second.facets if facet.field.name == "level"]
     assert level.values == (("easy", 3), ("hard", 2))
@@ -85,4 +85,4 @@ async def test_without_the_catalog_nobody_knows(home: Installation) -> None:
     [catalog] = home.root.glob("collections/docs/*/catalog.sqlite")
     catalog.unlink()
     with pytest.raises(StoreError, match="catalog is unavailable"):
-        await Facets(home.reader).read()
+        await Facets(home.readers).read("docs")

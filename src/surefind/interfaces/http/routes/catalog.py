@@ -5,13 +5,14 @@ from typing import Annotated
 
 from fastapi import FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from surefind.bootstrap import Application
 from surefind.interfaces.http.examples import CHUNK, CHUNKS, DOCUMENTS, FIELDS
 from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import TAGS, answers
+from surefind.interfaces.http.routes.collections import CollectionChoice
 from surefind.interfaces.json_output import Json
 from surefind.interfaces.json_output.generations import document_count
 from surefind.interfaces.json_output.search import chunk_json, fields_json
@@ -41,10 +42,8 @@ SourcePath = Annotated[
 ]
 
 
-class PageRange(BaseModel):
+class PageRange(CollectionChoice):
     """Which part of a long list."""
-
-    model_config = ConfigDict(extra="forbid")
 
     after: Annotated[str, Field(max_length=MAX_STRING, json_schema_extra=_NO_NUL)] | None = Field(
         None, description="Start after this path: the `next` of the previous page"
@@ -52,25 +51,30 @@ class PageRange(BaseModel):
     limit: int = Field(100, ge=1, le=MAX_PAGE, description="Maximum number of items")
 
 
-class NeighbourRange(BaseModel):
+class NeighbourRange(CollectionChoice):
     """How many chunks to include before and after a chunk."""
-
-    model_config = ConfigDict(extra="forbid")
 
     before: int = Field(1, ge=0, le=MAX_AROUND, description="Number of chunks before it")
     after: int = Field(1, ge=0, le=MAX_AROUND, description="Number of chunks after it")
 
 
+Choice = Annotated[CollectionChoice, Query()]
+
+
 def add_catalog(app: FastAPI, application: Application) -> None:
+    served = application.settings.collection
+    readers, passages_in = application.parts.readers, application.searching.passages_in
+
     @app.get("/fields", responses=answers(FIELDS), tags=TAGS)
-    async def fields() -> JSONResponse:
+    async def fields(choice: Choice) -> JSONResponse:
         """The fields to filter by, with their kinds, and their values if there are few."""
-        return JSONResponse(fields_json(await application.searching.facets.read()))
+        facets = application.searching.facets
+        return JSONResponse(fields_json(await facets.read(choice.collection or served)))
 
     @app.get("/documents", responses=answers(DOCUMENTS), tags=TAGS)
     async def documents(http: Request, page: Annotated[PageRange, Query()]) -> JSONResponse:
         """The documents of the collection, sorted by path."""
-        async with application.parts.reader.lease() as generation:
+        async with readers.of(page.collection or served).lease() as generation:
             catalog = generation.require_catalog()
             records = await catalog.documents(page.after, page.limit + 1)
         shown = records[: page.limit]
@@ -84,15 +88,17 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         )
 
     @app.get("/documents/{source_path:path}/chunks", responses=answers(CHUNKS), tags=TAGS)
-    async def document_chunks(http: Request, source_path: SourcePath) -> JSONResponse:
+    async def document_chunks(
+        http: Request, source_path: SourcePath, choice: Choice
+    ) -> JSONResponse:
         """The chunks of a document, in order."""
-        records = await application.searching.passages.document(source_path)
+        records = await passages_in(choice.collection).document(source_path)
         return JSONResponse({"chunks": _chunks(records, http)})
 
     @app.get("/chunks/{chunk_id}", responses=answers(CHUNK), tags=TAGS)
-    async def chunk(http: Request, chunk_id: ChunkId) -> JSONResponse:
+    async def chunk(http: Request, chunk_id: ChunkId, choice: Choice) -> JSONResponse:
         """A chunk with its text and metadata."""
-        record = await application.searching.passages.chunk(chunk_id)
+        record = await passages_in(choice.collection).chunk(chunk_id)
         return JSONResponse(_chunks([record], http)[0])
 
     @app.get("/chunks/{chunk_id}/neighbours", responses=answers(CHUNKS), tags=TAGS)
@@ -100,9 +106,8 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         http: Request, chunk_id: ChunkId, around: Annotated[NeighbourRange, Query()]
     ) -> JSONResponse:
         """A chunk and its neighbours in the document, in order."""
-        records = await application.searching.passages.neighbours(
-            chunk_id, around.before, around.after
-        )
+        passages = passages_in(around.collection)
+        records = await passages.neighbours(chunk_id, around.before, around.after)
         return JSONResponse({"chunks": _chunks(records, http)})
 
 

@@ -25,9 +25,7 @@ MAX_NUMBER = 10**9
 Number = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="A generation's number")]
 
 
-_CollectionName = Annotated[
-    str, Field(min_length=1, json_schema_extra={"pattern": COLLECTION_NAME})
-]
+CollectionName = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": COLLECTION_NAME})]
 
 
 class CollectionChoice(BaseModel):
@@ -35,14 +33,15 @@ class CollectionChoice(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    collection: _CollectionName | None = Field(None, description="A collection's name")
+    collection: CollectionName | None = Field(None, description="A collection's name")
 
 
 class RollbackRequest(StrictRequest):
-    """The generation to return to, by default the previous one."""
+    """The generation to return to, by default the previous one of the served collection."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"to": 3}, {}]})
 
+    collection: CollectionName | None = Field(default=None, description="A collection's name")
     to: int | None = Field(default=None, ge=1, le=MAX_NUMBER, description="A generation's number")
 
 
@@ -79,7 +78,7 @@ def add_collections(app: FastAPI, application: Application) -> None:
     @app.post("/generations/rollback", responses={**answers(GENERATION), **FORBIDDEN}, tags=TAGS)
     async def rollback(request: RollbackRequest, _admin: AdminOnly) -> JSONResponse:
         """Make another generation the current one. Nothing is deleted. Requires an admin key."""
-        manifest = await application.generations.rollback(request.to)
+        manifest = await application.parts.generations(request.collection).rollback(request.to)
         return JSONResponse(manifest_json(manifest, current=True))
 
 

@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
 from surefind.bootstrap import Application
-from surefind.errors import SurefindError, UnknownCollection, UnknownDocument
+from surefind.errors import SurefindError, UnknownDocument
 from surefind.interfaces.failures import failure_of
 from surefind.interfaces.http.errors import public_message
 from surefind.model import ChunkRecord
@@ -69,9 +69,7 @@ def add_pages(app: FastAPI, application: Application) -> None:
 
 
 async def _document_page(application: Application, collection: str, source_path: str) -> str:
-    if collection != application.settings.collection:
-        raise UnknownCollection(f"this server has no collection {collection!r}")
-    async with application.parts.reader.lease() as generation:
+    async with application.parts.readers.of(collection).lease() as generation:
         catalog = generation.require_catalog()
         document = await catalog.document(source_path)
         if document is None:

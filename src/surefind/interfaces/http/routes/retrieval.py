@@ -1,15 +1,16 @@
 """Routes for surefind's own search, with all its options."""
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Self, cast
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
-from pydantic_core import to_json
+from pydantic_core import PydanticCustomError, to_json
 
 from surefind.bootstrap import Application
 from surefind.contracts.request import (
+    PUBLISHED,
     Fraction,
     SearchMode,
     StrictRequest,
@@ -19,11 +20,12 @@ from surefind.contracts.request import (
 from surefind.interfaces.http.middleware.access import count_searches
 from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
+from surefind.interfaces.http.routes.collections import CollectionName
 from surefind.interfaces.json_output.search import search_json, why_not_json
 from surefind.interfaces.links import linked_cause, with_links
 from surefind.interfaces.search_options import SearchOptions, query_of
 from surefind.model import Collapse, Expand, GroupBy, Mode, Query
-from surefind.model.strings import COLLECTION_NAME, MAX_STRING, NO_NUL
+from surefind.model.strings import MAX_STRING, NO_NUL
 from surefind.services.search.filters import MAX_CONDITIONS, MAX_VALUES, NUMBER_OR_DATE
 from surefind.services.search.search import (
     MAX_COLLECTIONS,
@@ -42,7 +44,13 @@ _EXAMPLE: dict[str, JsonValue] = {
 }
 
 Loose = Field(strict=False)
-_NO_COSINE = without_cosine("threshold")
+_RULES: JsonDict = {
+    **without_cosine("threshold"),
+    "not": {
+        "properties": {"collection": {"type": "string"}, "collections": {"minItems": 1}},
+        "required": ["collection", "collections"],
+    },
+}
 
 
 _STRING: JsonDict = {"type": "string", "maxLength": MAX_STRING, "pattern": NO_NUL}
@@ -93,20 +101,31 @@ class SearchParameters(StrictRequest):
     max_tokens: int | None = Field(default=None, ge=1, le=10**7)
     rerank: bool = False
     highlight: bool = False
-    collections: list[Annotated[str, Field(json_schema_extra={"pattern": COLLECTION_NAME})]] = (
-        Field(default_factory=list, max_length=MAX_COLLECTIONS)
+    collection: CollectionName | None = Field(
+        default=None, description="The collection to search; by default the one that is served"
+    )
+    collections: list[CollectionName] = Field(
+        default_factory=list,
+        max_length=MAX_COLLECTIONS,
+        description="Collections to search together, instead of `collection`",
     )
 
-    def to_query(self, text: str, collection: str) -> Query:
+    @model_validator(mode="after")
+    def _names_collections_once(self) -> Self:
+        if self.collection is not None and self.collections:
+            raise PydanticCustomError(PUBLISHED, "collection: give it, or collections, not both")
+        return self
+
+    def to_query(self, text: str, served: str) -> Query:
         names = SearchOptions.__optional_keys__
         options: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return query_of(text, collection, cast("SearchOptions", options))
+        return query_of(text, self.collection or served, cast("SearchOptions", options))
 
 
 class RetrieveRequest(SearchParameters):
     """A search with all of surefind's options."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE], **_NO_COSINE})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE], **_RULES})
 
     query: Words = Field(min_length=1, max_length=MAX_QUERY_LENGTH)
 
@@ -117,7 +136,7 @@ class BatchRequest(SearchParameters):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"queries": ["How?", "Where?"], "top_k": 3}],
-            **_NO_COSINE,
+            **_RULES,
         }
     )
 
@@ -132,7 +151,7 @@ class WhyNotRequest(RetrieveRequest):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"query": "How?", "wanted": "docs/settings.md"}],
-            **_NO_COSINE,
+            **_RULES,
         }
     )
 
@@ -151,13 +170,13 @@ class PassagesResponse(JSONResponse):
 
 
 def add_retrieval(app: FastAPI, application: Application) -> None:
-    collection = application.settings.collection
+    served = application.settings.collection
     responses = {**ERRORS, **NOT_FOUND}
 
     @app.post("/retrieve", responses=responses, tags=["surefind"])
     async def retrieve(http: Request, request: RetrieveRequest) -> PassagesResponse:
         """Search with all options: hybrid by default, with every score of every hit."""
-        query = request.to_query(request.query, collection)
+        query = request.to_query(request.query, served)
         result = await application.searching.search(query)
         return PassagesResponse(search_json(with_links(result, address_of(http))))
 
@@ -165,7 +184,7 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
     async def batch(http: Request, request: BatchRequest) -> PassagesResponse:
         """Run several queries; the results come in the same order."""
         count_searches(http, len(request.queries))
-        queries = [request.to_query(text, collection) for text in request.queries]
+        queries = [request.to_query(text, served) for text in request.queries]
         results = await application.searching.search_many(queries)
         address = address_of(http)
         return PassagesResponse(
@@ -175,6 +194,6 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
     @app.post("/retrieve/why-not", responses=responses, tags=["surefind"])
     async def why_not(http: Request, request: WhyNotRequest) -> PassagesResponse:
         """Explain why a passage is not among the hits: the cause and its scores."""
-        query = request.to_query(request.query, collection)
+        query = request.to_query(request.query, served)
         answer = await application.searching.why_not(query, request.wanted)
         return PassagesResponse(why_not_json(linked_cause(answer, address_of(http))))
