@@ -87,10 +87,10 @@ drill-short:  ## Run two fixed cycles of each drill
 check: lint types thorough coverage corpora sites browser drill-short  ## Run everything that CI runs
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
-	@$(BIN)/python bench/overhead.py
+	@$(BIN)/python -m bench.speed.overhead
 
 bench-chunking: $(VENV)/dev model  ## Chunking strategies and sizes, on labelled questions
-	@$(BIN)/python bench/chunking.py
+	@$(BIN)/python -m bench.quality.chunking
 
 # Each benchmarked tool has its own environment; tools with compatible dependencies share one.
 .venv-peers/%/installed: bench/peers/%.txt
@@ -103,32 +103,32 @@ PAGE_PEERS := $(foreach peer,chroma lancedb txtai llamaindex haystack,.venv-peer
 PEERS := .venv-peers/engines/installed $(PAGE_PEERS)
 
 bench-search: $(VENV)/dev model $(PEERS)  ## Search against bare engine calls, Chroma, LanceDB and others
-	@$(BIN)/python bench/engine_calls.py $(if $(QUICK),--sizes 1000 --questions 100)
-	@$(BIN)/python bench/search.py $(if $(QUICK),--quick)
+	@$(BIN)/python -m bench.speed.engine_calls $(if $(QUICK),--sizes 1000 --questions 100)
+	@$(BIN)/python -m bench.speed.search $(if $(QUICK),--quick)
 
 bench-ingest: $(VENV)/dev model $(PAGE_PEERS)  ## Ingest of a folder of Markdown against other tools, with the same embedder
-	@$(BIN)/python bench/ingest.py $(if $(QUICK),--quick)
+	@$(BIN)/python -m bench.speed.ingest $(if $(QUICK),--quick)
 
 bench-quality: $(VENV)/dev model .venv-peers/parsing/installed $(PAGE_PEERS)  ## Quality on judged questions, against single components and other tools
-	@$(BIN)/python bench/quality.py $(if $(QUICK),--quick)
+	@$(BIN)/python -m bench.quality.judged $(if $(QUICK),--quick)
 
 bench-fusion: $(VENV)/dev model  ## Quality of hybrid search by candidates per leg, on judged questions
-	@$(BIN)/python bench/fusion.py
+	@$(BIN)/python -m bench.quality.fusion
 
 bench-scale: $(VENV)/dev model  ## Building and searching as a collection grows, with and without quantization
-	@$(BIN)/python bench/scale.py $(if $(QUICK),--quick)
+	@$(BIN)/python -m bench.speed.scale $(if $(QUICK),--quick)
 
 bench-page: $(VENV)/dev  ## Write docs/how-fast-how-good.md from the results
-	@$(BIN)/python bench/page.py
+	@$(BIN)/python -m bench.support.page
 
 import-graph: $(VENV)/dev  ## Redraw the import graph in docs/how-it-works.md
 	@PYTHONPATH=tests $(BIN)/python tests/support/import_graph.py
 
 bench-parsing: $(VENV)/dev model .venv-peers/parsing/installed  ## Reading and chunking pages, against LangChain and others
-	@$(BIN)/python bench/parsing.py
+	@$(BIN)/python -m bench.parsing.throughput
 
 bench-memory: $(VENV)/dev model  ## Memory of an ingest, for one source and ten times as much
-	@$(BIN)/python bench/memory.py
+	@PYTHONPATH=tests $(BIN)/python -m bench.speed.memory
 
 HTTP_PEERS := $(foreach peer,chroma txtai haystack,.venv-peers/$(peer)/installed)
 
@@ -136,20 +136,20 @@ bench-verdicts: $(VENV)/dev  ## How often comparisons detect planted changes, an
 	@PYTHONPATH=tests $(BIN)/python tests/support/planted_changes.py
 
 bench-http: $(VENV)/dev model $(HTTP_PEERS)  ## The server under load, against the library and other servers
-	@$(BIN)/python bench/service.py $(if $(QUICK),--chunks 1000 --rounds 1 --seconds 2 --saturation 5)
-	@$(BIN)/python bench/peers_http.py $(if $(QUICK),--quick)
+	@$(BIN)/python -m bench.server.load_test $(if $(QUICK),--chunks 1000 --rounds 1 --seconds 2 --saturation 5)
+	@$(BIN)/python -m bench.server.peers $(if $(QUICK),--quick)
 
 bench-upload: $(VENV)/dev  ## Bulk upload to a Qdrant server, against a bare client
-	@$(BIN)/python bench/upload.py
+	@PYTHONPATH=tests $(BIN)/python -m bench.speed.upload
 
 bench-catalog: $(VENV)/dev model  ## The metadata join in PostgreSQL: its share of a search, and its growth
-	@$(BIN)/python bench/catalog.py
+	@PYTHONPATH=tests $(BIN)/python -m bench.speed.catalog
 
 bench-validation: $(VENV)/dev model  ## Validation against the bare embedding of its questions
-	@$(BIN)/python bench/validation.py
+	@$(BIN)/python -m bench.speed.validation
 
 bench-hostile: $(VENV)/dev  ## Processor time for pages that are designed to be slow, at 1, 2 and 4 times the length
-	@$(BIN)/python bench/hostile.py
+	@$(BIN)/python -m bench.parsing.growth
 
 lock:  ## Update requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)

@@ -1,7 +1,7 @@
 """Who takes part: what each is called, where it lives, and what it can do.
 
-A system is a module here with a class, run by bench/worker.py in a process and an environment of
-its own. What it was given, and which page of its documentation says so, is in its module.
+Each system is a class in a module here. bench/support/worker.py runs it in a process and an
+environment of its own. The module names its configuration and the documentation page it follows.
 """
 
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from room import Room
+from bench.support.dataset import Dataset
 
 DENSE, HYBRID = "dense", "hybrid"
 
 
 @runtime_checkable
 class VectorSystem(Protocol):
-    """Holds a room's chunks with vectors that are known beforehand."""
+    """Holds a dataset's chunks with vectors that are known beforehand."""
 
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         """Everything on disk, ready to be opened by another process."""
         ...
 
-    def open(self, room: Room, store: Path) -> None: ...
+    def open(self, dataset: Dataset, store: Path) -> None: ...
 
     def search(self, question: int, mode: str) -> list[int]:
         """The numbers of the ten best chunks, after their texts were fetched too."""
@@ -34,9 +34,9 @@ class VectorSystem(Protocol):
 class AsyncVectorSystem(Protocol):
     """The same, for one whose own face is asynchronous."""
 
-    def build(self, room: Room, store: Path) -> None: ...
+    def build(self, dataset: Dataset, store: Path) -> None: ...
 
-    async def open_soon(self, room: Room, store: Path) -> None: ...
+    async def open_soon(self, dataset: Dataset, store: Path) -> None: ...
 
     async def search_soon(self, question: int, mode: str) -> list[int]: ...
 
@@ -72,7 +72,7 @@ class Contender:
 
     def make(self) -> object:
         module, name = self.module.split(":")
-        return getattr(import_module(f"systems.{module}"), name)()
+        return getattr(import_module(f"bench.systems.{module}"), name)()
 
 
 OURS = "surefind"

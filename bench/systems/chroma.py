@@ -13,33 +13,33 @@ from typing import Any
 
 import chromadb
 
-from room import TOP, Room
-from systems.splitting import pieces_of
+from bench.support.dataset import TOP, Dataset
+from bench.systems.splitting import pieces_of
 
 _DEEP = 100
 _COSINE = {"hnsw": {"space": "cosine"}}
 
 
 class Chroma:
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         client = chromadb.PersistentClient(path=str(store))
         collection = client.create_collection("docs", configuration=_COSINE)
         batch = client.get_max_batch_size()
-        for start in range(0, len(room.texts), batch):
-            texts = room.texts[start : start + batch]
+        for start in range(0, len(dataset.texts), batch):
+            texts = dataset.texts[start : start + batch]
             collection.add(
                 ids=[str(number) for number in range(start, start + len(texts))],
-                embeddings=room.vectors[start : start + batch].tolist(),
+                embeddings=dataset.vectors[start : start + batch].tolist(),
                 documents=texts,
             )
 
-    def open(self, room: Room, store: Path) -> None:
-        self._room = room
+    def open(self, dataset: Dataset, store: Path) -> None:
+        self._dataset = dataset
         self._collection = chromadb.PersistentClient(path=str(store)).get_collection("docs")
 
     def search(self, question: int, _mode: str) -> list[int]:
         found = self._collection.query(
-            query_embeddings=[self._room.question_vectors[question]],
+            query_embeddings=[self._dataset.question_vectors[question]],
             n_results=TOP,
             include=["documents", "distances"],
         )
@@ -69,7 +69,7 @@ class Chroma:
 
 
 def _embedding_collection(store: Path) -> tuple[Any, Any, Any]:
-    from embedding import SameEmbedder
+    from bench.support.embedding import SameEmbedder
 
     embedder = SameEmbedder()
 

@@ -10,8 +10,8 @@ from typing import cast
 
 import qdrant_edge as edge
 
-from room import DIMENSIONS, TOP, Room
-from systems import DENSE
+from bench.support.dataset import DIMENSIONS, TOP, Dataset
+from bench.systems import DENSE
 
 _BATCH = 500
 _LEG = 100  # candidates of each leg, as many as surefind takes
@@ -19,7 +19,7 @@ _RRF_K = 2  # of the example beside `Fusion.Rrf`
 
 
 class QdrantEdge:
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         store.mkdir(parents=True)
         config = edge.EdgeConfig(
             vectors={"dense": edge.EdgeVectorParams(DIMENSIONS, edge.Distance.Cosine)},
@@ -27,31 +27,31 @@ class QdrantEdge:
         )
         shard = edge.EdgeShard.create(str(store), config)
         bm25 = edge.Bm25(edge.Bm25Config())
-        for start in range(0, len(room.texts), _BATCH):
+        for start in range(0, len(dataset.texts), _BATCH):
             points = [
                 edge.Point(
                     number,
-                    {"dense": row.tolist(), "terms": bm25.embed_document(room.texts[number])},
-                    {"text": room.texts[number]},
+                    {"dense": row.tolist(), "terms": bm25.embed_document(dataset.texts[number])},
+                    {"text": dataset.texts[number]},
                 )
-                for number, row in enumerate(room.vectors[start : start + _BATCH], start=start)
+                for number, row in enumerate(dataset.vectors[start : start + _BATCH], start=start)
             ]
             shard.update(edge.UpdateOperation.upsert_points(points))
         shard.optimize()
         shard.flush()
         shard.close()
 
-    def open(self, room: Room, store: Path) -> None:
+    def open(self, dataset: Dataset, store: Path) -> None:
         self._shard = edge.EdgeShard.load(str(store))
         self._bm25 = edge.Bm25(edge.Bm25Config())
-        self._room = room
+        self._dataset = dataset
 
     def search(self, question: int, mode: str) -> list[int]:
-        dense = edge.Query.Nearest(self._room.question_vectors[question].tolist(), using="dense")
+        dense = edge.Query.Nearest(self._dataset.question_vectors[question].tolist(), using="dense")
         if mode == DENSE:
             request = edge.QueryRequest(limit=TOP, query=dense, with_payload=True)
         else:
-            words = self._bm25.embed_query(self._room.questions[question])
+            words = self._bm25.embed_query(self._dataset.questions[question])
             terms = edge.Query.Nearest(words, using="terms")
             request = edge.QueryRequest(
                 limit=TOP,

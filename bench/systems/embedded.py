@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from room import TOP, Room
-from stored import Prepared, build, number_of
+from bench.support.dataset import TOP, Dataset
+from bench.support.stored import Prepared, build, number_of
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.qdrant.edge import Bm25Analyzer, EdgeIndexStore
 from surefind.adapters.sqlite.generations import SqliteCatalogStore
@@ -26,16 +26,16 @@ _DEEP = 100
 
 
 class Surefind:
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         folder = DataFolder(store)
         folder.prepare()
-        asyncio.run(build(folder, room))
+        asyncio.run(build(folder, dataset))
 
-    async def open_soon(self, room: Room, store: Path) -> None:
+    async def open_soon(self, dataset: Dataset, store: Path) -> None:
         folder = DataFolder(store)
         readers = Readers(EdgeIndexStore(folder), SqliteCatalogStore(folder))
-        self._searcher = Searcher(readers, Prepared(room), Bm25Encoder(Bm25Analyzer()))
-        self._questions = room.questions
+        self._searcher = Searcher(readers, Prepared(dataset), Bm25Encoder(Bm25Analyzer()))
+        self._questions = dataset.questions
 
     async def search_soon(self, question: int, mode: str) -> list[int]:
         query = Query(self._questions[question], top_k=TOP, mode=Mode(mode))
@@ -72,12 +72,12 @@ class SynchronousSurefind:
     def __init__(self) -> None:
         self._inner = Surefind()
 
-    def build(self, room: Room, store: Path) -> None:
-        self._inner.build(room, store)
+    def build(self, dataset: Dataset, store: Path) -> None:
+        self._inner.build(dataset, store)
 
-    def open(self, room: Room, store: Path) -> None:
+    def open(self, dataset: Dataset, store: Path) -> None:
         self._portal = ExitStack().enter_context(Portal())  # open for the life of the process
-        self._portal.call(self._inner.open_soon, room, store)
+        self._portal.call(self._inner.open_soon, dataset, store)
 
     def search(self, question: int, mode: str) -> list[int]:
         return self._portal.call(self._inner.search_soon, question, mode)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from room import DIMENSIONS, TOP, Room
+from bench.support.dataset import DIMENSIONS, TOP, Dataset
 
 _HNSWLIB_EF = 50
 _FAISS_EF = 64
@@ -21,20 +21,20 @@ _BATCH = 10_000
 
 
 class Hnswlib:
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         store.mkdir(parents=True)
         index = self._empty()
-        index.init_index(max_elements=len(room.vectors), ef_construction=200, M=16)
-        for start in range(0, len(room.vectors), _BATCH):
-            rows = np.array(room.vectors[start : start + _BATCH])
+        index.init_index(max_elements=len(dataset.vectors), ef_construction=200, M=16)
+        for start in range(0, len(dataset.vectors), _BATCH):
+            rows = np.array(dataset.vectors[start : start + _BATCH])
             index.add_items(rows, np.arange(start, start + len(rows)))
         index.save_index(str(store / "index.bin"))
 
-    def open(self, room: Room, store: Path) -> None:
+    def open(self, dataset: Dataset, store: Path) -> None:
         self._index = self._empty()
         self._index.load_index(str(store / "index.bin"))
         self._index.set_ef(_HNSWLIB_EF)
-        self._rows = room.question_vectors
+        self._rows = dataset.question_vectors
 
     def search(self, question: int, _mode: str) -> list[int]:
         labels, _ = self._index.knn_query(self._rows[question], k=TOP)
@@ -49,21 +49,21 @@ class Hnswlib:
 
 
 class Faiss:
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         import faiss
 
         store.mkdir(parents=True)
         index = faiss.index_factory(DIMENSIONS, "HNSW32", faiss.METRIC_INNER_PRODUCT)
-        for start in range(0, len(room.vectors), _BATCH):
-            index.add(np.array(room.vectors[start : start + _BATCH]))
+        for start in range(0, len(dataset.vectors), _BATCH):
+            index.add(np.array(dataset.vectors[start : start + _BATCH]))
         faiss.write_index(index, str(store / "index.faiss"))
 
-    def open(self, room: Room, store: Path) -> None:
+    def open(self, dataset: Dataset, store: Path) -> None:
         import faiss
 
         self._index = faiss.read_index(str(store / "index.faiss"))
         self._index.hnsw.efSearch = _FAISS_EF
-        self._rows = room.question_vectors
+        self._rows = dataset.question_vectors
 
     def search(self, question: int, _mode: str) -> list[int]:
         _, labels = self._index.search(self._rows[question : question + 1], TOP)

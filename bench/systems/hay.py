@@ -26,9 +26,9 @@ from haystack.document_stores.types import DuplicatePolicy
 from haystack_integrations.components.retrievers.qdrant import QdrantEmbeddingRetriever
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 
-from room import DIMENSIONS, TOP, Room
-from systems import DENSE
-from systems.splitting import pages_below
+from bench.support.dataset import DIMENSIONS, TOP, Dataset
+from bench.systems import DENSE
+from bench.systems.splitting import pages_below
 
 _DEEP = 100
 _FILE = "documents.json"
@@ -39,7 +39,7 @@ class Embed:
     """The embedder of all, as a component."""
 
     def __init__(self) -> None:
-        from embedding import SameEmbedder
+        from bench.support.embedding import SameEmbedder
 
         self.same = SameEmbedder()
 
@@ -51,18 +51,18 @@ class Embed:
 
 
 class Haystack:
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         documents = self._create(store)
-        documents.write_documents(_documents(room))
+        documents.write_documents(_documents(dataset))
         self._save(documents, store)
 
-    def open(self, room: Room, store: Path) -> None:
-        self._room = room
+    def open(self, dataset: Dataset, store: Path) -> None:
+        self._dataset = dataset
         self._asking = self.asking(store)
 
     def search(self, question: int, mode: str) -> list[int]:
-        vector = self._room.question_vectors[question].tolist()
-        hits = self._asking(self._room.questions[question], vector, mode)
+        vector = self._dataset.question_vectors[question].tolist()
+        hits = self._asking(self._dataset.questions[question], vector, mode)
         return [hit.meta["number"] for hit in hits]
 
     def ingest(self, pages: Path, store: Path) -> dict[str, int]:
@@ -83,7 +83,7 @@ class Haystack:
         return {"chunks": documents.count_documents(), "embedded": embed.same.embedded}
 
     def find(self, store: Path, questions: Sequence[str], mode: str) -> list[list[str]]:
-        from embedding import SameEmbedder
+        from bench.support.embedding import SameEmbedder
 
         embedder, ask = SameEmbedder(), self._pipelines(self._load(store), _DEEP)
         return [
@@ -145,8 +145,8 @@ class HaystackQdrant(Haystack):
         return lambda _text, vector, _mode: by_vector.run(query_embedding=vector)["documents"]
 
 
-def _documents(room: Room) -> list[Document]:
+def _documents(dataset: Dataset) -> list[Document]:
     return [
         Document(id=str(number), content=text, embedding=row.tolist(), meta={"number": number})
-        for number, (text, row) in enumerate(zip(room.texts, room.vectors, strict=True))
+        for number, (text, row) in enumerate(zip(dataset.texts, dataset.vectors, strict=True))
     ]

@@ -13,16 +13,16 @@ from typing import Any
 import lancedb
 import pyarrow as pa
 
-from room import DIMENSIONS, TOP, Room
-from systems import DENSE
-from systems.splitting import pieces_of
+from bench.support.dataset import DIMENSIONS, TOP, Dataset
+from bench.systems import DENSE
+from bench.systems.splitting import pieces_of
 
 _BATCH = 10_000
 _DEEP = 100
 
 
 class LanceDB:
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         schema = pa.schema(
             [
                 pa.field("number", pa.int64()),
@@ -32,11 +32,11 @@ class LanceDB:
         )
 
         def batches() -> Iterator[Any]:
-            for start in range(0, len(room.texts), _BATCH):
-                rows = room.vectors[start : start + _BATCH]
+            for start in range(0, len(dataset.texts), _BATCH):
+                rows = dataset.vectors[start : start + _BATCH]
                 columns = [
                     pa.array(range(start, start + len(rows))),
-                    pa.array(room.texts[start : start + _BATCH]),
+                    pa.array(dataset.texts[start : start + _BATCH]),
                     pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), DIMENSIONS),
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -47,22 +47,22 @@ class LanceDB:
     def _index(self, table: Any) -> None:
         table.create_fts_index("text")
 
-    def open(self, room: Room, store: Path) -> None:
-        self._room = room
+    def open(self, dataset: Dataset, store: Path) -> None:
+        self._dataset = dataset
         self._table = lancedb.connect(str(store)).open_table("docs")
 
     def search(self, question: int, mode: str) -> list[int]:
-        vector = self._room.question_vectors[question]
+        vector = self._dataset.question_vectors[question]
         if mode == DENSE:
             search = self._table.search(vector).distance_type("cosine")
         else:
             search = self._table.search(query_type="hybrid").vector(vector)
-            search = search.text(_words(self._room.questions[question])).distance_type("cosine")
+            search = search.text(_words(self._dataset.questions[question])).distance_type("cosine")
         rows = search.limit(TOP).to_list()
         return [row["number"] for row in rows]
 
     def ingest(self, pages: Path, store: Path) -> dict[str, int]:
-        from embedding import SameEmbedder
+        from bench.support.embedding import SameEmbedder
 
         embedder, pieces = SameEmbedder(), pieces_of(pages)
         rows = pa.table(
@@ -88,7 +88,7 @@ class LanceDB:
         return {"chunks": table.count_rows(), "embedded": embedder.embedded}
 
     def find(self, store: Path, questions: Sequence[str], mode: str) -> list[list[str]]:
-        from embedding import SameEmbedder
+        from bench.support.embedding import SameEmbedder
 
         embedder, table = SameEmbedder(), lancedb.connect(str(store)).open_table("docs")
         found = []

@@ -32,9 +32,9 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from pydantic import PrivateAttr
 from qdrant_client import QdrantClient
 
-from room import TOP, Room
-from systems import HYBRID
-from systems.splitting import SUFFIXES
+from bench.support.dataset import TOP, Dataset
+from bench.systems import HYBRID
+from bench.systems.splitting import SUFFIXES
 
 _DEEP = 100
 _TERMS = "bm25"
@@ -48,7 +48,7 @@ class Embed(BaseEmbedding):
     @property
     def same(self) -> Any:
         if self._same is None:
-            from embedding import SameEmbedder
+            from bench.support.embedding import SameEmbedder
 
             self._same = SameEmbedder()
         return self._same
@@ -73,13 +73,13 @@ class Embed(BaseEmbedding):
 
 
 class LlamaIndex:
-    def build(self, room: Room, store: Path) -> None:
-        index = VectorStoreIndex(_nodes(room), embed_model=Embed())
+    def build(self, dataset: Dataset, store: Path) -> None:
+        index = VectorStoreIndex(_nodes(dataset), embed_model=Embed())
         index.storage_context.persist(str(store))
         BM25Retriever.from_defaults(docstore=index.docstore).persist(str(store / _TERMS))
 
-    def open(self, room: Room, store: Path) -> None:
-        self._room = room
+    def open(self, dataset: Dataset, store: Path) -> None:
+        self._dataset = dataset
         index = self._index(store)
         dense = index.as_retriever(similarity_top_k=TOP)
         self._retrievers = {"dense": dense}
@@ -94,8 +94,8 @@ class LlamaIndex:
 
     def search(self, question: int, mode: str) -> list[int]:
         asked = QueryBundle(
-            self._room.questions[question],
-            embedding=self._room.question_vectors[question].tolist(),
+            self._dataset.questions[question],
+            embedding=self._dataset.question_vectors[question].tolist(),
         )
         return [UUID(hit.node.node_id).int for hit in self._retrievers[mode].retrieve(asked)]
 
@@ -123,10 +123,10 @@ class LlamaIndex:
 
 
 class LlamaIndexQdrant(LlamaIndex):
-    def build(self, room: Room, store: Path) -> None:
+    def build(self, dataset: Dataset, store: Path) -> None:
         vectors, client = _qdrant(store)
         context = StorageContext.from_defaults(vector_store=vectors)
-        VectorStoreIndex(_nodes(room), storage_context=context, embed_model=Embed())
+        VectorStoreIndex(_nodes(dataset), storage_context=context, embed_model=Embed())
         client.close()
 
     def _index(self, store: Path) -> Any:
@@ -155,11 +155,11 @@ def _qdrant(store: Path) -> tuple[Any, Any]:
     return QdrantVectorStore(client=client, collection_name="docs"), client
 
 
-def _nodes(room: Room) -> list[Any]:
+def _nodes(dataset: Dataset) -> list[Any]:
     """Qdrant takes no id but a UUID, the default store any: a UUID that is the chunk's number."""
     return [
         TextNode(id_=str(UUID(int=number)), text=text, embedding=row.tolist())
-        for number, (text, row) in enumerate(zip(room.texts, room.vectors, strict=True))
+        for number, (text, row) in enumerate(zip(dataset.texts, dataset.vectors, strict=True))
     ]
 
 

@@ -6,10 +6,10 @@ are scored again by the whole ones, which stay on the disk: `rescore` and `overs
 
 import qdrant_edge as edge
 
+from bench.systems.embedded import Surefind
 from surefind.adapters.qdrant import edge as adapter
 from surefind.adapters.qdrant.points import DENSE, LEXICAL
 from surefind.ports import DenseQuery, SparseQuery
-from systems.embedded import Surefind
 
 _AGAIN = edge.SearchParams(
     quantization=edge.QuantizationSearchParams(rescore=True, oversampling=2.0)

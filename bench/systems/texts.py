@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from txtai import Embeddings
 
-from room import TOP, Room
-from systems.splitting import pieces_of
+from bench.support.dataset import TOP, Dataset
+from bench.systems.splitting import pieces_of
 
 _DEEP = 100
 Transform = Callable[[Sequence[str]], Any]
@@ -29,22 +29,22 @@ Transform = Callable[[Sequence[str]], Any]
 class Txtai:
     hybrid = False
 
-    def build(self, room: Room, store: Path) -> None:
-        embeddings = self._empty(_known(room.texts, room.vectors))
-        embeddings.index((number, text, None) for number, text in enumerate(room.texts))
+    def build(self, dataset: Dataset, store: Path) -> None:
+        embeddings = self._empty(_known(dataset.texts, dataset.vectors))
+        embeddings.index((number, text, None) for number, text in enumerate(dataset.texts))
         embeddings.save(str(store))
 
-    def open(self, room: Room, store: Path) -> None:
-        self._room, self._lock = room, threading.Lock()
-        self._embeddings = _loaded(store, _known(room.questions, room.question_vectors))
+    def open(self, dataset: Dataset, store: Path) -> None:
+        self._dataset, self._lock = dataset, threading.Lock()
+        self._embeddings = _loaded(store, _known(dataset.questions, dataset.question_vectors))
 
     def search(self, question: int, _mode: str) -> list[int]:
         with self._lock:
-            hits = self._embeddings.search(self._room.questions[question], TOP)
+            hits = self._embeddings.search(self._dataset.questions[question], TOP)
         return [int(hit["id"]) for hit in hits]
 
     def ingest(self, pages: Path, store: Path) -> dict[str, int]:
-        from embedding import SameEmbedder
+        from bench.support.embedding import SameEmbedder
 
         embedder, pieces = SameEmbedder(), pieces_of(pages)
         rows = ((piece.id, piece.text, None) for piece in pieces)
@@ -58,7 +58,7 @@ class Txtai:
         return {"chunks": embeddings.count(), "embedded": embedder.embedded}
 
     def find(self, store: Path, questions: Sequence[str], _mode: str) -> list[list[str]]:
-        from embedding import SameEmbedder
+        from bench.support.embedding import SameEmbedder
 
         embeddings = _loaded(store, SameEmbedder().passages)
         found = []
