@@ -1,6 +1,7 @@
 """The domain types: frozen values, one type per stage of the data."""
 
 from surefind.model.documents import (
+    CONTENT_TYPES,
     POINT_NAMESPACE,
     AnchorRule,
     BrokenLink,
@@ -86,6 +87,7 @@ from surefind.model.urls import (
 )
 
 __all__ = [
+    "CONTENT_TYPES",
     "DEFAULT_COLLECTION",
     "FIELDS",
     "POINT_NAMESPACE",

@@ -154,6 +154,9 @@ class Document:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
 
+CONTENT_TYPES = ("text", "code", "mixed")
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One passage: `text` is exactly `document.text[start:end]`."""

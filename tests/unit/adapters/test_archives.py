@@ -515,8 +515,12 @@ def no_mean(forged: Forged) -> None:
     forged.manifest["lexical"]["mean_terms"] = 0
 
 
-def connected(forged: Forged) -> None:
-    forged.record["flaws"] = ["text is missing"]
+def blank_text(forged: Forged) -> None:
+    """A newline of the page, with the hash of a newline."""
+    forged.chunk["start"] = forged.page["document"]["text"].index("\n")
+    forged.chunk["end"] = forged.chunk["start"] + 1
+    forged.chunk["text"] = "\n"
+    forged.chunk["content_hash"] = hashlib.sha256(b"\n").hexdigest()
 
 
 LINKS = ("javascript:alert(1)", "java\tscript:alert(1)", " JavaScript:x", "data:text/html,x")
@@ -556,6 +560,10 @@ LINKS = ("javascript:alert(1)", "java\tscript:alert(1)", " JavaScript:x", "data:
         (_set("chunk", "id", ""), "must have 1 to 50 printable characters"),
         (_set("chunk", "id", "x" * 51), "must have 1 to 50 printable characters"),
         (_set("chunk", "id", "a\nb"), "must have 1 to 50 printable characters"),
+        (_set("chunk", "id", "  "), "must have 1 to 50 printable characters"),
+        (blank_text, "its text is blank"),
+        (_set("chunk", "content_type", "text/html"), "its content_type is 'text/html'"),
+        (_set("manifest", "fields", [{"name": "level", "kinds": []}]), "'level' has no kinds"),
         (_set("chunk", "position", 0), "its position is 0 instead of 1"),
         (_set("chunk", "position", 7), "its position is 7 instead of 1"),
         (_set("chunk", "position", -1), "its position is -1 instead of 1"),
@@ -582,7 +590,9 @@ LINKS = ("javascript:alert(1)", "java\tscript:alert(1)", " JavaScript:x", "data:
         (_set("manifest", "created_at", "2026-01-01T00:00:00"), "has no time zone"),
         (infinite_mean, "manifest.lexical.mean_terms is inf"),
         (no_mean, "manifest.lexical.mean_terms is 0"),
-        (connected, "comes from a connected collection"),
+        (_set("record", "flaws", ["text is missing"]), "comes from a connected collection"),
+        (_set("record", "payload", {"chunk_text": "x"}), "comes from a connected collection"),
+        (_set("record", "assumed", ["position"]), "comes from a connected collection"),
     ],
 )
 async def test_forged_content_is_refused_before_anything_is_written(

@@ -18,7 +18,15 @@ import numpy as np
 from surefind.adapters.files.data_folder import check_name
 from surefind.adapters.qdrant.point_numbers import number_of
 from surefind.errors import InputError
-from surefind.model import Attribute, Chunk, ChunkRecord, Document, Manifest, is_link
+from surefind.model import (
+    CONTENT_TYPES,
+    Attribute,
+    Chunk,
+    ChunkRecord,
+    Document,
+    Manifest,
+    is_link,
+)
 from surefind.ports import MovedPage
 
 MAX_DIMENSIONS = 2**16
@@ -38,13 +46,20 @@ def check_manifest(manifest: Manifest) -> None:
         if _CONTROL.search(text):
             raise InputError(f"{name} contains control characters")
     _check_moment("the manifest", manifest.created_at)
+    _check_numbers(manifest)
+    if not 1 <= manifest.embedder.dimensions <= MAX_DIMENSIONS:
+        raise InputError(f"its vectors have {manifest.embedder.dimensions} dimensions")
+    for field in manifest.fields:
+        if not field.kinds:
+            raise InputError(f"field {field.name[:80]!r} has no kinds")
+
+
+def _check_numbers(manifest: Manifest) -> None:
     for name, number in _numbers(manifest, "manifest"):
         if not math.isfinite(number):
             raise InputError(f"{name} is {number}, not a finite number")
         if isinstance(number, int) and not 0 <= number <= _MAX_INTEGER:
             raise InputError(f"{name} is out of range")
-    if not 1 <= manifest.embedder.dimensions <= MAX_DIMENSIONS:
-        raise InputError(f"its vectors have {manifest.embedder.dimensions} dimensions")
     if manifest.number < 1:
         raise InputError("manifest.number is out of range")
     if manifest.lexical.mean_terms <= 0:
@@ -118,7 +133,7 @@ def _check_attribute(where: str, key: str, value: Attribute) -> None:
 
 def _check_record(document: Document, record: ChunkRecord, position: int) -> None:
     chunk = record.chunk
-    if not chunk.id.isprintable() or not 1 <= len(chunk.id) <= _MAX_ID_LENGTH:
+    if not (chunk.id.isprintable() and chunk.id.strip() and len(chunk.id) <= _MAX_ID_LENGTH):
         raise InputError(
             f"page {document.source_path}: a chunk's id must have 1 to {_MAX_ID_LENGTH} printable "
             f"characters, not {chunk.id[:80]!r}"
@@ -134,7 +149,7 @@ def _check_record(document: Document, record: ChunkRecord, position: int) -> Non
         if not 0 <= number <= _MAX_INTEGER:
             raise InputError(f"{where}: its {name} is out of range")
     _check_text(where, document, chunk)
-    if record.point is not None or record.flaws:
+    if record.point is not None or record.payload is not None or record.flaws or record.assumed:
         raise InputError(f"{where}: it comes from a connected collection, which is never exported")
     for name in ("source_path", "url", "slug", "title", "version", "locale", "attributes"):
         holder = chunk if name == "source_path" else record
@@ -145,10 +160,14 @@ def _check_record(document: Document, record: ChunkRecord, position: int) -> Non
 def _check_text(where: str, document: Document, chunk: Chunk) -> None:
     if not 0 <= chunk.start <= chunk.end <= len(document.text):
         raise InputError(f"{where}: its offsets are outside the text of its page")
+    if not chunk.text.strip():
+        raise InputError(f"{where}: its text is blank")
     if chunk.text != document.text[chunk.start : chunk.end]:
         raise InputError(f"{where}: its text differs from the text of its page")
     if hashlib.sha256(chunk.text.encode()).hexdigest() != chunk.content_hash:
         raise InputError(f"{where}: its text does not match its hash")
+    if chunk.content_type not in CONTENT_TYPES:
+        raise InputError(f"{where}: its content_type is {chunk.content_type[:80]!r}")
 
 
 def _check_moment(where: str, moment: datetime) -> None:
