@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from surefind.bootstrap.parts import Parts
     from surefind.model import Query, SearchResult
+    from surefind.services.generations.readers import CollectionReader
+    from surefind.services.reading.page_reader import PageReader
     from surefind.services.search.facets import Facets
     from surefind.services.search.passages import PassageReader
     from surefind.services.search.vector_search import VectorSearcher
@@ -39,12 +41,21 @@ class Searching:
 
     def passages_in(self, collection: str | None = None) -> PassageReader:
         """Of any collection; by default the one that the settings name."""
-        from surefind.model.strings import check_string
         from surefind.services.search.passages import PassageReader
 
         if collection is None:
             return self.passages
-        return PassageReader(self._parts.readers.of(check_string("collection", collection)))
+        return PassageReader(self.reader_of(collection))
+
+    def pages_in(self, collection: str) -> PageReader:
+        from surefind.services.reading.page_reader import PageReader
+
+        return PageReader(self.reader_of(collection))
+
+    def reader_of(self, collection: str) -> CollectionReader:
+        from surefind.model.strings import check_string
+
+        return self._parts.readers.of(check_string("collection", collection))
 
     @cached_property
     def facets(self) -> Facets:

@@ -7,6 +7,7 @@ from surefind.errors import (
     GuardStopped,
     InputError,
     NotComparable,
+    NothingIngested,
     Overloaded,
     RerankingError,
     StoreError,
@@ -47,3 +48,19 @@ def failure_of(error: SurefindError) -> Failure:
         if isinstance(error, kind):
             return failure
     return Failure(UNAVAILABLE, 500, "internal_error")
+
+
+def public_message(error: SurefindError) -> str:
+    """The message for clients. Messages of stores and services may reveal files and hosts.
+
+    Their full text is in the log, under the request's ID.
+    """
+    if isinstance(error, NothingIngested):
+        return str(error)
+    if isinstance(error, EmbeddingError):
+        return "the embedding service failed; see the server log, or try again later"
+    if isinstance(error, RerankingError):
+        return "the reranking service failed; see the server log, or try again later"
+    if isinstance(error, StoreError):
+        return "a store is unavailable; see the server log, or try again later"
+    return str(error)

@@ -65,6 +65,11 @@ def references(content: bytes, suffix: str, structure: Outline) -> References:
     )
 
 
+def markdown_links(text: str) -> Iterator[str]:
+    """The links of cleaned Markdown, as written and in order; links in code are skipped."""
+    return (link for link in _markdown_links(_prose(text)) if 0 < len(link) <= _MAX_LENGTH)
+
+
 def suffix_of(path: str) -> str:
     """`.md` of `guide/install.md`; empty for a version such as `guide/1.2`."""
     suffix = posixpath.splitext(path)[1].lower()

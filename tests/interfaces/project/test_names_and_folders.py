@@ -29,6 +29,7 @@ SHARED_FILE_NAMES = {
     "ingest.py": "an ingest, its command and its JSON",
     "inspect.py": "inspecting a page and its command",
     "keys.py": "API keys: the type, the port, the service and the command",
+    "links.py": "links: those of a page's text, and those to pages without an address",
     "lint.py": "the lint of golden sets and its report",
     "past_runs.py": "past runs of a validation: their series, their command and their report",
     "search.py": "a search, its command and its JSON",

@@ -24,7 +24,7 @@ from surefind.interfaces.cli.maintenance import (
     model,
     settings,
 )
-from surefind.interfaces.cli.searching import query, search, serve
+from surefind.interfaces.cli.searching import mcp, query, search, serve
 from surefind.interfaces.cli.validation import golden, validate
 from surefind.interfaces.failures import UNAVAILABLE, failure_of
 
@@ -45,6 +45,7 @@ app.command("search")(search.search)
 app.command("query")(query.query)
 app.command("validate")(validate.validate)
 app.command("serve")(serve.serve)
+app.command("mcp")(mcp.mcp)
 app.command("connect")(connect.connect)
 app.command("audit")(audit.audit)
 app.add_typer(generations.app, name="generations")

@@ -9,14 +9,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from surefind.contracts.request import explain
-from surefind.errors import (
-    EmbeddingError,
-    NothingIngested,
-    RerankingError,
-    StoreError,
-    SurefindError,
-)
-from surefind.interfaces.failures import failure_of
+from surefind.errors import SurefindError
+from surefind.interfaces.failures import failure_of, public_message
 
 _log = logging.getLogger(__name__)
 _NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed", 429: "rate_limited"}
@@ -30,22 +24,6 @@ def error_response(
     # A message may quote a lone surrogate from the request, which UTF-8 can't encode.
     message = message.encode("utf-8", "backslashreplace").decode()
     return JSONResponse({"error": name, "message": message}, status, headers)
-
-
-def public_message(error: SurefindError) -> str:
-    """The message for clients. Messages of stores and services may reveal files and hosts.
-
-    Their full text is in the log, under the request's ID.
-    """
-    if isinstance(error, NothingIngested):
-        return str(error)
-    if isinstance(error, EmbeddingError):
-        return "the embedding service failed; see the server log, or try again later"
-    if isinstance(error, RerankingError):
-        return "the reranking service failed; see the server log, or try again later"
-    if isinstance(error, StoreError):
-        return "a store is unavailable; see the server log, or try again later"
-    return str(error)
 
 
 def known_response(error: SurefindError) -> JSONResponse:

@@ -11,7 +11,7 @@ from surefind.contracts.implementation import SearchQuery, SearchQueryResponse
 from surefind.contracts.implementation_tests import ValidateRequest, ValidateResponse
 from surefind.contracts.testing import QueryRequest, QueryResponse
 from surefind.errors import NothingIngested, SurefindError, UnknownCollection
-from surefind.interfaces.http.errors import public_message
+from surefind.interfaces.failures import public_message
 from surefind.interfaces.http.middleware.access import count_searches
 from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import ERRORS, Responses

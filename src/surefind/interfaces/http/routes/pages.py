@@ -9,8 +9,7 @@ from fastapi.staticfiles import StaticFiles
 
 from surefind.bootstrap import Application
 from surefind.errors import SurefindError, UnknownDocument
-from surefind.interfaces.failures import failure_of
-from surefind.interfaces.http.errors import public_message
+from surefind.interfaces.failures import failure_of, public_message
 from surefind.model import ChunkRecord
 from surefind.text.chunking import without_overlap
 
