@@ -1,21 +1,45 @@
 """What a user installs: light, complete, and quick to start."""
 
+import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
+import venv
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 import yaml
 
 PROJECT = Path(__file__).parents[3]
 
 
+def run(command: Sequence[str | Path], folder: Path, **environment: str) -> str:
+    """The output of a command, which has to succeed."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def build(target: str, folder: Path) -> Path:
+    run([sys.executable, "-m", "hatchling", "build", "-t", target, "-d", folder], PROJECT)
+    [built] = folder.glob("surefind-*")
+    return built
+
+
 def test_the_wheel_holds_everything_that_is_needed_at_run_time(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, timeout=60)
-    with zipfile.ZipFile(next(tmp_path.glob("surefind-*.whl"))) as wheel:
+    with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
         packed = {name for name in wheel.namelist() if name.startswith("surefind/")}
     source = PROJECT / "src"
     wanted = {
@@ -25,6 +49,52 @@ def test_the_wheel_holds_everything_that_is_needed_at_run_time(tmp_path: Path) -
     }
     assert packed == wanted
     assert {"surefind/adapters/sqlite/catalog.sql", "surefind/interfaces/web/index.html"} <= packed
+
+
+def test_links_of_the_readme_work_on_an_index_page(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
+        [metadata] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
+        fields, _, readme = wheel.read(metadata).decode().partition("\n\n")
+    targets = re.findall(r"\]\(([^)]+)\)", readme)
+    repository = re.search(r"^Project-URL: Repository, (\S+)$", fields, re.MULTILINE)
+    assert repository
+    assert f"{repository[1]}/blob/main/docs/tutorial.md" in targets
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
+    wheel = build("wheel", tmp_path / "dist")
+    venv.create(tmp_path / "env", with_pip=True)
+    python, surefind = (tmp_path / "env" / "bin" / name for name in ("python", "surefind"))
+    pip: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "--quiet",
+    ]
+    run([*pip, "--require-hashes", "-r", PROJECT / "requirements" / "base.txt"], tmp_path)
+    run([*pip, "--no-deps", wheel], tmp_path)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "undo.md").write_text("# Undo\n\nPress Ctrl Z to undo an edit.\n")
+    assert run([surefind, "--version"], tmp_path).startswith("surefind ")
+    run([surefind, "ingest", "pages"], tmp_path)
+    assert "Press Ctrl Z" in run([surefind, "search", "undo"], tmp_path)
+
+
+@pytest.mark.thorough
+def test_the_source_distribution_runs_its_own_tests(tmp_path: Path) -> None:
+    with tarfile.open(build("sdist", tmp_path / "dist")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [source] = tmp_path.glob("surefind-*")
+    wanted = {"Makefile", "requirements", "tests", "docs", "bench", ".ci"}
+    assert wanted <= {entry.name for entry in source.iterdir()}
+    tests = ["tests/unit/test_urls.py", "tests/interfaces/project/test_documentation.py"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
+    assert " passed" in run(command, source, PYTHONPATH=str(source / "src"))
 
 
 def test_a_base_install_is_light() -> None:
