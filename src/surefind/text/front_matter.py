@@ -1,7 +1,9 @@
-"""Parses the YAML block at the start of a Markdown page."""
+"""Parses the block of YAML, TOML or JSON at the start of a Markdown page."""
 
 import contextlib
+import json
 import re
+import tomllib
 from collections.abc import Mapping
 from datetime import date, datetime
 
@@ -22,21 +24,37 @@ _FAST: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", y
 _MAX_ATTRIBUTES = 50
 _MAX_ATTRIBUTE_LENGTH = 200
 _RESERVED = frozenset(field.name for field in FIELDS)
-_BLOCK = re.compile(r"\A---[ \t]*\n(.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(
+    r"\A(---|\+\+\+)[ \t]*\n(.*?)(?:^|\n)\1[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_JSON_START = re.compile(r"\A\{\s*[\"}]")
+_JSON_END = re.compile(r"[ \t]*(?:\n|\Z)")
 
 
 def split_front_matter(text: str) -> tuple[Mapping[str, object], str]:
     """(front matter, body). Invalid front matter belongs to the body."""
     match = _BLOCK.match(text)
-    if match is None or len(match.group(1)) > _MAX_LENGTH:
-        return {}, text
+    if match is not None and len(match[2]) <= _MAX_LENGTH:
+        try:
+            loaded = tomllib.loads(match[2]) if match[1] == "+++" else _loaded(match[2])
+            values = plain_values(loaded or {})
+        except Exception:  # noqa: BLE001 - the parser raises errors of any kind
+            return {}, text
+        return (values, text[match.end() :]) if isinstance(values, dict) else ({}, text)
+    return _split_json(text) if _JSON_START.match(text) else ({}, text)
+
+
+def _split_json(text: str) -> tuple[Mapping[str, object], str]:
+    """An object of JSON that ends with its line, as Hugo allows."""
     try:
-        values = _plain(_loaded(match.group(1)) or {}, [_MAX_VALUES], 0)
-    except Exception:  # noqa: BLE001 - the parser raises errors of any kind
+        loaded, end = json.JSONDecoder().raw_decode(text[:_MAX_LENGTH])
+        values = plain_values(loaded)
+    except (ValueError, RecursionError):
         return {}, text
-    if not isinstance(values, dict):
+    after = _JSON_END.match(text, end)
+    if after is None or not isinstance(values, dict):
         return {}, text
-    return values, text[match.end() :]
+    return values, text[after.end() :]
 
 
 def _loaded(block: str) -> object:
@@ -46,8 +64,12 @@ def _loaded(block: str) -> object:
     return yaml.safe_load(block)
 
 
-def _plain(value: object, left: list[int], depth: int) -> object:
+def plain_values(value: object, max_values: int = _MAX_VALUES) -> object:
     """Convert to JSON types: keys and dates become text; an alias bomb is an error."""
+    return _plain(value, [max_values], 0)
+
+
+def _plain(value: object, left: list[int], depth: int) -> object:
     left[0] -= 1
     if left[0] < 0 or depth > _MAX_DEPTH:
         raise ValueError("too many or too deeply nested values")

@@ -79,6 +79,15 @@ def test_cleaning_twice_is_cleaning_once(text: str) -> None:
         ("---\njust text\n---\nbody", {}, "---\njust text\n---\nbody"),
         ("---\nnever closed", {}, "---\nnever closed"),
         ("text\n---\na: b\n---", {}, "text\n---\na: b\n---"),
+        ('+++\nt = "A"\nd = 2024-01-02\n+++\nx', {"t": "A", "d": "2024-01-02"}, "x"),
+        ("+++\nt = A\n+++\nx", {}, "+++\nt = A\n+++\nx"),
+        ("+++\nnever = 'closed'", {}, "+++\nnever = 'closed'"),
+        ("+++\na = 1\n---\nx", {}, "+++\na = 1\n---\nx"),
+        ('{\n"a": [1]\n}\nx', {"a": [1]}, "x"),
+        ('{"a": 1}', {"a": 1}, ""),
+        ('{"a": 1} is an object', {}, '{"a": 1} is an object'),
+        ('{"a": }', {}, '{"a": }'),
+        ('{"a":' * 9_000, {}, '{"a":' * 9_000),
     ],
 )
 def test_front_matter_is_split_off_or_left_alone(

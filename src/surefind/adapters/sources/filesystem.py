@@ -164,12 +164,18 @@ class FolderSource:
         for folder, folders, names in os.walk(
             self._root, onerror=refused.append
         ):  # without symlinks there are no loops
-            folders[:] = [n for n in folders if not n.startswith(".") and n not in PRUNED]
+            folders[:] = [n for n in folders if self._may_hold_pages(Path(folder) / n)]
             for name in names:
                 path = Path(folder) / name
                 hidden = name.startswith(".") or name.lower() in _NO_PAGES
                 if path.suffix.lower() in self._folder.suffixes and not hidden:
                     yield path
+
+    def _may_hold_pages(self, folder: Path) -> bool:
+        if folder.name.startswith(".") or folder.name in PRUNED:
+            return False
+        unread = self._folder.unread_folders
+        return not unread or folder.relative_to(self._folder.root).as_posix() not in unread
 
     def _read_all(self, paths: Sequence[Path]) -> list[SourcePage | PageFailure]:
         return [self._read(path) for path in paths]

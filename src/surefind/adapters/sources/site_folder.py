@@ -9,7 +9,10 @@ from pathlib import Path
 from surefind.errors import InputError
 from surefind.ports import Site
 from surefind.text.formats.registry import SUFFIXES
+from surefind.text.sites.config_files import CONFIG_SUFFIXES
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
+from surefind.text.sites.hugo.addresses import CONTENT_SUFFIXES, HugoSite
+from surefind.text.sites.hugo.config import CONFIG_FOLDERS, CONFIG_NAMES, HugoConfig
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
 from surefind.text.sites.mkdocs.includes import ReadFile
 from surefind.text.sites.plain import PlainSite, ReaderSite
@@ -32,6 +35,7 @@ class SiteFolder:
     fingerprint: str
     suffixes: frozenset[str]
     notes: tuple[str, ...] = ()
+    unread_folders: frozenset[str] = frozenset()  # templates and output, below the root
     markdown_is_mdx: bool = False
     with_included: WithIncluded | None = None
 
@@ -45,6 +49,9 @@ def find_site(folder: Path, collection: str, base_url: str | None) -> SiteFolder
         for name in _MKDOCS:
             if (root / name).is_file():
                 return _mkdocs(root, root / name, base_url)
+        hugo = _hugo(root, base_url)
+        if hugo is not None:
+            return hugo
     if base_url is not None:
         return SiteFolder(folder, PlainSite(base_url), f"plain {base_url}", SUFFIXES)
     return SiteFolder(
@@ -89,12 +96,43 @@ def _mkdocs(root: Path, config: Path, base_url: str | None) -> SiteFolder:
     )
 
 
-def _pages(root: Path) -> list[str]:
+def _hugo(root: Path, base_url: str | None) -> SiteFolder | None:
+    """The Hugo site of a folder; None if it has no configuration of Hugo."""
+    found = [name for name in CONFIG_NAMES if (root / name).is_file()][:1]
+    for folder in CONFIG_FOLDERS:
+        paths = sorted((root / folder).glob("*")) if (root / folder).is_dir() else []
+        found += [f"{folder}/{p.name}" for p in paths if p.suffix in CONFIG_SUFFIXES]
+    if not found:
+        return None
+    texts = {name: _read(root / name) for name in found}
+    config = HugoConfig(texts)
+    if not config.is_hugo:
+        return None
+    passed_on: list[str] = []
+
+    def read(site_path: str) -> str:
+        text = _read(root / site_path)
+        passed_on.append(text if "cascade" in text else "")
+        return text
+
+    site = HugoSite(config, base_url, _pages(root, CONTENT_SUFFIXES), read)
+    fingerprint = _fingerprint("hugo", *texts.values(), *filter(None, passed_on), base_url)
+    return SiteFolder(
+        root,
+        site,
+        fingerprint,
+        CONTENT_SUFFIXES,
+        site.notes,
+        unread_folders=config.folders_without_pages(),
+    )
+
+
+def _pages(root: Path, suffixes: frozenset[str] = MARKDOWN_SUFFIXES) -> list[str]:
     """Every page of a site, because neighbours can affect whether a page is published."""
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = [n for n in folders if not n.startswith(".") and n not in PRUNED]
-        found += [Path(folder) / n for n in names if Path(n).suffix.lower() in MARKDOWN_SUFFIXES]
+        found += [Path(folder) / n for n in names if Path(n).suffix.lower() in suffixes]
     return sorted(path.relative_to(root).as_posix() for path in found)
 
 

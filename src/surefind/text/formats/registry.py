@@ -53,13 +53,14 @@ def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
 
 def _read_html(content: bytes, _: AnchorRule) -> ParsedPage:
     text, warnings = decode(content, meta_charset=True)
-    page = html_to_markdown(text)
+    above, body = split_front_matter(text)
+    page = html_to_markdown(body)
     declared = {
         "canonical_url": page.canonical_url,
         "description": page.description,
         "language": page.language,
     }
-    front_matter = {key: value for key, value in declared.items() if value}
+    front_matter = {**{key: value for key, value in declared.items() if value}, **above}
     return ParsedPage(front_matter, page.text, outline(page.text), page.title, warnings)
 
 

@@ -291,7 +291,7 @@ class _Scanner:
         anchor = declared or self._rule.slug(title)
         repeats = self._anchors.get(anchor, 0)
         self._anchors[anchor] = repeats + 1
-        if repeats and not declared:
+        if repeats and anchor and not declared:
             anchor = self._next_free(anchor, repeats)
         self.headings.append(Heading(level, title, anchor, start, end))
         self._close_containers()

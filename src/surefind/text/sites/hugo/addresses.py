@@ -1,0 +1,338 @@
+"""Computes the URLs that Hugo gives to the pages of a site."""
+
+import posixpath
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import PurePosixPath
+from typing import Self
+
+from surefind.model import PageLocation, SkippedPage
+from surefind.text.front_matter import split_front_matter
+from surefind.text.sites.addresses import address_key, addresses_below, encode_uri
+from surefind.text.sites.globs import glob_expression
+from surefind.text.sites.hugo.anchors import anchor_rule
+from surefind.text.sites.hugo.config import HugoConfig, Language
+from surefind.text.sites.hugo.urls import (
+    PageNames,
+    dated_name,
+    day_of,
+    expand_pattern,
+    file_path,
+    url_part,
+)
+
+CONTENT_SUFFIXES = frozenset({".md", ".markdown", ".html", ".htm"})
+_BRANCH, _LEAF = "_index", "index"
+_CASCADING = frozenset({"build", "draft", "expirydate", "headless", "publishdate", "date"})
+ReadFile = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A page in the content tree: `folder` and `stem` without suffix and language."""
+
+    folder: str
+    stem: str
+    language: Language
+
+    @property
+    def path(self) -> str:
+        """Its path in the site, such as `/docs/install`."""
+        is_bundle = self.stem in {_BRANCH, _LEAF}
+        return f"/{self.folder}" if is_bundle else "/" + posixpath.join(self.folder, self.stem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cascade:
+    """Front matter that a section gives to its pages, or to those that `pattern` matches."""
+
+    folder: str
+    language: str
+    pattern: re.Pattern[str] | None
+    values: Mapping[str, object]
+
+    def applies_to(self, source: _Source) -> bool:
+        inside = not self.folder or f"{source.folder}/".startswith(f"{self.folder}/")
+        same = self.language in {"", source.language.code}
+        return (
+            inside and same and (self.pattern is None or bool(self.pattern.fullmatch(source.path)))
+        )
+
+
+class HugoSite:
+    """A Hugo site; `notes` lists the parts of its config that were not understood.
+
+    `pages` are all known site paths, and `read` gives the text of one: bundles and sections decide
+    about the pages in them. Pages of the future are skipped, by the date `today`.
+    """
+
+    name = "hugo"
+
+    def __init__(
+        self,
+        config: HugoConfig,
+        base_url: str | None,
+        pages: Collection[str] = (),
+        read: ReadFile = lambda _: None,
+        today: date | None = None,
+    ) -> None:
+        self._config = config
+        self._base_url = base_url
+        self._languages = config.languages()
+        self._default = next(iter(self._languages.values()))
+        self._mounts = config.mounts()
+        self._ignored = config.ignored_files()
+        self._permalinks = config.permalinks()
+        self._lower = not config.flag("disablepathtolower")
+        self._today = today or datetime.now(UTC).date()
+        self._off = frozenset(name.lower() for name in config.names("disablekinds"))
+        self._aliases: dict[str, str] = {}
+        self._bundles: set[str] = set()
+        self._sections: set[str] = set()
+        self._cascades = list(self._of_config())
+        for page in sorted(pages):
+            self._add_neighbour(page, read)
+        self._cascades.sort(key=lambda cascade: -len(cascade.folder))
+        self.anchors = anchor_rule(config)
+        if not self._root_url(self._default):
+            config.notes.append(
+                "the config has no plain `baseURL`; URLs are relative to the site's root."
+            )
+
+    @classmethod
+    def from_config(
+        cls, text: str, base_url: str | None = None, *, pages: Collection[str] = ()
+    ) -> Self:
+        """A site whose config is the text of a `hugo.toml`."""
+        return cls(HugoConfig({"hugo.toml": text}), base_url, pages)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._config.notes))
+
+    def place(
+        self, site_path: str, front_matter: Mapping[str, object]
+    ) -> PageLocation | SkippedPage:
+        source = self._source(site_path)
+        if isinstance(source, SkippedPage):
+            return source
+        values = self._values(source, front_matter)
+        reason = self._left_out(source, values)
+        if reason:
+            return SkippedPage(reason)
+        url = self._url(source, values)
+        for alias in _names(values.get("aliases")):
+            at = posixpath.join(f"/{source.language.prefix}{source.folder}", alias)
+            self._aliases[address_key(self._absolute(at, source.language))] = url
+        locale = source.language.code if len(self._languages) > 1 else ""
+        return PageLocation(url, locale=locale)
+
+    def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
+        found = addresses_below(self._root_url(self._default), link, page_url)
+        return tuple(self._aliases.get(address_key(url), url) for url in found)
+
+    # --- the content tree -------------------------------------------------------------------
+
+    def _source(self, site_path: str) -> _Source | SkippedPage:
+        mount, path = next(
+            ((mount, path) for mount in self._mounts if (path := mount.path_of(site_path))),
+            (None, None),
+        )
+        if mount is None or path is None:
+            folders = " or ".join(dict.fromkeys(mount.source for mount in self._mounts))
+            return SkippedPage(f"it is not in the content folder {folders}")
+        if any(pattern.search(f"/{site_path}") for pattern in self._ignored):
+            return SkippedPage("the config ignores it")
+        if PurePosixPath(path).suffix.lower() not in CONTENT_SUFFIXES:
+            return SkippedPage("it is not a content page")
+        folder, name = posixpath.split(path)
+        stem, language = posixpath.splitext(name)[0], mount.language
+        before, dot, code = stem.rpartition(".")
+        if dot and code.lower() in self._languages and len(self._languages) > 1:
+            stem, language = before, code.lower()
+        if language and language not in self._languages:
+            return SkippedPage(f"the site does not build the language {language}")
+        return _Source(folder, stem, self._languages.get(language, self._default))
+
+    def _add_neighbour(self, site_path: str, read: ReadFile) -> None:
+        stem = PurePosixPath(site_path).name.split(".")[0]
+        if stem not in {_BRANCH, _LEAF}:
+            return
+        source = self._source(site_path)
+        if isinstance(source, SkippedPage):
+            return
+        if source.stem == _LEAF and source.folder:
+            self._bundles.add(source.folder)
+        if source.stem == _BRANCH:
+            self._sections.add(source.folder)
+            text = read(site_path)
+            if text is not None and "cascade" in text:
+                values = _lower(split_front_matter(text)[0]).get("cascade")
+                self._cascades += _cascades(values, source.folder, source.language.code)
+
+    def _of_config(self) -> Iterator[_Cascade]:
+        yield from _cascades(self._config.values.get("cascade"), "", "")
+
+    # --- what is published ------------------------------------------------------------------
+
+    def _values(self, source: _Source, front_matter: Mapping[str, object]) -> dict[str, object]:
+        """The front matter of a page with what its sections pass on; the nearest wins."""
+        values = dict(_lower(front_matter))
+        for cascade in self._cascades:
+            if cascade.applies_to(source):
+                values = {**cascade.values, **values}
+        return values
+
+    def _left_out(self, source: _Source, values: Mapping[str, object]) -> str:
+        """Why a page is not published; empty if it is."""
+        bundle = self._bundle_above(source)
+        if bundle:
+            return f"it is a part of the page /{bundle} and has no address of its own"
+        if values.get("draft") is True and not self._config.flag("builddrafts"):
+            return "it is a draft"
+        build = values.get("build") or values.get("_build")
+        rendered = build.get("render") if isinstance(build, dict) else None
+        if values.get("headless") is True or rendered in {"never", "link", False}:
+            return "the site does not render it"
+        kind = "page" if source.stem != _BRANCH else "section" if source.folder else "home"
+        if kind in self._off:
+            return f"the config disables pages of the kind {kind}"
+        return self._out_of_time(values)
+
+    def _out_of_time(self, values: Mapping[str, object]) -> str:
+        published = day_of(values.get("publishdate")) or day_of(values.get("date"))
+        if published and published > self._today and not self._config.flag("buildfuture"):
+            return f"it will be published on {published}"
+        expires = day_of(values.get("expirydate"))
+        if expires and expires <= self._today and not self._config.flag("buildexpired"):
+            return f"it expired on {expires}"
+        return ""
+
+    def _bundle_above(self, source: _Source) -> str:
+        """The leaf bundle that a page is a resource of."""
+        folders = [source.folder, *map(str, PurePosixPath(source.folder).parents)]
+        if source.stem == _LEAF:
+            folders = folders[1:]
+        if source.stem == _BRANCH and source.folder in self._bundles:
+            folders = folders[1:]
+        return next((folder for folder in folders if folder in self._bundles), "")
+
+    # --- URLs -------------------------------------------------------------------------------
+
+    def _url(self, source: _Source, values: Mapping[str, object]) -> str:
+        written = values.get("url")
+        if isinstance(written, str) and written:
+            return self._written_url(written, source, values)
+        pattern = self._pattern(source)
+        path = pattern and expand_pattern(pattern, self._names(source, values), lower=self._lower)
+        if pattern and path is None:
+            self._config.notes.append(f"the permalink {pattern[:60]} has an unknown token.")
+        if not path:
+            path = self._path(source, values)
+        ugly = self._is_ugly(source) and source.stem != _BRANCH
+        path = path.rstrip("/") + (".html" if ugly else "/")
+        return self._absolute(f"/{source.language.prefix}{path.lstrip('/')}", source.language)
+
+    def _written_url(self, url: str, source: _Source, values: Mapping[str, object]) -> str:
+        """`url` of the front matter; without a leading slash it is below the language."""
+        expanded = expand_pattern(url, self._names(source, values), lower=self._lower) or url
+        rooted = expanded.startswith("/")
+        path = posixpath.normpath("/" + expanded)
+        is_file = "." in posixpath.basename(path) and not expanded.endswith("/")
+        path = path if is_file or path == "/" else f"{path}/"
+        prefix = "" if rooted else source.language.prefix
+        return self._absolute(f"/{prefix}{path.lstrip('/')}", source.language)
+
+    def _path(self, source: _Source, values: Mapping[str, object]) -> str:
+        path = file_path(source.path.strip("/"), lower=self._lower)
+        slug = self._slug(source, values)
+        if slug and path:
+            path = posixpath.join(
+                posixpath.dirname(path), url_part(slug, lower=self._lower).lstrip("/")
+            )
+        return f"/{path}"
+
+    def _slug(self, source: _Source, values: Mapping[str, object]) -> str:
+        slug = values.get("slug")
+        if isinstance(slug, str | int) and str(slug):
+            return str(slug)
+        return dated_name(source.stem)[1] if self._dates_in_names else ""
+
+    @property
+    def _dates_in_names(self) -> bool:
+        dates = self._config.table("frontmatter").get("date")
+        return isinstance(dates, list) and ":filename" in dates
+
+    def _names(self, source: _Source, values: Mapping[str, object]) -> PageNames:
+        stem = posixpath.basename(source.path)
+        day = day_of(values.get("date"))
+        if day is None and self._dates_in_names:
+            day = dated_name(stem)[0]
+        return PageNames(
+            stem=stem,
+            title=str(values.get("title") or ""),
+            slug=self._slug(source, values),
+            sections=self._sections_of(source),
+            date=day or day_of(values.get("publishdate")) or day_of(values.get("lastmod")),
+        )
+
+    def _sections_of(self, source: _Source) -> tuple[str, ...]:
+        """The folders above a page that are sections: the top one, and those with an index."""
+        folder = source.folder if source.stem != _LEAF else posixpath.dirname(source.folder)
+        names = folder.split("/") if folder else []
+        return tuple(
+            name
+            for number, name in enumerate(names)
+            if not number or "/".join(names[: number + 1]) in self._sections
+        )
+
+    def _pattern(self, source: _Source) -> str:
+        kind = "section" if source.stem == _BRANCH else "page"
+        patterns = self._permalinks[kind]
+        top = source.folder.split("/")[0].lower() if source.path != "/" else ""
+        return patterns.get(top) or patterns.get("/", "")
+
+    def _is_ugly(self, source: _Source) -> bool:
+        ugly = self._config.ugly_urls()
+        if isinstance(ugly, bool):
+            return ugly
+        return ugly.get(source.folder.split("/")[0].lower()) is True
+
+    def _root_url(self, language: Language) -> str:
+        if self._base_url is not None:
+            return self._base_url
+        return language.base_url or self._config.text("baseurl", "")
+
+    def _absolute(self, path: str, language: Language) -> str:
+        return self._root_url(language).rstrip("/") + encode_uri(path).replace("#", "%23")
+
+
+def _cascades(values: object, folder: str, language: str) -> Iterator[_Cascade]:
+    for each in values if isinstance(values, list) else [values]:
+        if not isinstance(each, dict):
+            continue
+        target = each.get("target") or each.get("_target")
+        pattern = None
+        if isinstance(target, dict):
+            path = target.get("path")
+            if not isinstance(path, str) or target.keys() - {"path"}:
+                continue  # it depends on more than the path
+            expression = glob_expression(path.lower(), braces=True)
+            if expression is None:
+                continue
+            pattern = re.compile(expression, re.IGNORECASE)
+        passed = {key: value for key, value in _lower(each).items() if key in _CASCADING}
+        if passed:
+            yield _Cascade(folder, language, pattern, passed)
+
+
+def _lower(values: Mapping[str, object]) -> dict[str, object]:
+    return {key.lower(): value for key, value in values.items()}
+
+
+def _names(value: object) -> Iterator[str]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and item:
+            yield item

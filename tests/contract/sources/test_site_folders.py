@@ -1,0 +1,87 @@
+"""The folder of a site: its configuration decides which files are pages, and where they are."""
+
+from pathlib import Path
+
+import pytest
+
+from surefind.adapters.sources.filesystem import FolderSource, sources_of
+from surefind.model import PageFailure, PageLocation, SkippedPage, SourcePage
+from surefind.text.documents import read_document
+
+
+def written(folder: Path, **files: str) -> Path:
+    """A folder with files by name, in which `/` and `.` are written as `__` and `_dot_`."""
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def source_of(given: Path) -> FolderSource:
+    [source] = sources_of([given], "docs", None)
+    return source
+
+
+async def urls_of(source: FolderSource) -> dict[str, str]:
+    """The URL of each page, or the reason why it has none."""
+    found = {}
+    async for page in source.pages():
+        assert isinstance(page, SourcePage), page
+        read = read_document(page, source.site)
+        reason = read.reason if isinstance(read, SkippedPage) else read.document.url
+        found[page.site_path] = reason
+    return found
+
+
+@pytest.mark.parametrize("given", [".", "content", "content/docs"])
+async def test_a_hugo_site_is_known_by_its_configuration(tmp_path: Path, given: str) -> None:
+    written(
+        tmp_path,
+        hugo_dot_toml='baseURL = "https://x.org/"',
+        content__docs__a_dot_md="+++\nslug = 'b'\n+++\nText",
+    )
+    assert await urls_of(source_of(tmp_path / given)) == {
+        "content/docs/a.md": "https://x.org/docs/b/"
+    }
+
+
+async def test_templates_and_the_built_site_are_no_pages_of_hugo(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        config___default__hugo_dot_yaml="baseURL: https://x.org/",
+        content__a_dot_html="<p>A</p>",
+        layouts__page_dot_html="<main></main>",
+        public__a__index_dot_html="<p>A</p>",
+        themes__t__content__b_dot_md="B",
+        README_dot_md="# Read me",
+    )
+    assert await urls_of(source_of(tmp_path)) == {
+        "README.md": "it is not in the content folder content",
+        "content/a.html": "https://x.org/a/",
+    }
+
+
+async def test_a_change_of_what_a_section_passes_on_is_a_change_of_the_site(tmp_path: Path) -> None:
+    written(tmp_path, hugo_dot_toml='baseURL = "https://x.org/"', content__a__b_dot_md="B")
+    written(tmp_path, content__a___index_dot_md="---\ncascade: {draft: true}\n---\n")
+    before = source_of(tmp_path)
+    assert (await urls_of(before))["content/a/b.md"] == "it is a draft"
+    written(tmp_path, content__a___index_dot_md="---\ncascade: {draft: false}\n---\n")
+    after = source_of(tmp_path)
+    assert (await urls_of(after))["content/a/b.md"] == "https://x.org/a/b/"
+    assert before.fingerprint != after.fingerprint
+
+
+def test_a_config_of_another_tool_makes_no_site(tmp_path: Path) -> None:
+    source = source_of(written(tmp_path, config_dot_toml="[server]\nport = 1", a_dot_md="# A"))
+    assert source.fingerprint == "unpublished docs"
+    assert isinstance(source.site.place("a.md", {}), PageLocation)
+
+
+async def test_a_broken_config_is_named_and_loses_no_page(tmp_path: Path) -> None:
+    written(tmp_path, hugo_dot_toml="baseURL = ", content__a_dot_md="# A")
+    source = source_of(tmp_path)
+    assert not [page async for page in source.pages() if isinstance(page, PageFailure)]
+    assert await urls_of(source) == {"content/a.md": "/a/"}
+    assert "hugo.toml can't be read" in source.notes[0]
