@@ -16,6 +16,7 @@ SHARED_CLASS_NAMES = {
 # Files may share a name if they are the same subject in different rooms.
 SHARED_FILE_NAMES = {
     "addresses.py": "how a site addresses its pages: shared rules, and those of a generator",
+    "anchors.py": "the anchors of headings: shared rules, and those of Hugo",
     "audit.py": "the audit and its command",
     "catalog.py": "the catalog: its port, its stores, its command and its routes",
     "config.py": "the configuration of a site generator",

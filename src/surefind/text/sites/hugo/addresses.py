@@ -14,7 +14,7 @@ from surefind.text.sites.addresses import address_key, addresses_below, encode_u
 from surefind.text.sites.globs import glob_expression
 from surefind.text.sites.hugo.anchors import anchor_rule
 from surefind.text.sites.hugo.config import HugoConfig, Language
-from surefind.text.sites.hugo.urls import (
+from surefind.text.sites.hugo.permalinks import (
     PageNames,
     dated_name,
     day_of,
@@ -30,7 +30,7 @@ ReadFile = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _ContentPage:
     """A page in the content tree: `folder` and `stem` without suffix and language."""
 
     folder: str
@@ -53,12 +53,10 @@ class _Cascade:
     pattern: re.Pattern[str] | None
     values: Mapping[str, object]
 
-    def applies_to(self, source: _Source) -> bool:
-        inside = not self.folder or f"{source.folder}/".startswith(f"{self.folder}/")
-        same = self.language in {"", source.language.code}
-        return (
-            inside and same and (self.pattern is None or bool(self.pattern.fullmatch(source.path)))
-        )
+    def applies_to(self, page: _ContentPage) -> bool:
+        inside = not self.folder or f"{page.folder}/".startswith(f"{self.folder}/")
+        same = self.language in {"", page.language.code}
+        return inside and same and (self.pattern is None or bool(self.pattern.fullmatch(page.path)))
 
 
 class HugoSite:
@@ -115,18 +113,18 @@ class HugoSite:
     def place(
         self, site_path: str, front_matter: Mapping[str, object]
     ) -> PageLocation | SkippedPage:
-        source = self._source(site_path)
-        if isinstance(source, SkippedPage):
-            return source
-        values = self._values(source, front_matter)
-        reason = self._left_out(source, values)
+        page = self._page(site_path)
+        if isinstance(page, SkippedPage):
+            return page
+        values = self._values(page, front_matter)
+        reason = self._left_out(page, values)
         if reason:
             return SkippedPage(reason)
-        url = self._url(source, values)
+        url = self._url(page, values)
         for alias in _names(values.get("aliases")):
-            at = posixpath.join(f"/{source.language.prefix}{source.folder}", alias)
-            self._aliases[address_key(self._absolute(at, source.language))] = url
-        locale = source.language.code if len(self._languages) > 1 else ""
+            at = posixpath.join(f"/{page.language.prefix}{page.folder}", alias)
+            self._aliases[address_key(self._absolute(at, page.language))] = url
+        locale = page.language.code if len(self._languages) > 1 else ""
         return PageLocation(url, locale=locale)
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
@@ -135,7 +133,7 @@ class HugoSite:
 
     # --- the content tree -------------------------------------------------------------------
 
-    def _source(self, site_path: str) -> _Source | SkippedPage:
+    def _page(self, site_path: str) -> _ContentPage | SkippedPage:
         mount, path = next(
             ((mount, path) for mount in self._mounts if (path := mount.path_of(site_path))),
             (None, None),
@@ -154,40 +152,40 @@ class HugoSite:
             stem, language = before, code.lower()
         if language and language not in self._languages:
             return SkippedPage(f"the site does not build the language {language}")
-        return _Source(folder, stem, self._languages.get(language, self._default))
+        return _ContentPage(folder, stem, self._languages.get(language, self._default))
 
     def _add_neighbour(self, site_path: str, read: ReadFile) -> None:
         stem = PurePosixPath(site_path).name.split(".")[0]
         if stem not in {_BRANCH, _LEAF}:
             return
-        source = self._source(site_path)
-        if isinstance(source, SkippedPage):
+        page = self._page(site_path)
+        if isinstance(page, SkippedPage):
             return
-        if source.stem == _LEAF and source.folder:
-            self._bundles.add(source.folder)
-        if source.stem == _BRANCH:
-            self._sections.add(source.folder)
+        if page.stem == _LEAF and page.folder:
+            self._bundles.add(page.folder)
+        if page.stem == _BRANCH:
+            self._sections.add(page.folder)
             text = read(site_path)
             if text is not None and "cascade" in text:
                 values = _lower(split_front_matter(text)[0]).get("cascade")
-                self._cascades += _cascades(values, source.folder, source.language.code)
+                self._cascades += _cascades(values, page.folder, page.language.code)
 
     def _of_config(self) -> Iterator[_Cascade]:
         yield from _cascades(self._config.values.get("cascade"), "", "")
 
     # --- what is published ------------------------------------------------------------------
 
-    def _values(self, source: _Source, front_matter: Mapping[str, object]) -> dict[str, object]:
+    def _values(self, page: _ContentPage, front_matter: Mapping[str, object]) -> dict[str, object]:
         """The front matter of a page with what its sections pass on; the nearest wins."""
         values = dict(_lower(front_matter))
         for cascade in self._cascades:
-            if cascade.applies_to(source):
+            if cascade.applies_to(page):
                 values = {**cascade.values, **values}
         return values
 
-    def _left_out(self, source: _Source, values: Mapping[str, object]) -> str:
+    def _left_out(self, page: _ContentPage, values: Mapping[str, object]) -> str:
         """Why a page is not published; empty if it is."""
-        bundle = self._bundle_above(source)
+        bundle = self._bundle_above(page)
         if bundle:
             return f"it is a part of the page /{bundle} and has no address of its own"
         if values.get("draft") is True and not self._config.flag("builddrafts"):
@@ -196,7 +194,7 @@ class HugoSite:
         rendered = build.get("render") if isinstance(build, dict) else None
         if values.get("headless") is True or rendered in {"never", "link", False}:
             return "the site does not render it"
-        kind = "page" if source.stem != _BRANCH else "section" if source.folder else "home"
+        kind = "page" if page.stem != _BRANCH else "section" if page.folder else "home"
         if kind in self._off:
             return f"the config disables pages of the kind {kind}"
         return self._out_of_time(values)
@@ -210,77 +208,77 @@ class HugoSite:
             return f"it expired on {expires}"
         return ""
 
-    def _bundle_above(self, source: _Source) -> str:
+    def _bundle_above(self, page: _ContentPage) -> str:
         """The leaf bundle that a page is a resource of."""
-        folders = [source.folder, *map(str, PurePosixPath(source.folder).parents)]
-        if source.stem == _LEAF:
+        folders = [page.folder, *map(str, PurePosixPath(page.folder).parents)]
+        if page.stem == _LEAF:
             folders = folders[1:]
-        if source.stem == _BRANCH and source.folder in self._bundles:
+        if page.stem == _BRANCH and page.folder in self._bundles:
             folders = folders[1:]
         return next((folder for folder in folders if folder in self._bundles), "")
 
     # --- URLs -------------------------------------------------------------------------------
 
-    def _url(self, source: _Source, values: Mapping[str, object]) -> str:
+    def _url(self, page: _ContentPage, values: Mapping[str, object]) -> str:
         written = values.get("url")
         if isinstance(written, str) and written:
-            return self._written_url(written, source, values)
-        pattern = self._pattern(source)
-        path = pattern and expand_pattern(pattern, self._names(source, values), lower=self._lower)
+            return self._written_url(written, page, values)
+        pattern = self._pattern(page)
+        path = pattern and expand_pattern(pattern, self._names(page, values), lower=self._lower)
         if pattern and path is None:
             self._config.notes.append(f"the permalink {pattern[:60]} has an unknown token.")
         if not path:
-            path = self._path(source, values)
-        ugly = self._is_ugly(source) and source.stem != _BRANCH
+            path = self._path(page, values)
+        ugly = self._is_ugly(page) and page.stem != _BRANCH
         path = path.rstrip("/") + (".html" if ugly else "/")
-        return self._absolute(f"/{source.language.prefix}{path.lstrip('/')}", source.language)
+        return self._absolute(f"/{page.language.prefix}{path.lstrip('/')}", page.language)
 
-    def _written_url(self, url: str, source: _Source, values: Mapping[str, object]) -> str:
+    def _written_url(self, url: str, page: _ContentPage, values: Mapping[str, object]) -> str:
         """`url` of the front matter; without a leading slash it is below the language."""
-        expanded = expand_pattern(url, self._names(source, values), lower=self._lower) or url
+        expanded = expand_pattern(url, self._names(page, values), lower=self._lower) or url
         rooted = expanded.startswith("/")
         path = posixpath.normpath("/" + expanded)
         is_file = "." in posixpath.basename(path) and not expanded.endswith("/")
         path = path if is_file or path == "/" else f"{path}/"
-        prefix = "" if rooted else source.language.prefix
-        return self._absolute(f"/{prefix}{path.lstrip('/')}", source.language)
+        prefix = "" if rooted else page.language.prefix
+        return self._absolute(f"/{prefix}{path.lstrip('/')}", page.language)
 
-    def _path(self, source: _Source, values: Mapping[str, object]) -> str:
-        path = file_path(source.path.strip("/"), lower=self._lower)
-        slug = self._slug(source, values)
+    def _path(self, page: _ContentPage, values: Mapping[str, object]) -> str:
+        path = file_path(page.path.strip("/"), lower=self._lower)
+        slug = self._slug(page, values)
         if slug and path:
             path = posixpath.join(
                 posixpath.dirname(path), url_part(slug, lower=self._lower).lstrip("/")
             )
         return f"/{path}"
 
-    def _slug(self, source: _Source, values: Mapping[str, object]) -> str:
+    def _slug(self, page: _ContentPage, values: Mapping[str, object]) -> str:
         slug = values.get("slug")
         if isinstance(slug, str | int) and str(slug):
             return str(slug)
-        return dated_name(source.stem)[1] if self._dates_in_names else ""
+        return dated_name(page.stem)[1] if self._dates_in_names else ""
 
     @property
     def _dates_in_names(self) -> bool:
         dates = self._config.table("frontmatter").get("date")
         return isinstance(dates, list) and ":filename" in dates
 
-    def _names(self, source: _Source, values: Mapping[str, object]) -> PageNames:
-        stem = posixpath.basename(source.path)
+    def _names(self, page: _ContentPage, values: Mapping[str, object]) -> PageNames:
+        stem = posixpath.basename(page.path)
         day = day_of(values.get("date"))
         if day is None and self._dates_in_names:
             day = dated_name(stem)[0]
         return PageNames(
             stem=stem,
             title=str(values.get("title") or ""),
-            slug=self._slug(source, values),
-            sections=self._sections_of(source),
+            slug=self._slug(page, values),
+            sections=self._sections_of(page),
             date=day or day_of(values.get("publishdate")) or day_of(values.get("lastmod")),
         )
 
-    def _sections_of(self, source: _Source) -> tuple[str, ...]:
+    def _sections_of(self, page: _ContentPage) -> tuple[str, ...]:
         """The folders above a page that are sections: the top one, and those with an index."""
-        folder = source.folder if source.stem != _LEAF else posixpath.dirname(source.folder)
+        folder = page.folder if page.stem != _LEAF else posixpath.dirname(page.folder)
         names = folder.split("/") if folder else []
         return tuple(
             name
@@ -288,17 +286,17 @@ class HugoSite:
             if not number or "/".join(names[: number + 1]) in self._sections
         )
 
-    def _pattern(self, source: _Source) -> str:
-        kind = "section" if source.stem == _BRANCH else "page"
+    def _pattern(self, page: _ContentPage) -> str:
+        kind = "section" if page.stem == _BRANCH else "page"
         patterns = self._permalinks[kind]
-        top = source.folder.split("/")[0].lower() if source.path != "/" else ""
+        top = page.folder.split("/")[0].lower() if page.path != "/" else ""
         return patterns.get(top) or patterns.get("/", "")
 
-    def _is_ugly(self, source: _Source) -> bool:
+    def _is_ugly(self, page: _ContentPage) -> bool:
         ugly = self._config.ugly_urls()
         if isinstance(ugly, bool):
             return ugly
-        return ugly.get(source.folder.split("/")[0].lower()) is True
+        return ugly.get(page.folder.split("/")[0].lower()) is True
 
     def _root_url(self, language: Language) -> str:
         if self._base_url is not None:
