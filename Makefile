@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites browser drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites browser drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -120,6 +120,9 @@ bench-scale: $(VENV)/dev model  ## Building and searching as a collection grows,
 
 bench-page: $(VENV)/dev  ## Write docs/how-fast-how-good.md from the results
 	@$(BIN)/python -m bench.support.page
+
+docs-outputs: $(VENV)/dev model  ## Run the examples in README.md and docs/, and rewrite the outputs that changed
+	@$(IN_MEMORY) PYTHONPATH=tests $(BIN)/python -m documentation $(PAGES)
 
 import-graph: $(VENV)/dev  ## Redraw the import graph in docs/how-it-works.md
 	@PYTHONPATH=tests $(BIN)/python tests/support/import_graph.py
