@@ -37,6 +37,7 @@ LINES = {
     "ingest docs --dry-run": (0, "unchanged"),
     "inspect docs/index.md": (0, "Teapot"),
     "keys list": (0, ""),
+    "mcp": (0, ""),  # its client has closed the input
     "model fetch": (0, "bge-small"),
     "promote --to qdrant": (2, "QDRANT_URL"),
     "query vinegar --json": (0, "Descale"),
@@ -61,6 +62,7 @@ def test_a_command_finds_what_it_needs_by_itself(home: Path, line: str) -> None:
         [COMMAND, *line.split()],
         cwd=home,
         env={**without_coverage, "NO_COLOR": "1", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=60,

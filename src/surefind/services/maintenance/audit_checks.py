@@ -15,6 +15,7 @@ from uuid import UUID
 
 import numpy as np
 
+from surefind.model.urls import is_unpublished
 from surefind.ports import Matrix, VectorIndex
 from surefind.services.maintenance.audit_hashes import HashCheck
 from surefind.services.maintenance.audit_points import AuditedPoint
@@ -315,6 +316,6 @@ def _fault_of(url: str) -> tuple[AuditSeverity, str] | None:
         return AuditSeverity.PROBLEM, "URLs have no host"
     if address.scheme == "file" or (web and address.hostname in _LOCAL_HOSTS):
         return AuditSeverity.WARNING, "URLs lead to the local machine; others cannot open them"
-    if web or url.startswith("/"):
+    if web or url.startswith("/") or is_unpublished(url):
         return None
     return AuditSeverity.PROBLEM, "URLs begin with neither https:// nor /"
