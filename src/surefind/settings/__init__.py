@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from ipaddress import ip_network
 from os import PathLike
 from pathlib import Path
@@ -419,6 +420,9 @@ def _check_names(given: Iterable[str]) -> None:
             wrong.append((name, variable))
     for name, spelled in wrong:
         hint = f"use {services[name]}; " if name in services else ""
+        for near in get_close_matches(name, known, n=1) if not hint else ():
+            meant = f"{PREFIX}{near.upper()}" if spelled.startswith(PREFIX) else near
+            hint = f"did you mean {meant}? "
         raise InputError(
             f"Unknown setting: {spelled}; {hint}`surefind settings` lists all settings"
         )

@@ -51,6 +51,11 @@ def test_nothing_above_the_threshold_says_the_best(ingested: Path) -> None:
     )
 
 
+def test_an_audit_of_pages_without_a_public_url_finds_no_problem(ingested: Path) -> None:
+    done = surefind("audit", "--certainty", "0", cwd=ingested)
+    assert (done.returncode, "URL" in done.stdout) == (0, False), done.stdout
+
+
 def test_words_that_occur_nowhere(ingested: Path) -> None:
     done = surefind("search", "xylophone", "--mode", "lexical", cwd=ingested)
     assert (done.returncode, done.stdout) == (0, "")
@@ -172,8 +177,8 @@ def test_settings_are_listed_and_secrets_are_not(home: Path) -> None:
         (("generations", "rollback"), 2, "is the oldest one"),
         (("serve", "--host", "no.such.host.invalid"), 2, "can't resolve --host"),
         (("serve", "--host", "192.0.2.1"), 2, "is not an address of this machine"),
-        (("search", "x", "--mode", "magic"), 2, "Invalid value for '--mode'"),
-        (("frobnicate",), 2, "No such command"),
+        (("search", "x", "--mode", "magic"), 2, "--mode must be hybrid, dense or lexical"),
+        (("frobnicate",), 2, "unknown command frobnicate"),
     ],
 )
 def test_mistakes_get_one_line_and_their_exit_code(

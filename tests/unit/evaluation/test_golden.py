@@ -122,7 +122,11 @@ def test_the_digest_is_that_of_the_tests_and_not_of_the_file() -> None:
     [
         ("top_k: 10", "top_k: 0", "line 3: top_k must be between 1 and 1000, not 0"),
         ("top_k: 10", "top_k: ten", "line 3: top_k must be a whole number, not text"),
-        ("top_k: 10", "topk: 10", "line 3: unknown key 'topk' in a golden file; use version"),
+        (
+            "top_k: 10",
+            "topk: 10",
+            r"line 3: unknown key 'topk' in a golden file; did you mean top_k?",
+        ),
         ("top_k: 10", "name: again", "line 3: duplicate key 'name'"),
         ("top_k: 10", "7: 8", "line 3: a key must be text, not a number"),
         ("mode: dense", "mode: sparse", "line 4: mode must be one of hybrid, .*, not 'sparse'"),

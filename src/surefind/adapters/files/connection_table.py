@@ -1,5 +1,6 @@
 """Connections as tables in surefind.toml, saved without changing the rest of the file."""
 
+import difflib
 import re
 import tomllib
 from collections.abc import Mapping, MutableMapping
@@ -59,8 +60,11 @@ def read_connection(name: str, table: object) -> Connection:
         raise ValueError(f"{name} must be a table, [{TABLE}.{name}]")  # noqa: TRY004
     unknown = sorted(set(table) - _KEYS)
     if unknown:
-        known = ", ".join(sorted(_KEYS))
-        raise ValueError(f"unknown key {name}.{unknown[0]}; known keys: {known}")
+        near = difflib.get_close_matches(unknown[0], _KEYS, n=1)
+        meant = f"did you mean {near[0]}? Known" if near else "known"
+        raise ValueError(
+            f"unknown key {name}.{unknown[0]}; {meant} keys: {', '.join(sorted(_KEYS))}"
+        )
     dimensions = table.get("dimensions")
     if not isinstance(dimensions, int) or isinstance(dimensions, bool) or dimensions < 1:
         raise ValueError(f"{name}.dimensions must be a positive integer, the size of the vectors")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import re
@@ -46,7 +47,9 @@ class LocatedValue:
             self.refuse(f"{name} must be a mapping, not {self.kind}")
         for key, inner in self.value.items():
             if key not in known:
-                inner.refuse(f"unknown key {key!r} in {name}; use {', '.join(known)}")
+                near = difflib.get_close_matches(key, known, n=1)
+                meant = f"did you mean {near[0]}? Known keys:" if near else "use"
+                inner.refuse(f"unknown key {key!r} in {name}; {meant} {', '.join(known)}")
         return self.value
 
     def items(self, name: str) -> tuple[LocatedValue, ...]:

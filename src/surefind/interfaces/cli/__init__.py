@@ -25,40 +25,46 @@ from surefind.interfaces.cli.maintenance import (
     settings,
 )
 from surefind.interfaces.cli.searching import mcp, query, search, serve
+from surefind.interfaces.cli.usage import describe_commands, examples, usage_error
 from surefind.interfaces.cli.validation import golden, validate
-from surefind.interfaces.failures import UNAVAILABLE, failure_of
+from surefind.interfaces.failures import INVALID_INPUT, UNAVAILABLE, failure_of
 
 app = typer.Typer(
     name="surefind",
     help="Search documentation, and measure how well the search works.",
-    epilog="Exit codes: 0 success, 1 a check failed or a guard stopped the command, "
-    "2 invalid input, 3 inconclusive, 4 a store or service is unavailable.",
-    no_args_is_help=True,
-    add_completion=False,
+    epilog=examples(
+        "surefind ingest docs",
+        "surefind search how do I undo",
+        "surefind serve",
+        "surefind validate",
+    )
+    + "\n\nExit codes: 0 success, 1 a check failed or a guard stopped the command, 2 invalid "
+    "input, 3 inconclusive, 4 a store or service is unavailable.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("ingest")(ingest.ingest)
-app.command("inspect")(inspect.inspect)
-app.command("search")(search.search)
-app.command("query")(query.query)
-app.command("validate")(validate.validate)
-app.command("serve")(serve.serve)
-app.command("mcp")(mcp.mcp)
-app.command("connect")(connect.connect)
-app.command("audit")(audit.audit)
+app.command("ingest", epilog=ingest.EXAMPLES)(ingest.ingest)
+app.command("inspect", epilog=inspect.EXAMPLES)(inspect.inspect)
+app.command("search", epilog=search.EXAMPLES)(search.search)
+app.command("query", epilog=query.EXAMPLES)(query.query)
+app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
+app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
+app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
+app.command("connect", epilog=connect.EXAMPLES)(connect.connect)
+app.command("audit", epilog=audit.EXAMPLES)(audit.audit)
 app.add_typer(generations.app, name="generations")
-app.command("export")(moving.export)
-app.command("import")(moving.import_)
-app.command("promote")(moving.promote)
-app.command("doctor")(doctor.doctor)
+app.command("export", epilog=moving.EXPORT_EXAMPLES)(moving.export)
+app.command("import", epilog=moving.IMPORT_EXAMPLES)(moving.import_)
+app.command("promote", epilog=moving.PROMOTE_EXAMPLES)(moving.promote)
+app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(chunks.app, name="chunks")
 app.add_typer(golden.app, name="golden")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
-app.command("settings")(settings.settings)
+app.command("settings", epilog=settings.EXAMPLES)(settings.settings)
+describe_commands(app)
 
 
 def _print_version(requested: bool) -> None:
@@ -89,7 +95,10 @@ def main() -> None:
     log.setFormatter(LogLines())
     logging.basicConfig(handlers=[log], level=logging.WARNING)
     try:
-        app()
+        sys.exit(app(prog_name="surefind", standalone_mode=False))
+    except typer.TyperException as error:
+        note(f"error: {usage_error(error)}")
+        sys.exit(INVALID_INPUT)
     except SurefindError as error:
         note(f"error: {error}")
         sys.exit(failure_of(error).exit_code)

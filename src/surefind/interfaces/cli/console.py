@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from surefind.errors import without_passwords
+from surefind.errors import SurefindError, without_passwords
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -30,13 +30,34 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+def collection_names(ctx: typer.Context) -> list[str]:
+    """For shell completion: the collections in the data folder, and connected ones."""
+    from surefind.settings import load
+
+    try:
+        settings = load(data_dir=ctx.params.get("data_dir"))
+    except SurefindError:  # the command itself reports it
+        return []
+    own = settings.data_dir.glob("collections/*/CURRENT")
+    return sorted({path.parent.name for path in own} | {one.name for one in settings.connected})
+
+
 DataDir = Annotated[
     str | None,
-    typer.Option("--data-dir", help="The folder for all data. [default: .surefind]"),
+    typer.Option(
+        "--data-dir", metavar="FOLDER", help="The folder for all data. [default: .surefind]"
+    ),
 ]
 Collection = Annotated[
     str | None,
-    typer.Option("--collection", "-c", help="The collection to use. [default: docs]"),
+    typer.Option(
+        "--collection",
+        "-c",
+        metavar="NAME",
+        help="The collection to use. [default: docs]",
+        autocompletion=collection_names,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 

@@ -5,13 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefind.interfaces.cli.console import AsJson, Collection, DataDir, run, show, show_json
+from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.failures import UNAVAILABLE
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import ChunkRecord
 
-app = typer.Typer(help="Inspect the stored chunks of a collection.", no_args_is_help=True)
+app = typer.Typer(
+    help="Inspect the stored chunks of a collection.",
+    epilog=examples("surefind chunks show ID", "surefind chunks count", page="commands/chunks/"),
+)
 
 
 @app.command("count")

@@ -5,13 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefind.interfaces.cli.console import AsJson, Collection, DataDir, run, show, show_json
+from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import Manifest, Rate
 
 app = typer.Typer(
-    help="Manage the generations of a collection, its complete builds.", no_args_is_help=True
+    help="Manage the generations of a collection, its complete builds.",
+    epilog=examples(
+        "surefind generations list",
+        "surefind generations rollback",
+        "surefind generations prune --keep 2",
+        page="commands/generations/",
+    ),
 )
 
 

@@ -17,6 +17,7 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.failures import FAILED, INCONCLUSIVE
 
 _SMALLEST_COST_SHOWN = 0.0001
@@ -25,34 +26,49 @@ if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import GateResult, IngestReport
 
+EXAMPLES = examples(
+    "surefind ingest docs --base-url https://docs.example.com",
+    "surefind ingest https://docs.example.com",
+    "surefind ingest docs --dry-run",
+    page="commands/ingest/",
+)
+
 
 def ingest(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(help="Folders or single pages of documentation.", show_default=False),
+        typer.Argument(
+            help="Folders, single pages, or the URL of a site to crawl.", show_default=False
+        ),
     ] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option(help="The URL of a documentation site to crawl; repeatable."),
+        typer.Option(metavar="URL", help="The URL of a documentation site to crawl; repeatable."),
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option(help="Crawl only matching paths, such as 'guide/**'."),
+        typer.Option(metavar="PATTERN", help="Crawl only matching paths, such as 'guide/**'."),
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option(help="Skip matching paths, such as 'old/**'.")
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Skip matching paths, such as 'old/**'."),
     ] = None,
     max_pages: Annotated[
         int, typer.Option(min=1, help="Maximum number of pages per website.")
     ] = 5000,
     delay: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait between requests to a website.")
+        float,
+        typer.Option(
+            min=0, metavar="SECONDS", help="Seconds to wait between requests to a website."
+        ),
     ] = 0.0,
     collection: Collection = None,
     data_dir: DataDir = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="The URL where the pages are published, for links to them."),
+        typer.Option(
+            metavar="URL", help="The URL where the pages are published, for links to them."
+        ),
     ] = None,
     rebuild: Annotated[
         bool,
@@ -107,9 +123,10 @@ def ingest(
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.bootstrap import IngestRequest
 
+    urls = [source for source in sources or () if source.startswith(("http://", "https://"))]
     request = IngestRequest(
-        paths=sources or (),
-        sites=site or (),
+        paths=[source for source in sources or () if source not in urls],
+        sites=[*urls, *(site or ())],
         crawl=CrawlOptions(
             include=tuple(include or ()),
             exclude=tuple(exclude or ()),

@@ -15,17 +15,24 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.services.ingest.inspect import Inspection
+
+EXAMPLES = examples(
+    "surefind inspect docs/install.md",
+    "surefind inspect docs/install.md --check-links",
+    page="commands/inspect/",
+)
 
 
 def inspect(
     page: Annotated[Path, typer.Argument(help="A documentation page.", show_default=False)],
     base_url: Annotated[
         str | None,
-        typer.Option(help="The URL where the page is published, for links to it."),
+        typer.Option(metavar="URL", help="The URL where the page is published, for links to it."),
     ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,

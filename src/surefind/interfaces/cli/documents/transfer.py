@@ -15,10 +15,26 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import Manifest
+
+EXPORT_EXAMPLES = examples(
+    "surefind export docs.surefind",
+    page="commands/export/",
+)
+IMPORT_EXAMPLES = examples(
+    "surefind import docs.surefind",
+    "surefind import docs.surefind --collection copy",
+    page="commands/import/",
+)
+PROMOTE_EXAMPLES = examples(
+    "surefind promote --to qdrant",
+    "surefind promote --to embedded",
+    page="commands/promote/",
+)
 
 
 def export(
@@ -68,6 +84,7 @@ def import_(
         typer.Option(
             "--collection",
             "-c",
+            metavar="NAME",
             help="The name to import it as. [default: its name in the archive]",
         ),
     ] = None,

@@ -13,10 +13,17 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.services.maintenance.audit_report import AuditFinding, AuditReport
+
+EXAMPLES = examples(
+    "surefind audit",
+    "surefind audit --collection pages --all",
+    page="commands/audit/",
+)
 
 
 def audit(
@@ -24,12 +31,13 @@ def audit(
     certainty: Annotated[
         float,
         typer.Option(
+            metavar="0..1",
             help="Probability of detecting vectors from another model; sets how many texts are "
-            "re-embedded. 0 re-embeds none."
+            "re-embedded. 0 re-embeds none.",
         ),
     ] = 0.95,
     share: Annotated[
-        float, typer.Option(help="The smallest share of such vectors to detect.")
+        float, typer.Option(metavar="0..1", help="The smallest share of such vectors to detect.")
     ] = 0.01,
     all_vectors: Annotated[
         bool, typer.Option("--all", help="Re-embed every text instead of a sample.")

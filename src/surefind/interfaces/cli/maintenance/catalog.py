@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefind.interfaces.cli.console import run, show
+from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
     from surefind.adapters.postgres.migrations import Migration
     from surefind.bootstrap import Application
 
-app = typer.Typer(help="Manage the tables of a PostgreSQL catalog.", no_args_is_help=True)
+app = typer.Typer(
+    help="Manage the tables of a PostgreSQL catalog.",
+    epilog=examples("surefind catalog migrate --dry-run", page="commands/catalog/"),
+)
 
 
 @app.command("migrate")

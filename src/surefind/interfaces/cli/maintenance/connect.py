@@ -15,6 +15,7 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.failures import FAILED
 
 if TYPE_CHECKING:
@@ -24,13 +25,21 @@ if TYPE_CHECKING:
     from surefind.mapping.inference import RoleChoice
     from surefind.services.connected.connect import Proposal
 
+EXAMPLES = examples(
+    "surefind connect --collection pages --url https://host:6333",
+    "surefind connect --collection pages --map text=metadata.body",
+    page="connect/",
+)
+
 
 def connect(
     collection: Annotated[
-        str, typer.Option("--collection", "-c", help="The collection's name in Qdrant.")
+        str,
+        typer.Option("--collection", "-c", metavar="NAME", help="The collection's name in Qdrant."),
     ],
     url: Annotated[
-        str | None, typer.Option(help="The URL of the Qdrant server. [default: QDRANT_URL]")
+        str | None,
+        typer.Option(metavar="URL", help="The URL of the Qdrant server. [default: QDRANT_URL]"),
     ] = None,
     vector: Annotated[
         str | None, typer.Option(help="The vector to search, if points have several.")
@@ -39,19 +48,25 @@ def connect(
         list[str] | None,
         typer.Option(
             "--map",
+            metavar="ROLE=KEY",
             help="Set the payload key of a role, such as text=metadata.body; repeatable.",
         ),
     ] = None,
     documents_table: Annotated[
         str | None,
         typer.Option(
+            metavar="TABLE",
             help="A PostgreSQL table to join to the chunks; empty for none. "
-            "[default: documents, if DATABASE_URL has a matching table]"
+            "[default: documents, if DATABASE_URL has a matching table]",
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--as", help="The name to use in surefind. [default: the collection's name]"),
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="The name to use in surefind. [default: the collection's name]",
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Save without asking.")] = False,
     allow_mixed: Annotated[

@@ -15,6 +15,7 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.failures import FAILED, UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from surefind.services.maintenance.doctor_findings import CheckFinding, Examination, Repair
 
 _LABELS = {"fine": "ok", "warning": "warning", "problem": "PROBLEM"}
+
+EXAMPLES = examples(
+    "surefind doctor",
+    "surefind doctor --repair",
+    page="commands/doctor/",
+)
 
 
 def doctor(

@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefind.interfaces.cli.console import AsJson, DataDir, note, run, show, show_json
+from surefind.interfaces.cli.usage import examples
 from surefind.model.keys import Scope
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.model import ApiKey
 
-app = typer.Typer(help="Manage the keys of the HTTP API.", no_args_is_help=True)
+app = typer.Typer(
+    help="Manage the keys of the HTTP API.",
+    epilog=examples(
+        "surefind keys create --name website", "surefind keys list", page="commands/keys/"
+    ),
+)
 
 
 @app.command("create")

@@ -3,8 +3,12 @@
 import typer
 
 from surefind.interfaces.cli.console import note, show
+from surefind.interfaces.cli.usage import examples
 
-app = typer.Typer(help="Manage the embedding model.", no_args_is_help=True)
+app = typer.Typer(
+    help="Manage the embedding model.",
+    epilog=examples("surefind model fetch", page="commands/model/"),
+)
 
 
 @app.command("fetch")

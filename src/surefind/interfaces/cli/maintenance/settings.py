@@ -2,6 +2,13 @@
 
 from surefind.errors import without_passwords
 from surefind.interfaces.cli.console import AsJson, show, show_json
+from surefind.interfaces.cli.usage import examples
+
+EXAMPLES = examples(
+    "surefind settings",
+    "surefind settings --json",
+    page="settings/",
+)
 
 
 def settings(as_json: AsJson = False) -> None:

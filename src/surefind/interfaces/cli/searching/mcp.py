@@ -3,15 +3,21 @@
 from typing import TYPE_CHECKING
 
 from surefind.interfaces.cli.console import Collection, DataDir, run
+from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
 
+EXAMPLES = examples(
+    "surefind mcp --collection docs",
+    page="mcp/",
+)
+
 
 def mcp(collection: Collection = None, data_dir: DataDir = None) -> None:
-    """Serve the documentation to an assistant by the Model Context Protocol, on stdio.
+    """Serve the documentation to assistants over MCP, on stdio.
 
-    Assistants start this command themselves; see docs/mcp.md.
+    Assistants that use the Model Context Protocol start this command themselves.
     """
     from importlib.util import find_spec
 

@@ -8,6 +8,7 @@ import typer
 from surefind.interfaces.cli.console import AsJson, Collection, DataDir, note, run, show, show_json
 from surefind.interfaces.cli.searching.places import place_of
 from surefind.interfaces.cli.searching.search import closing
+from surefind.interfaces.cli.usage import examples
 from surefind.model import Mode
 
 if TYPE_CHECKING:
@@ -17,11 +18,24 @@ if TYPE_CHECKING:
 
 _EXCERPT = 160
 
+EXAMPLES = examples(
+    "surefind query how do I undo --json",
+    page="commands/query/",
+)
+
 
 def query(
-    query_text: Annotated[str, typer.Argument(help="The query, at most 2000 characters.")],
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Number of results, 1 to 20.")] = 5,
-    threshold: Annotated[float, typer.Option(help="Minimum similarity, 0.0 to 1.0.")] = 0.0,
+    query_text: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QUERY",
+            help="The query, at most 2000 characters; quotes are not needed.",
+        ),
+    ],
+    top_k: Annotated[
+        int, typer.Option("--top-k", "-k", metavar="1..20", help="Number of results.")
+    ] = 5,
+    threshold: Annotated[float, typer.Option(metavar="0..1", help="Minimum similarity.")] = 0.0,
     include_metadata: Annotated[
         bool,
         typer.Option(
@@ -41,7 +55,7 @@ def query(
     from surefind.contracts.testing import QueryRequest, QueryResponse
 
     request = QueryRequest.read(
-        query_text=query_text,
+        query_text=" ".join(query_text),
         top_k=top_k,
         threshold=threshold,
         include_metadata=include_metadata,

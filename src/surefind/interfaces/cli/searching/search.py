@@ -1,5 +1,6 @@
 """`surefind search`: find passages."""
 
+import shutil
 import textwrap
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from surefind.interfaces.cli.console import AsJson, Collection, DataDir, note, run, show, show_json
 from surefind.interfaces.cli.searching.places import place_of
+from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.search_options import SearchOptions, query_of
 from surefind.model import Collapse, Expand, GroupBy, Mode
 
@@ -15,14 +17,27 @@ if TYPE_CHECKING:
     from surefind.model import Confidence, Hit, LegScore, SearchResult
     from surefind.services.search.why_not import WhyNot
 
-_WIDTH = 96
+_WIDTH, _INDENT = 96, 5
 _LINES = 6
+
+EXAMPLES = examples(
+    "surefind search how do I undo",
+    "surefind search timeout --where version=2.0 --top-k 10",
+    "surefind search ERR_E42 --mode lexical --explain",
+    page="searching/",
+)
 
 
 def search(
-    question: Annotated[str, typer.Argument(help="The question or keywords to search for.")],
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Number of passages, 1 to 1000.")] = 5,
-    threshold: Annotated[float, typer.Option(help="Minimum similarity, 0.0 to 1.0.")] = 0.0,
+    question: Annotated[
+        list[str], typer.Argument(help="The question or keywords; quotes are not needed.")
+    ],
+    top_k: Annotated[
+        int, typer.Option("--top-k", "-k", metavar="1..1000", help="Number of passages.")
+    ] = 5,
+    threshold: Annotated[
+        float, typer.Option(metavar="0..1", help="Minimum similarity.", show_default=False)
+    ] = 0.0,
     mode: Annotated[
         Mode,
         typer.Option(
@@ -34,6 +49,7 @@ def search(
         typer.Option(
             "--where",
             "-w",
+            metavar="FILTER",
             help="Filter passages: key=value, key!=value, key>=number, key<date, key^=path. "
             "Repeat to combine conditions with AND; repeated key=value conditions are OR.",
         ),
@@ -45,7 +61,9 @@ def search(
     group_size: Annotated[int, typer.Option(help="Maximum number of passages per group.")] = 1,
     diversity: Annotated[
         float,
-        typer.Option(help="How strongly to prefer passages unlike the previous hits, 0.0 to 1.0."),
+        typer.Option(
+            metavar="0..1", help="How strongly to prefer passages unlike the previous hits."
+        ),
     ] = 0.0,
     collapse: Annotated[
         Collapse,
@@ -67,14 +85,18 @@ def search(
         bool, typer.Option("--rerank", help="Reorder the hits with the configured reranker.")
     ] = False,
     also_in: Annotated[
-        list[str] | None, typer.Option(help="Also search this collection; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Also search this collection; repeatable."),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each hit's rank and score in both legs.")
     ] = False,
     why_not: Annotated[
         str | None,
-        typer.Option(help="Explain why this chunk ID, URL or source path is not among the hits."),
+        typer.Option(
+            metavar="PLACE",
+            help="Explain why this chunk ID, URL or source path is not among the hits.",
+        ),
     ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
@@ -99,7 +121,9 @@ def search(
 
     async def work(application: "Application") -> "SearchResult | WhyNot":
         own = application.settings.collection
-        query = query_of(question, own, {**options, "collections": [own, *(also_in or ())]})
+        query = query_of(
+            " ".join(question), own, {**options, "collections": [own, *(also_in or ())]}
+        )
         if why_not is not None:
             return await application.searching.why_not(query, why_not)
         return await application.searching.search(query)
@@ -157,8 +181,10 @@ def passage(hit: "Hit", *, explain: bool = False) -> str:
     record = hit.record
     similarity = "" if hit.similarity is None else f", similarity {hit.similarity:.3f}"
     text = readable(record.chunk.text if hit.context is None else hit.context.text)
+    columns = shutil.get_terminal_size(fallback=(_WIDTH + _INDENT, 0)).columns
+    width = max(min(_WIDTH, columns - _INDENT), _INDENT)
     lines = [
-        line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, _WIDTH) or [""]
+        line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, width) or [""]
     ]
     most = _LINES if hit.context is None else len(lines)
     shown = [f"     {line}".rstrip() for line in lines[:most]]

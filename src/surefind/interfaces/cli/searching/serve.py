@@ -5,17 +5,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefind.interfaces.cli.console import Collection, DataDir, note, run
+from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
 
+EXAMPLES = examples(
+    "surefind serve",
+    "surefind serve --port 9000",
+    "surefind serve --host 0.0.0.0",
+    page="commands/serve/",
+)
+
 
 def serve(
     port: Annotated[
-        int | None, typer.Option(help="The port; 0 picks a free one. [default: $PORT, or 8000]")
+        int | None,
+        typer.Option(
+            metavar="0..65535", help="The port; 0 picks a free one. [default: $PORT, or 8000]"
+        ),
     ] = None,
     host: Annotated[
-        str | None, typer.Option(help="The address to listen on. [default: 127.0.0.1]")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="The address to listen on. [default: 127.0.0.1]"),
     ] = None,
     allow_open: Annotated[
         bool | None,

@@ -17,6 +17,7 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.cli.validation.picking import ask_which, read_picks
 from surefind.model import Mode
 
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 DEFAULT_FILE = Path("golden.yaml")
 _SLUG_WORDS = 8
 
-app = typer.Typer(help="Write and check golden tests.", no_args_is_help=True)
+app = typer.Typer(
+    help="Write and check golden tests.",
+    epilog=examples(
+        "surefind golden init", "surefind golden add how do I undo", page="commands/golden/"
+    ),
+)
 
 
 class Expect(StrEnum):
@@ -74,7 +80,10 @@ def init(
 
 @app.command("add")
 def add(
-    question: Annotated[str, typer.Argument(help="The question, as a user would ask it.")],
+    question: Annotated[
+        list[str],
+        typer.Argument(help="The question, as a user would ask it; quotes are not needed."),
+    ],
     file: Annotated[
         Path, typer.Option("--file", "-f", help="The file to add the test to.")
     ] = DEFAULT_FILE,
@@ -94,7 +103,7 @@ def add(
         str, typer.Option("--id", help="The test's ID. [default: derived from the question]")
     ] = "",
     top_k: Annotated[
-        int, typer.Option("--top-k", "-k", help="Number of hits to choose from.")
+        int, typer.Option("--top-k", "-k", metavar="1..1000", help="Number of hits to choose from.")
     ] = 10,
     mode: Annotated[Mode, typer.Option(help="The search mode.")] = Mode.HYBRID,
     collection: Collection = None,
@@ -107,7 +116,9 @@ def add(
 
     if pick is not None and expect is not None:
         raise InputError("--pick and --expect none can't be combined; use one of them")
-    source = _GoldenSource(question.strip(), pick, expect, min_similarity, category, top_k, mode)
+    source = _GoldenSource(
+        " ".join(question).strip(), pick, expect, min_similarity, category, top_k, mode
+    )
     existing = _existing_tests(file)
     _check_new(file, existing, source.question, test_id)
     name = test_id or _unused_id(source.question, {test.test_id for test in existing})

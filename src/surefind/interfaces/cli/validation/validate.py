@@ -16,6 +16,7 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
+from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.cli.validation.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.validation.report_files import ReportFiles, content_of, files_read
 from surefind.interfaces.cli.validation.stopping import StopRequest, stop_request
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
     from surefind.interfaces.reports.html import ReportExtras
     from surefind.services.validation.run_request import RunRequest
     from surefind.services.validation.validate import CountProgress
+
+EXAMPLES = examples(
+    "surefind validate",
+    "surefind validate golden.yaml --html report.html",
+    "surefind validate golden.yaml --baseline baseline.json",
+    page="validation/",
+)
 
 
 def validate(
@@ -42,7 +50,10 @@ def validate(
     top_k: Annotated[
         int | None,
         typer.Option(
-            "--top-k", "-k", help="Number of results to judge. [default: set by FILE, or 5]"
+            "--top-k",
+            "-k",
+            metavar="1..1000",
+            help="Number of results to judge. [default: set by FILE, or 5]",
         ),
     ] = None,
     mode: Annotated[
@@ -68,10 +79,12 @@ def validate(
         Path | None,
         typer.Option(help="Write run.txt and qrels.txt for trec_eval into this folder."),
     ] = None,
-    concurrency: Annotated[int, typer.Option(help="Number of concurrent searches, 1 to 64.")] = 8,
+    concurrency: Annotated[
+        int, typer.Option(metavar="1..64", help="Number of concurrent searches.")
+    ] = 8,
     duration: Annotated[
         float | None,
-        typer.Option(help="Run a load test of this many seconds after the tests."),
+        typer.Option(metavar="SECONDS", help="Run a load test of this length after the tests."),
     ] = None,
     rate: Annotated[
         float | None,
