@@ -74,7 +74,7 @@ def packages() -> Iterator[Path]:
 
 
 def entries(folder: Path) -> Iterator[Path]:
-    """Modules and subpackages; what a page loads or a database runs is not counted."""
+    """Modules and subpackages; no `__init__.py`, no page assets, no SQL."""
     for path in folder.iterdir():
-        if (path.suffix == ".py" and path.name != "__init__.py") or (path / "__init__.py").exists():
+        if (path.suffix == ".py" and path.stem[:2] != "__") or (path / "__init__.py").exists():
             yield path
