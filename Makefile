@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites browser drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites browser tour drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ sites: $(VENV)/dev .venv-sites/installed  ## Build small sites with MkDocs and o
 
 browser: $(VENV)/dev model  ## Test the search page in Chromium
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/browser
+
+tour: $(VENV)/dev model  ## Do what a new user does in the first hour, check every step, take the pictures in docs/images
+	@$(IN_MEMORY) PYTHONPATH=tests $(BIN)/python -m tour --pictures docs/images
 
 drill: $(VENV)/dev model  ## Kill, fill, damage and overload surefind for minutes, and count what readers notice
 	@$(IN_MEMORY) PYTHONPATH=tests $(BIN)/python -m drill $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only '$(ONLY)')
@@ -156,7 +159,7 @@ bench-hostile: $(VENV)/dev  ## Processor time for pages that are designed to be 
 
 lock:  ## Update requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
-	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra mcp --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites"; do \
+	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra mcp --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites" "website:--group website -c requirements/sites.txt"; do \
 	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	    $${part#*:} -o requirements/$${part%%:*}.txt; done
 

@@ -1,7 +1,6 @@
 """A real Chromium in front of the real commands, on pages of its own."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from subprocess import Popen
@@ -9,27 +8,17 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
+from support.chromium import chromium
 from support.commands import serving, surefind
 from support.homes import copy_home
 
 WAIT_S = 10
 POLL_S = 0.05
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 ZONES = "\n".join(f"zone_{number} = {number} degrees" for number in range(150))
 PAGES = {
     **dict.fromkeys(
@@ -257,20 +246,8 @@ def site_address(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    browser = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
-    chromedriver = shutil.which("chromedriver")
-    if browser is None or chromedriver is None:
-        pytest.fail(
-            "these tests need Chromium and its driver: `apt install chromium chromium-driver`"
-        )
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, Service(executable_path=chromedriver))
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 @pytest.fixture
