@@ -31,7 +31,10 @@ class SearchOptions(TypedDict, total=False):
 
 
 def query_of(text: str, collection: str, options: SearchOptions) -> Query:
-    """Parse the options; an InputError names the invalid one."""
+    """Parse the options; an InputError names the invalid one, a TypeError an unknown one."""
+    for name in options:
+        if name not in SearchOptions.__optional_keys__:
+            raise TypeError(f"unknown search option: {name}; see surefind.SearchOptions")
     values: dict[str, Any] = dict(options)
     collections = list(values.pop("collections", None) or [collection])
     group_by = values.pop("group_by", None)

@@ -9,9 +9,10 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from interfaces.http.test_http_failures import application, client_of
+from interfaces.http.test_http_failures import client_of
 from support.commands import serving
-from support.fakes import record
+from support.fakes import WatchedEmbedder, record
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.bootstrap import Application
 from surefind.contracts.implementation import (
     FlawedSourcedChunk,
@@ -23,10 +24,7 @@ from surefind.contracts.implementation import (
 )
 from surefind.errors import EmbeddingError
 from surefind.model import Hit, Mode, Query, SearchResult, Status, Timings, point_id
-from surefind.ports import Vector
-from surefind.services.encoding.cached_embedder import CachedEmbedder
-
-__all__ = ["application"]  # a fixture of another module
+from surefind.settings import load
 
 QUESTION = "which voltage does the socket need"
 CLEANING = "vinegar every month"
@@ -296,21 +294,20 @@ def test_a_hundred_long_tests_fit_into_one_call(
 
 
 async def test_one_failing_query_stops_no_other(
-    application: Application, monkeypatch: pytest.MonkeyPatch, ids: dict[str, str]
+    ingested: Path, bge: BgeSmallEmbedder, ids: dict[str, str]
 ) -> None:
-    embed = CachedEmbedder.embed_query
-
-    async def sometimes(embedder: CachedEmbedder, query: str) -> Vector:
+    async def sometimes(query: str) -> None:
         if query.startswith("fail"):
             raise EmbeddingError("the embedding service is down")
-        return await embed(embedder, query)
 
-    monkeypatch.setattr(CachedEmbedder, "embed_query", sometimes)
+    settings = load(data_dir=ingested / ".surefind")
+    application = Application(settings, embedder=WatchedEmbedder(bge, sometimes))
     failing = {"query_text": "fail, please", "expected_results": [ids["Power"]]}
     fine = {"query_text": QUESTION, "expected_results": [ids["Power"]]}
     async with client_of(application) as client:
         mixed = await client.post("/api/v1/validate", json={"test_queries": [failing, fine]})
         alone = await client.post("/api/v1/validate", json={"test_queries": [failing] * 2})
+    await application.close()
     report = mixed.json()
     assert [detail["passed"] for detail in report["detailed_results"]] == [False, True]
     assert report["detailed_results"][0]["error"].startswith("the embedding service failed")

@@ -6,12 +6,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from support.fakes import WatchedEmbedder
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.bootstrap import Application
-from surefind.errors import EmbeddingError, StoreError
+from surefind.errors import EmbeddingError
 from surefind.interfaces.http.app import create_app
-from surefind.model import Query, SearchResult
-from surefind.ports import Vector
-from surefind.services.encoding.cached_embedder import CachedEmbedder
+from surefind.model import SearchResult
 from surefind.settings import load
 
 
@@ -28,12 +28,13 @@ def client_of(application: Application) -> httpx2.AsyncClient:
 
 
 async def test_a_failing_embedder_is_a_502_and_health_does_not_ask_it(
-    application: Application, monkeypatch: pytest.MonkeyPatch
+    ingested: Path, bge: BgeSmallEmbedder
 ) -> None:
-    async def fail(_embedder: CachedEmbedder, _query: str) -> Vector:
+    async def fail(_query: str) -> None:
         raise EmbeddingError("the embedding service is down")
 
-    monkeypatch.setattr(CachedEmbedder, "embed_query", fail)
+    settings = load(data_dir=ingested / ".surefind")
+    application = Application(settings, embedder=WatchedEmbedder(bge, fail))
     async with client_of(application) as client:
         answer = await client.post("/search", json={"query": "tea"})
         assert answer.status_code == 502
@@ -45,17 +46,16 @@ async def test_a_failing_embedder_is_a_502_and_health_does_not_ask_it(
         assert lexical.status_code == 200
         for _ in range(100):
             assert (await client.get("/health")).status_code == 200
+    await application.close()
 
 
 async def test_a_bug_is_a_500_without_internals_and_is_logged(
-    application: Application,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    application: Application, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fail(_query: Query) -> SearchResult:
+    def fail(_result: SearchResult) -> None:
         raise RuntimeError("the secret inside")
 
-    monkeypatch.setattr(application.searching, "search", fail)
+    application.parts.observers.append(fail)
     async with client_of(application) as client:
         answer = await client.post("/search", json={"query": "tea"})
     assert answer.status_code == 500
@@ -64,14 +64,11 @@ async def test_a_bug_is_a_500_without_internals_and_is_logged(
     assert "the secret inside" in caplog.text
 
 
-async def test_a_catalog_that_fails_while_serving_is_degraded(
-    application: Application, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(_catalog: object, _chunk_id: str) -> None:
-        raise StoreError("the catalog is unavailable")
-
-    monkeypatch.setattr("surefind.adapters.sqlite.generations.SqliteCatalog.chunk", fail)
+async def test_a_damaged_catalog_is_degraded(home: Path) -> None:
+    (home / ".surefind/collections/docs/0001/catalog.sqlite").write_bytes(b"damaged" * 500)
+    application = Application(load(data_dir=home / ".surefind"))
     async with client_of(application) as client:
         answer = await client.get("/health")
+    await application.close()
     assert answer.status_code == 200
     assert answer.json() == {"status": "degraded", "qdrant": True, "postgres": False}

@@ -11,10 +11,11 @@ import httpx2
 import pytest
 
 from support.commands import serving
+from support.fakes import WatchedEmbedder
+from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.bootstrap import Application
-from surefind.bootstrap.searching import Searching
 from surefind.interfaces.http.app import create_app
-from surefind.model import Query, SearchResult
+from surefind.ports import Embedder
 from surefind.settings import load
 
 pytestmark = pytest.mark.thorough
@@ -285,31 +286,34 @@ async def test_a_crowd_is_answered_or_refused_at_once_whatever_it_asks(
 # --- inside one process, where a search can be held ---------------------------------------------
 
 
+class HeldEmbedder(WatchedEmbedder):
+    """Queries wait until `gate` is set."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.gate = asyncio.Event()
+        super().__init__(inner, self._wait)
+
+    async def _wait(self, _query: str) -> None:
+        await self.gate.wait()
+
+
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[asyncio.Event]:
-    """Searches wait for it."""
-    gate = asyncio.Event()
-    search = Searching.search
-
-    async def wait(searching: Searching, query: Query) -> SearchResult:
-        await gate.wait()
-        return await search(searching, query)
-
-    monkeypatch.setattr(Searching, "search", wait)
-    yield gate
-    gate.set()
+def held(bge: BgeSmallEmbedder) -> HeldEmbedder:
+    return HeldEmbedder(bge)
 
 
-def client_of(ingested: Path, **settings: object) -> tuple[Application, httpx2.AsyncClient]:
-    application = Application(load(data_dir=ingested / ".surefind", **settings))
+def client_of(
+    ingested: Path, embedder: Embedder, **settings: object
+) -> tuple[Application, httpx2.AsyncClient]:
+    application = Application(load(data_dir=ingested / ".surefind", **settings), embedder=embedder)
     transport = httpx2.ASGITransport(create_app(application))
     return application, httpx2.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 async def test_a_full_queue_says_so_at_once_and_the_others_are_answered(
-    ingested: Path, held: asyncio.Event
+    ingested: Path, held: HeldEmbedder
 ) -> None:
-    application, client = client_of(ingested, max_concurrency=1, max_queue=2)
+    application, client = client_of(ingested, held, max_concurrency=1, max_queue=2)
     async with client:
         asked = [asyncio.create_task(client.post("/search", json=QUESTION)) for _ in range(5)]
         done, _ = await asyncio.wait(asked, timeout=30, return_when=asyncio.FIRST_COMPLETED)
@@ -323,22 +327,24 @@ async def test_a_full_queue_says_so_at_once_and_the_others_are_answered(
             assert refused.json()["error"] == "service_unavailable"
             assert refused.headers["retry-after"] == "1"
         assert (await client.get("/health")).status_code == 200
-        held.set()
+        held.gate.set()
         statuses = [answer.status_code for answer in await asyncio.gather(*asked)]
     await application.close()
     assert sorted(statuses) == [200, 200, 200, 503, 503]
 
 
-async def test_an_answer_that_takes_too_long_is_a_503(ingested: Path, held: asyncio.Event) -> None:
-    application, client = client_of(ingested, request_timeout_s=0.1, max_concurrency=1)
+async def test_an_answer_that_takes_too_long_is_a_503(ingested: Path, held: HeldEmbedder) -> None:
+    application, client = client_of(ingested, held, request_timeout_s=0.1, max_concurrency=1)
     async with client:
         answer = await client.post("/search", json=QUESTION)
         assert (answer.status_code, answer.json()["error"]) == (503, "service_unavailable")
         assert answer.headers["retry-after"] == "1"
-        held.set()
-    async with client_of(ingested)[1] as patient:
-        assert (await patient.post("/search", json=QUESTION)).status_code == 200
+        held.gate.set()
     await application.close()
+    patient, client = client_of(ingested, held)
+    async with client:
+        assert (await client.post("/search", json=QUESTION)).status_code == 200
+    await patient.close()
 
 
 async def test_the_description_for_people_is_served_to_this_machine_or_when_asked(

@@ -12,10 +12,10 @@ import httpx2
 import pytest
 
 from support.commands import log_of, serving
+from support.fakes import WatchedEmbedder
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.bootstrap import Application
 from surefind.interfaces.http.app import create_app
-from surefind.ports import Vector
 from surefind.settings import load
 
 pytestmark = pytest.mark.thorough
@@ -74,18 +74,23 @@ async def test_a_server_is_live_before_it_is_ready(tmp_path: Path) -> None:
         )
 
 
-async def test_probes_embed_nothing(
-    application: Application, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def embed(_embedder: BgeSmallEmbedder, _query: str) -> Vector:
-        raise AssertionError("a probe must not embed")
+async def test_probes_embed_nothing(ingested: Path, bge: BgeSmallEmbedder) -> None:
+    embedded: list[str] = []
 
-    monkeypatch.setattr(BgeSmallEmbedder, "embed_query", embed)
+    async def note(query: str) -> None:
+        embedded.append(query)
+
+    settings = load(data_dir=ingested / ".surefind")
+    application = Application(settings, embedder=WatchedEmbedder(bge, note))
     async with client_of(application) as client:
         for path in ("/live", "/ready", "/health", "/api/v1/health", "/metrics"):
             for _ in range(100):
                 assert (await client.get(path)).status_code == 200
         assert (await client.head("/ready")).status_code == 200
+        assert embedded == []
+        assert (await client.post("/search", json={"query": "vinegar"})).status_code == 200
+        assert embedded == ["vinegar"]
+    await application.close()
 
 
 async def test_metrics_count_what_happened(application: Application) -> None:

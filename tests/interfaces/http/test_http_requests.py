@@ -12,9 +12,8 @@ import pytest
 from support.commands import Server, log_of, serving
 from support.homes import copy_home
 from surefind.bootstrap import Application
-from surefind.errors import StoreError
 from surefind.interfaces.http.app import create_app
-from surefind.model import Query, SearchResult
+from surefind.model import SearchResult
 from surefind.settings import load
 
 
@@ -145,12 +144,12 @@ def application(ingested: Path) -> Application:
 
 
 async def test_a_bug_is_in_the_log_with_the_id_of_its_answer(
-    application: Application, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    application: Application, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fail(_query: Query) -> SearchResult:
+    def fail(_result: SearchResult) -> None:
         raise RuntimeError("the secret inside")
 
-    monkeypatch.setattr(application.searching, "search", fail)
+    application.parts.observers.append(fail)
     transport = httpx2.ASGITransport(create_app(application))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.post(
@@ -166,15 +165,11 @@ async def test_a_bug_is_in_the_log_with_the_id_of_its_answer(
 
 @pytest.mark.parametrize("path", ["/search", "/read/docs/docs/index.md"])
 async def test_no_failure_of_a_store_shows_where_its_files_are(
-    application: Application,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    path: str,
+    home: Path, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
-    async def fail(*_arguments: object) -> int:
-        raise StoreError("/srv/hidden/place: the disk is full")
-
-    monkeypatch.setattr(application.parts.catalogs, "token", fail)
+    data = home / ".surefind"
+    (data / "collections/docs/CURRENT").write_text("damaged")
+    application = Application(load(data_dir=data))
     transport = httpx2.ASGITransport(create_app(application))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         asked = {"query": "tea"}
@@ -183,7 +178,7 @@ async def test_no_failure_of_a_store_shows_where_its_files_are(
             await client.get("/read/docs/x.md", headers={"accept": "text/html"}),
         ]
     assert [answer.status_code for answer in answers] == [503, 503]
-    assert "hidden" not in answers[0].text + answers[1].text
+    assert str(home) not in answers[0].text + answers[1].text
     if path == "/search":
         assert answers[0].json()["error"] == "service_unavailable"
-        assert "/srv/hidden/place" in caplog.text
+        assert f"{data}/collections/docs/CURRENT" in caplog.text

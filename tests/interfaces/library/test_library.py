@@ -42,6 +42,9 @@ async def test_mistakes_are_value_errors(home: Path) -> None:
         for wrong in (*counts, {"threshold": 7.0}, {"mode": "magic"}):
             with pytest.raises(ValueError, match=next(iter(wrong))):
                 await docs.search("tea", **wrong)
+        unknown: dict[str, Any] = {"limit": 3}
+        with pytest.raises(TypeError, match="unknown search option: limit"):
+            await docs.search("tea", **unknown)
         with pytest.raises(surefind.UnknownCollection):
             async with surefind.aopen(data_dir=home / "none") as nothing:
                 await nothing.search("tea")
@@ -93,7 +96,7 @@ def test_another_collection_is_searched_and_read_by_name(home: Path) -> None:
         assert result[0].title == "Cleaning"
         with pytest.raises(surefind.UnknownChunk):
             docs.chunk(chunk_id)
-        with pytest.raises(surefind.UnknownCollection):
+        with pytest.raises(surefind.UnknownCollection, match="ingest FOLDER --collection none"):
             docs.search("kettle", collection="none")
         with pytest.raises(surefind.InputError, match="not both"):
             docs.search("kettle", collection="docs", collections=["api"])

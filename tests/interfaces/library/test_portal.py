@@ -1,4 +1,4 @@
-"""The door between code that waits and code that awaits."""
+"""Coroutines run for synchronous callers."""
 
 import asyncio
 import signal
@@ -31,7 +31,7 @@ def test_what_the_work_returns_comes_back() -> None:
         assert portal.call(where) == "surefind" != threading.current_thread().name
 
 
-def test_work_may_take_longer_than_one_look_for_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_may_take_longer_than_the_interval_between_signal_checks() -> None:
     async def slow() -> str:
         await asyncio.sleep(0.1)
         return "done"
@@ -39,8 +39,7 @@ def test_work_may_take_longer_than_one_look_for_signals(monkeypatch: pytest.Monk
     async def times_out() -> None:
         raise TimeoutError("the store did not answer")
 
-    monkeypatch.setattr(module, "SIGNAL_CHECK_S", 0.01)
-    with Portal() as portal:
+    with Portal(signal_check_s=0.01) as portal:
         assert portal.call(slow) == "done"
         with pytest.raises(TimeoutError, match="the store did not answer"):
             portal.call(times_out)
@@ -199,10 +198,9 @@ def test_a_closed_one_says_so() -> None:
         portal.call(double, 1)
 
 
-def test_a_loop_that_can_not_be_made_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_to_create_the_loop_is_raised() -> None:
     def refuse() -> asyncio.AbstractEventLoop:
         raise OSError("too many open files")
 
-    monkeypatch.setattr(module, "new_loop", refuse)
-    with pytest.raises(OSError, match="too many open files"), Portal():
+    with pytest.raises(OSError, match="too many open files"), Portal(refuse):
         pass

@@ -7,6 +7,7 @@ that misbehaves is always on loopback.
 import json
 import shutil
 import socket
+import sys
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -314,7 +315,7 @@ def test_a_server_that_is_away_is_one_line_and_exit_code_4(ingested: Path) -> No
 async def test_without_the_extra_it_is_said_how_to_install_it(
     ingested: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefind.bootstrap.stores.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "qdrant_client", None)
     async with application(ingested, qdrant_url="http://localhost:6333") as opened:
         with pytest.raises(InputError, match=r"pip install 'surefind\[qdrant\]'"):
             _ = opened.parts.index

@@ -2,7 +2,7 @@
 
 from support.fakes.analyzers import WordAnalyzer, word_terms
 from support.fakes.catalogs import MemoryCatalog, MemoryCatalogStore
-from support.fakes.embedders import WORDS, MemoryCache, WordEmbedder
+from support.fakes.embedders import WORDS, MemoryCache, WatchedEmbedder, WordEmbedder
 from support.fakes.faults import FaultyIndexStore
 from support.fakes.forgetful import ForgetfulIndexStore
 from support.fakes.indexes import MemoryIndex, MemoryIndexStore, MemoryIndexWriter
@@ -22,6 +22,7 @@ __all__ = [
     "MemoryIndexStore",
     "MemoryIndexWriter",
     "PageSource",
+    "WatchedEmbedder",
     "WordAnalyzer",
     "WordEmbedder",
     "document",

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from surefind.errors import EmbeddingError
 from surefind.model import (
     EmbedderFingerprint,
 )
-from surefind.ports import CacheCheck, EmbeddedQuery, Matrix, Vector
+from surefind.ports import CacheCheck, EmbeddedQuery, Embedder, Matrix, Vector
 
 WORDS = re.compile(r"\w+")
 
@@ -61,6 +61,38 @@ class WordEmbedder:
             vector[digest[0] % self.dimensions] += 1.0
             vector[digest[1] % self.dimensions] += 0.5
         return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+class WatchedEmbedder:
+    """Another embedder that calls `before` with each query; an exception there fails the query.
+
+    Closing it does not close `inner`, which several tests may share.
+    """
+
+    def __init__(self, inner: Embedder, before: Callable[[str], Awaitable[None]]) -> None:
+        self._inner = inner
+        self._before = before
+        self.fingerprint = inner.fingerprint
+        self.batch_size = inner.batch_size
+        self.max_tokens = inner.max_tokens
+
+    def count_tokens(self, passage: str) -> int:
+        return self._inner.count_tokens(passage)
+
+    async def embed_passages(self, passages: Sequence[str]) -> Matrix:
+        return await self._inner.embed_passages(passages)
+
+    async def embed_query(self, query: str) -> Vector:
+        await self._before(query)
+        return await self._inner.embed_query(query)
+
+    async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
+        for query in queries:
+            await self._before(query)
+        return await self._inner.embed_queries(queries)
+
+    async def close(self) -> None:
+        pass
 
 
 class MemoryCache:

@@ -1,4 +1,4 @@
-"""The library for async code; `sync_client` has the same methods for code that is not."""
+"""The asynchronous library; `sync_client` has the same methods for synchronous code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Golden: TypeAlias = Union[str, PathLike[str], "GoldenSet", Iterable["GoldenTest"
 """A golden file, or golden tests made in Python."""
 
 OnProgress: TypeAlias = Callable[["Progress"], None]
-"""Called as work proceeds, in the thread that does it. What it raises ends the work."""
+"""Called in the thread that does the work. An exception ends the work."""
 
 
 class AsyncSurefind:
@@ -59,7 +59,7 @@ class AsyncSurefind:
     async def search(
         self, text: str, *, collection: str | None = None, **options: Unpack[SearchOptions]
     ) -> SearchResult:
-        """The passages that answer a question, best first."""
+        """Find the passages that answer a question, best first."""
         query = self._query(text, collection, options)
         return await self._application.searching.search(query)
 
@@ -70,7 +70,7 @@ class AsyncSurefind:
         collection: str | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[SearchResult]:
-        """One result per question, in order. All questions are checked before the first search."""
+        """Run several searches; the results come in order. All questions are checked first."""
         queries = [self._query(text, collection, options) for text in texts]
         return await self._application.searching.search_many(queries)
 
@@ -82,9 +82,9 @@ class AsyncSurefind:
         collection: str | None = None,
         **options: Unpack[SearchOptions],
     ) -> WhyNot:
-        """Why a passage is not among the hits of this search.
+        """Explain why a passage is not among the hits of this search.
 
-        `wanted` is a chunk id, the url of a page or section, or the source path of a page.
+        `wanted` is a chunk ID, the URL of a page or section, or the source path of a page.
         """
         query = self._query(text, collection, options)
         return await self._application.searching.why_not(query, wanted)
@@ -97,11 +97,11 @@ class AsyncSurefind:
     async def neighbours(
         self, chunk_id: str, before: int = 1, after: int = 1, *, collection: str | None = None
     ) -> list[ChunkRecord]:
-        """The chunk and those around it, in the order of the document."""
+        """The chunk and its neighbours, in document order."""
         return await self._passages(collection).neighbours(chunk_id, before, after)
 
     async def section(self, chunk_id: str, *, collection: str | None = None) -> list[ChunkRecord]:
-        """All chunks of the chunk's section and of its subsections."""
+        """All chunks of the section that the chunk is in, subsections included."""
         return await self._passages(collection).section(chunk_id)
 
     async def document(
@@ -127,10 +127,10 @@ class AsyncSurefind:
         gate_strict: bool = False,
         progress: OnProgress | None = None,
     ) -> IngestReport:
-        """Publish a generation with these sources, which are all that it will hold.
+        """Publish a generation of exactly these sources. Pages of other sources are removed.
 
-        `paths` are folders and files, `pages` are in memory, and `sites` are urls to crawl. `gate`
-        is a file of golden tests that must pass; `""` turns off the one in the settings.
+        `paths` are folders and files, `pages` are in memory, and `sites` are URLs to crawl. `gate`
+        is a file of golden tests that must pass; `""` turns off the gate of the settings.
         """
         request = IngestRequest(
             paths=paths,
@@ -152,7 +152,7 @@ class AsyncSurefind:
         return await self._application.generations.list()
 
     async def rollback(self, to: int | None = None) -> Manifest:
-        """Make an earlier generation current again; by default the one before."""
+        """Make an earlier generation current again, by default the previous one."""
         return await self._application.generations.rollback(to)
 
     # --- validating ---------------------------------------------------------------------------
@@ -172,8 +172,8 @@ class AsyncSurefind:
     ) -> Report:
         """Run golden tests and report how well retrieval did.
 
-        `golden` is a file, a `GoldenSet` or golden tests; without it, tests are made from the
-        collection's own headings. `None` for the others means: as the golden file says.
+        `golden` is a file, a `GoldenSet` or golden tests; by default, tests are generated from the
+        collection's headings. Parameters that are None take their value from the golden file.
         """
         from surefind.services.generations.index_building import Progress  # noqa: PLC0415 - numpy
         from surefind.services.validation.run_request import RunRequest  # noqa: PLC0415
@@ -202,15 +202,15 @@ class AsyncSurefind:
     async def retrieve(
         self, query: RetrievalQuery, *, mode: Mode | str = Mode.DENSE
     ) -> list[RetrievalResult]:
-        """The search of the validation contract, ordered by cosine unless `mode` says otherwise."""
+        """Search as in the validation contract, ordered by cosine unless `mode` differs."""
         asked = query.to_query(self._application.settings.collection, one_of("mode", Mode, mode))
         result = await self._application.searching.search(asked)
-        # A search refuses every collection that another model has made.
-        made_by = (await self._application.parts.embedder()).fingerprint
-        return results_of(result, query.query_id, made_by.model)
+        # The search has checked that this embedder also made the collection's vectors.
+        fingerprint = (await self._application.parts.embedder()).fingerprint
+        return results_of(result, query.query_id, fingerprint.model)
 
     async def generate_query_embedding(self, query: str) -> layer.QueryEmbedding:
-        """The vector of a question of 1 to 1000 characters."""
+        """Embed a question of 1 to 1000 characters."""
         layer.check_query(query)
         embedder = await self._application.parts.embedder()
         vector = await embedder.embed_query(query)
@@ -219,7 +219,7 @@ class AsyncSurefind:
     async def retrieve_content_chunks(
         self, query_embedding: layer.Embedding, limit: int = 5
     ) -> list[layer.RetrievalResult]:
-        """The chunks nearest to a `QueryEmbedding` or to a vector of your own, best first."""
+        """The chunks nearest to a `QueryEmbedding` or another vector, best first."""
         from surefind.services.search.search import MAX_TOP_K  # noqa: PLC0415 - it brings numpy
 
         limit = layer.check_limit(limit, MAX_TOP_K)
@@ -227,7 +227,7 @@ class AsyncSurefind:
         vector = layer.vector_for(query_embedding, await vectors.embedder())
         return await layer.nearest_chunks(partial(vectors.search_vector, vector), limit, MAX_TOP_K)
 
-    # --- what the methods share ---------------------------------------------------------------
+    # --- shared by the methods ----------------------------------------------------------------
 
     @property
     def _application(self) -> Application:
@@ -240,7 +240,7 @@ class AsyncSurefind:
         if collection is not None and options.get("collections"):
             from surefind.errors import InputError  # noqa: PLC0415 - importing surefind stays cheap
 
-            raise InputError("collection: give it, or collections, not both")
+            raise InputError("pass either collection or collections, not both")
         return query_of(text, collection or self._application.settings.collection, options)
 
     def _passages(self, collection: str | None) -> PassageReader:

@@ -35,8 +35,8 @@ def retrieve_content_chunks(query_embedding: Embedding, limit: int = 5) -> list[
 class _DefaultClients:
     """The open installations, by process, folder and settings.
 
-    A forked child lacks its parent's threads, so it opens its own installations. It also keeps
-    references to the parent's, because releasing them would wait forever for those threads.
+    A forked child lacks its parent's threads, so it opens its own installations. It never releases
+    the parent's, because that would wait forever for those threads.
     """
 
     def __init__(self) -> None:

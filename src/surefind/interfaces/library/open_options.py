@@ -1,4 +1,4 @@
-"""What `surefind.open()` takes: every setting by name, and a caller's own models."""
+"""The options of `surefind.open()`: every setting, and the caller's own models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class OpenOptions(TypedDict, total=False):
     """Every setting, by its name in `surefind.toml`; see docs/settings.md.
 
-    `embedder` and `reranker` are also taken as objects.
+    `embedder` and `reranker` also accept objects.
     """
 
     data_dir: str | PathLike[str]
@@ -94,7 +94,7 @@ class OpenRequest:
 
     @classmethod
     def of(cls, options: OpenOptions) -> OpenRequest:
-        """InputError if a setting is unknown or invalid."""
+        """Parse the options; InputError if one is unknown or invalid."""
         from surefind.settings import load  # noqa: PLC0415 - importing surefind stays cheap
 
         settings: dict[str, Any] = dict(options)
@@ -103,5 +103,5 @@ class OpenRequest:
 
 
 def _object(options: dict[str, Any], name: str) -> Any:
-    """Taken out of the options, unless it is the name of a provider."""
+    """Remove an object from the options and return it; None for a provider's name."""
     return None if isinstance(options.get(name), str) else options.pop(name, None)

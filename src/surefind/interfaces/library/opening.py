@@ -17,8 +17,8 @@ from surefind.interfaces.library.sync_client import Surefind
 async def aopen(**options: Unpack[OpenOptions]) -> AsyncIterator[AsyncSurefind]:
     """Open an installation: `async with surefind.aopen(data_dir="…") as docs:`.
 
-    Every setting can be given by name. `embedder` and `reranker` are also taken as objects, which
-    are closed at the end.
+    Every setting is an option. `embedder` and `reranker` also accept objects, which are closed at
+    the end.
     """
     request = OpenRequest.of(options)
     application = Application(
@@ -45,12 +45,12 @@ def open(**options: Unpack[OpenOptions]) -> Iterator[Surefind]:  # noqa: A001 - 
         try:
             yield Surefind(inner, portal)
         finally:
-            if os.getpid() == opened_in:  # else it is the parent's to close
+            if os.getpid() == opened_in:  # else this is a forked child, and the parent closes it
                 portal.call(opening.__aexit__, None, None, None)
 
 
 def _leak(application: Application) -> None:
-    """In a forked child: freeing the engine or the model would wait for threads of the parent."""
+    """Never free it: in a forked child, that would wait for threads of the parent."""
     import ctypes  # noqa: PLC0415 - importing surefind stays cheap
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(application))

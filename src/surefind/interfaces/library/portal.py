@@ -1,4 +1,4 @@
-"""The one door from code that waits to code that awaits: an event loop in a thread of its own."""
+"""Runs coroutines for synchronous callers, in an event loop in its own thread."""
 
 import asyncio
 import os
@@ -14,21 +14,21 @@ from surefind.errors import InputError
 T = TypeVar("T")
 
 SIGNAL_CHECK_S = 0.5
-_CLOSED = "surefind is closed here: use it inside of its `with` block"
+_CLOSED = "surefind is closed; use it inside its `with` block"
 
 
 def require_own_process(opened_in: int) -> None:
-    """A forked child has no threads of its parent, so a call there would wait forever."""
+    """Raise InputError in a forked child, where a call would wait forever."""
     if os.getpid() != opened_in:
         raise InputError(
-            f"surefind was opened in process {opened_in}, and this is process {os.getpid()}, "
-            "forked from it: what is open does not survive a fork. Call surefind.open() or "
-            "aopen() in this process, or start it with the spawn method of multiprocessing"
+            f"surefind was opened in process {opened_in} and can't be used in process "
+            f"{os.getpid()}, which was forked from it; call surefind.open() or aopen() in this "
+            "process, or use the spawn start method of multiprocessing"
         )
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Uvloop if it is installed, since it is faster under load. Windows does not have it."""
+    """A uvloop, which is faster under load, or asyncio's own loop where uvloop is not installed."""
     if find_spec("uvloop") is None:  # pragma: no cover - it is always installed on POSIX
         return asyncio.new_event_loop()
     import uvloop  # noqa: PLC0415
@@ -37,9 +37,16 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 class Portal:
-    """Any thread may call, several at once too. A call costs two changes of threads, no more."""
+    """An event loop in its own thread. Thread-safe; a call costs two thread switches."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        loop_factory: Callable[[], asyncio.AbstractEventLoop] = new_loop,
+        signal_check_s: float = SIGNAL_CHECK_S,
+    ) -> None:
+        """A waiting caller checks for signals such as Ctrl-C every `signal_check_s`."""
+        self._loop_factory = loop_factory
+        self._signal_check_s = signal_check_s
         self._begun: Future[asyncio.AbstractEventLoop] = Future()
         self._closing = asyncio.Event()
         self._thread = threading.Thread(target=self._work, name="surefind", daemon=True)
@@ -53,22 +60,19 @@ class Portal:
     def __exit__(
         self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
     ) -> None:
-        """What still runs is cancelled, and has ended when this returns.
-
-        A forked child leaves what is its parent's alone.
-        """
+        """Cancel running calls and wait until they have ended."""
         if os.getpid() != self._process:
-            return
+            return  # in a forked child: the loop belongs to the parent
         self._loop.call_soon_threadsafe(self._closing.set)
         while self._thread.is_alive():
-            self._thread.join(SIGNAL_CHECK_S)
+            self._thread.join(self._signal_check_s)
 
     def call(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
-        """What the work returns or raises. Ctrl-C stops the work before it stops the caller."""
+        """Run a coroutine and return its result. Ctrl-C cancels it before it reaches the caller."""
         require_own_process(self._process)
         if self._loop.is_closed():
             raise RuntimeError(_CLOSED)
-        call = _Call(self._loop, work, arguments)
+        call = _Call(self._loop, work, arguments, self._signal_check_s)
         try:
             self._loop.call_soon_threadsafe(call.begin)
             call.wait()
@@ -81,7 +85,7 @@ class Portal:
 
     def _work(self) -> None:
         try:
-            with asyncio.Runner(loop_factory=new_loop) as runner:
+            with asyncio.Runner(loop_factory=self._loop_factory) as runner:
                 runner.run(self._stay())
         except BaseException as error:
             if self._begun.done():
@@ -94,11 +98,10 @@ class Portal:
 
 
 class _Call(Generic[T]):
-    """Work on the loop, for a caller that Ctrl-C may interrupt between any two instructions.
+    """One call. Ctrl-C may interrupt the caller between any two instructions.
 
-    So the caller shares nothing with the loop but a bare lock and this object. Interrupted inside
-    a `Future`, it would leave the future's own lock locked, and the loop would wait for it
-    forever.
+    Caller and loop therefore share only this object and a bare lock. An interrupt inside a `Future`
+    could leave the future's internal lock locked, and the loop would wait for it forever.
     """
 
     def __init__(
@@ -106,44 +109,46 @@ class _Call(Generic[T]):
         loop: asyncio.AbstractEventLoop,
         work: Callable[..., Coroutine[Any, Any, T]],
         arguments: tuple[object, ...],
+        signal_check_s: float,
     ) -> None:
         self._loop = loop
+        self._signal_check_s = signal_check_s
         self._work = work
         self._arguments = arguments
         self._task: asyncio.Task[T] | None = None
         self._ended = False
         self._waiting = threading.Lock()
-        self._waiting.acquire()  # released by the loop, when the work has ended
+        self._waiting.acquire()  # the loop releases it when the work has ended
 
     def begin(self) -> None:
-        """In the loop."""
+        """Runs in the loop."""
         self._task = self._loop.create_task(self._run())
         self._task.add_done_callback(self._end)
 
     def cancel(self) -> None:
-        """In the loop. The work may not have begun, if Ctrl-C came before it could."""
+        """Runs in the loop. Ctrl-C may come before the work has begun."""
         if self._task is None:
             self._end(None)
         else:
             self._task.cancel()
 
     def wait(self) -> None:
-        """In short turns, so that Ctrl-C is never lost.
+        """Wait in short intervals, so that Ctrl-C is noticed in time.
 
-        A signal that arrives just before Python blocks on a lock does not wake it: its handler
-        would run only after the work has ended.
+        If a signal arrives just before Python blocks on a lock, its handler runs only after the
+        lock is released.
         """
         while not self._ended:
             closed = self._loop.is_closed()
-            if not self._waiting.acquire(timeout=SIGNAL_CHECK_S) and closed:
+            if not self._waiting.acquire(timeout=self._signal_check_s) and closed:
                 raise RuntimeError(_CLOSED)
 
     def result(self) -> T:
-        assert self._task is not None, "it has begun, since it was not cancelled"
+        assert self._task is not None, "only a cancelled call may not have begun"
         try:
             return self._task.result()
         except asyncio.CancelledError:
-            # Of asyncio's own kind, it would cancel the task of a caller inside a running loop.
+            # asyncio's CancelledError would cancel the caller's task if the caller runs in a loop.
             raise CancelledError from None
 
     async def _run(self) -> T:
@@ -151,6 +156,6 @@ class _Call(Generic[T]):
 
     def _end(self, task: asyncio.Task[T] | None) -> None:
         if task is not None and not task.cancelled():
-            task.exception()  # known, even if the caller has been interrupted
+            task.exception()  # mark as retrieved: the caller may have been interrupted
         self._ended = True
         self._waiting.release()

@@ -1,4 +1,4 @@
-"""The library for code that is not async. It works inside a running event loop too."""
+"""The synchronous library; it also works inside a running event loop, as in notebooks."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Surefind:
         gate_strict: bool = False,
         progress: OnProgress | None = None,
     ) -> IngestReport:
-        # A generator may depend on the caller's thread, as a database cursor does.
+        # Consume generators here: some depend on the thread, such as those over a database cursor.
         pages, sites = listed("pages", pages), listed("sites", sites)
         return self._portal.call(
             lambda: self._inner.ingest(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from surefind.errors import InputError, UnknownCollection, UnknownGeneration
-from surefind.model import GenerationRef, Manifest
+from surefind.model import DEFAULT_COLLECTION, GenerationRef, Manifest
 from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
 from surefind.services.generations.cleanup import drop, surplus_of
 from surefind.services.generations.history import GenerationDiff, difference
@@ -24,8 +24,10 @@ class GenerationChanges:
 async def current_number(collection: str, catalogs: PublishedCatalogs) -> int:
     number = await catalogs.current(collection)
     if number is None:
+        option = "" if collection == DEFAULT_COLLECTION else f" --collection {collection}"
         raise UnknownCollection(
-            f"there is no collection {collection!r} yet; create it with `surefind ingest FOLDER`"
+            f"there is no collection {collection!r} yet; create it with "
+            f"`surefind ingest FOLDER{option}`"
         )
     return number
 
