@@ -107,7 +107,7 @@ class Service:
         return {"object": "list", "data": data[::-1], "model": request.body["model"]}
 
     def _rows(self, texts: list[str], size: int, trouble: Trouble) -> object:
-        rows = [WordEmbedder(size)._embed(text).tolist() for text in texts]
+        rows = [WordEmbedder(size).embed(text).tolist() for text in texts]
         self.answered += texts
         return trouble.change(rows) if trouble.change else rows
 

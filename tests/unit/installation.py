@@ -64,8 +64,7 @@ class Installation:
 
     async def ingest_from(
         self,
-        source: Source,
-        *,
+        *sources: Source,
         crash_at: int | None = None,
         on_progress: ReportProgress | None = None,
         dry_run: bool = False,
@@ -97,7 +96,7 @@ class Installation:
         try:
             ingestor = Ingestor(tools)
             return await (ingestor.dry_run if dry_run else ingestor.run)(
-                [source],
+                sources,
                 IngestOptions(collection, **options),  # type: ignore[arg-type]
                 report,
             )

@@ -47,8 +47,8 @@ async def test_vectors_of_another_model_are_refused(address: Address, door: Door
     name = door.collection.connection.name
 
     class Other(WordEmbedder):
-        def _embed(self, text: str) -> Any:
-            return np.roll(super()._embed(text), 7)
+        def embed(self, text: str) -> Any:
+            return np.roll(super().embed(text), 7)
 
     proposal = await proposed(address, name, Other())
     assert proposal.identity.verdict is ModelVerdict.OTHER
@@ -116,8 +116,8 @@ async def test_vectors_of_another_size_name_the_models_of_that_size(
 
 async def test_a_text_with_something_before_it_is_doubted(address: Address, door: Door) -> None:
     class WithTitle(WordEmbedder):
-        def _embed(self, text: str) -> Any:
-            return super()._embed("a title before it " * 3 + text)
+        def embed(self, text: str) -> Any:
+            return super().embed("a title before it " * 3 + text)
 
     name = door.collection.connection.name
     proposal = await proposed(address, name, WithTitle())

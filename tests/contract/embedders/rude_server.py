@@ -20,7 +20,7 @@ KEY, READING_KEY = "the-key-that-nobody-may-see", "a-key-for-reading"
 HASTY = RetryPolicy(
     tries=3, first_pause_s=0.001, longest_pause_s=0.01, longest_wait_s=0.5, concurrency=4
 )
-PROBE = DenseQuery(WordEmbedder(DIMENSIONS)._embed(TEXTS[0]), 3)
+PROBE = DenseQuery(WordEmbedder(DIMENSIONS).embed(TEXTS[0]), 3)
 
 
 class Opened:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from support.fakes import MemoryCache, WordEmbedder
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
+from surefind.adapters.embedders.model_files import TOKENIZER, WEIGHTS
 from surefind.adapters.supplied import SuppliedEmbedder
 from surefind.errors import EmbeddingError
 from surefind.ports import Embedder
@@ -125,17 +127,18 @@ class TestBgeSmall(EmbedderContract):
         assert time.monotonic() - began < 10  # two hundred passages take much longer
 
     async def test_a_model_that_fails_is_an_embedding_error(
-        self, bge: BgeSmallEmbedder, monkeypatch: pytest.MonkeyPatch
+        self, model_files: Path, tmp_path: Path
     ) -> None:
-        class Failing:
-            def run(self, *_: object) -> None:
-                raise RuntimeError("out of memory")
-
-        monkeypatch.setattr(bge._model, "_session", Failing())
-        with pytest.raises(EmbeddingError, match="out of memory"):
-            await bge.embed_query("x")
-        with pytest.raises(EmbeddingError, match="out of memory"):
-            await bge.embed_queries(["x", "y"])
+        (tmp_path / WEIGHTS.name).symlink_to(model_files / WEIGHTS.name)
+        tokenizer = Tokenizer.from_file(str(model_files / TOKENIZER.name))
+        tokenizer.add_tokens(["teapot"])  # a token that the weights do not have
+        tokenizer.save(str(tmp_path / TOKENIZER.name))
+        embedder = BgeSmallEmbedder(tmp_path)
+        with pytest.raises(EmbeddingError, match="the embedding model failed"):
+            await embedder.embed_query("teapot")
+        with pytest.raises(EmbeddingError, match="the embedding model failed"):
+            await embedder.embed_queries(["kettle", "teapot"])
+        await embedder.close()
 
 
 class TestCachedEmbedder(EmbedderContract):

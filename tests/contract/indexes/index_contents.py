@@ -19,7 +19,7 @@ TEXTS = [
 def entries(texts: list[str], first: int = 0) -> list[IndexEntry]:
     embedder = WordEmbedder(DIMENSIONS)
     return [
-        IndexEntry(record(number, text), embedder._embed(text), word_terms(text))
+        IndexEntry(record(number, text), embedder.embed(text), word_terms(text))
         for number, text in enumerate(texts, start=first)
     ]
 

@@ -33,7 +33,7 @@ class IndexContract:
         await index.close()
 
     async def test_the_nearest_comes_first_with_its_cosine(self, index: VectorIndex) -> None:
-        query = WordEmbedder(DIMENSIONS)._embed("install the program on linux")
+        query = WordEmbedder(DIMENSIONS).embed("install the program on linux")
         [answer] = await index.search([DenseQuery(query, 3)])
         assert len(answer.points) == len(answer.scores) == 3
         assert await index.point_ids(answer.points[:1]) == [record(0).chunk.point_id]
@@ -45,7 +45,7 @@ class IndexContract:
         exact_store = MemoryIndexStore()
         await build(exact_store, ONE, entries(TEXTS))
         exact = await exact_store.open(ONE)
-        vector = WordEmbedder(DIMENSIONS)._embed("install passages on the sunshine")
+        vector = WordEmbedder(DIMENSIONS).embed("install passages on the sunshine")
         terms = word_terms("install the passages on the sunshine the")
         few = [record(number).chunk.point_id for number in (1, 3, 4)]
 
@@ -80,7 +80,7 @@ class IndexContract:
         assert answers == [NOTHING, NOTHING]
 
     async def test_among_nobody_is_nobody(self, index: VectorIndex) -> None:
-        vector = WordEmbedder(DIMENSIONS)._embed("install")
+        vector = WordEmbedder(DIMENSIONS).embed("install")
         terms = word_terms("install")
         queries: list[DenseQuery | SparseQuery] = [
             DenseQuery(vector, 0, frozenset()),
@@ -114,7 +114,7 @@ class IndexContract:
         indexes = [await store.open(ONE), await store.open(TWO)]
         for count in range(12):
             text = " ".join(chance.sample(words, 1 + count % 3))
-            question = EncodedQuery(WordEmbedder(DIMENSIONS)._embed(text), word_terms(text))
+            question = EncodedQuery(WordEmbedder(DIMENSIONS).embed(text), word_terms(text))
             pools = [
                 await find(question, [CollectionScope("docs", index)], 50) for index in indexes
             ]
@@ -128,7 +128,7 @@ class IndexContract:
         rows = await index.vectors(wanted)
         embedder = WordEmbedder(DIMENSIONS)
         assert rows == pytest.approx(
-            np.stack([embedder._embed(TEXTS[3]), embedder._embed(TEXTS[0])]), abs=1e-6
+            np.stack([embedder.embed(TEXTS[3]), embedder.embed(TEXTS[0])]), abs=1e-6
         )
         with pytest.raises(StoreError, match="no point"):
             await index.vectors([*wanted, uuid4()])
@@ -194,7 +194,7 @@ class IndexContract:
         assert await writer.finish() == 4
         old, new = await store.open(ONE), await store.open(TWO)
         assert (await old.count(), await new.count()) == (5, 4)
-        vector = WordEmbedder(DIMENSIONS)._embed("dogs run in the rain")
+        vector = WordEmbedder(DIMENSIONS).embed("dogs run in the rain")
         [in_old] = await old.search([DenseQuery(vector, 1)])
         [in_new] = await new.search([DenseQuery(vector, 1)])
         assert in_new.scores[0] == pytest.approx(1.0, abs=1e-5)
@@ -206,7 +206,7 @@ class IndexContract:
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
         await store.drop(ONE)
-        leg_query = DenseQuery(WordEmbedder(DIMENSIONS)._embed(TEXTS[4]), 1)
+        leg_query = DenseQuery(WordEmbedder(DIMENSIONS).embed(TEXTS[4]), 1)
         if self.readers_outlive_a_drop:
             [answer] = await index.search([leg_query])
             assert answer.points == [index.number(record(4).chunk.point_id)]
@@ -233,7 +233,7 @@ class IndexContract:
     async def test_an_empty_index_finds_nothing(self, store: IndexStore) -> None:
         assert await build(store, ONE, []) == 0
         index = await store.open(ONE)
-        vector = WordEmbedder(DIMENSIONS)._embed("install")
+        vector = WordEmbedder(DIMENSIONS).embed("install")
         terms = word_terms("install")
         assert await index.search([DenseQuery(vector, 3), SparseQuery(terms, 3)]) == [
             NOTHING,

@@ -2,10 +2,13 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -21,6 +24,16 @@ from surefind.model import AnyOf, Between
 from surefind.ports import DenseQuery, IndexEntry, IndexStore
 
 
+@contextmanager
+def written_by_others(folder: DataFolder) -> Iterator[edge.EdgeShard]:
+    """Generation ONE, to change it without surefind; it loses its checksums."""
+    shard = edge.EdgeShard.load(str(folder.generation(ONE) / "index"))
+    yield shard
+    shard.flush()
+    shard.close()
+    (folder.generation(ONE) / "index.checksums").unlink()
+
+
 class TestEdge(IndexContract):
     @pytest.fixture
     def store(self, folder: DataFolder) -> IndexStore:
@@ -33,7 +46,7 @@ class TestEdge(IndexContract):
         files = sorted(p for p in folder.generation(ONE).rglob("*") if p.is_file())
         before = [path.read_bytes() for path in files]
         readers = [await store.open(ONE) for _ in range(3)]
-        vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
+        vector = WordEmbedder(DIMENSIONS).embed(TEXTS[0])
         for reader in readers:
             [answer] = await reader.search([DenseQuery(vector, 1)])
             assert answer.points[0] == reader.number(record(0).chunk.point_id)
@@ -150,12 +163,13 @@ class TestEdge(IndexContract):
         assert not list((folder.root / "views").iterdir())
 
     async def test_a_strange_payload_is_a_store_error(
-        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+        self, store: IndexStore, folder: DataFolder
     ) -> None:
-        monkeypatch.setattr(
-            "surefind.adapters.qdrant.edge.to_payload", lambda _: {"heading_path": "text"}
-        )
         await build(store, ONE, entries(TEXTS))
+        with written_by_others(folder) as shard:
+            numbers, _ = shard.scroll(edge.ScrollRequest(limit=len(TEXTS)))
+            ids = [point.id for point in numbers]
+            shard.update(edge.UpdateOperation.overwrite_payload(ids, {"heading_path": "text"}))
         index = await store.open(ONE)
         with pytest.raises(StoreError, match="payload"):
             await index.payloads([record(0).chunk.point_id])
@@ -172,19 +186,25 @@ class TestEdge(IndexContract):
             await index.point_ids([index.number(record(0).chunk.point_id), 7])
         await index.close()
 
-    async def test_two_chunks_with_one_number_are_one_point_less(
-        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Which the build notices, since the catalog holds both."""
-        monkeypatch.setattr("surefind.adapters.qdrant.point_numbers.number_of", lambda _point: 7)
-        assert await build(store, ONE, entries(TEXTS[:2])) == 1
+    async def test_two_chunks_with_one_number_are_one_point_less(self, store: IndexStore) -> None:
+        """The build notices it, because the catalog has both."""
+        [first] = entries(TEXTS[:1])
+        [second] = entries(TEXTS[1:2])
+        assert first.record.chunk.point_id == second.record.chunk.point_id
+        assert await build(store, ONE, [first, second]) == 1
 
-    async def test_an_index_with_other_ids_is_to_be_built_anew(
-        self, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+    async def test_an_index_with_the_ids_of_an_earlier_version_is_rejected(
+        self, store: IndexStore, folder: DataFolder
     ) -> None:
-        with monkeypatch.context() as before:
-            before.setattr("surefind.adapters.qdrant.point_numbers.number_of", lambda point: point)
-            await build(store, ONE, entries(TEXTS))
+        await build(store, ONE, entries(TEXTS))
+        with written_by_others(folder) as shard:
+            numbered, _ = shard.scroll(edge.ScrollRequest(limit=len(TEXTS), with_vector=True))
+            points = [
+                edge.Point(str(UUID(int=cast("int", one.id))), one.vector or {}, one.payload)
+                for one in numbered
+            ]
+            shard.update(edge.UpdateOperation.delete_points([one.id for one in numbered]))
+            shard.update(edge.UpdateOperation.upsert_points(points))
         with pytest.raises(StoreError, match=r"an earlier surefind.*run `surefind ingest`"):
             await store.open(ONE)
         with pytest.raises(StoreError, match=r"docs.* an earlier surefind"):
@@ -259,7 +279,7 @@ class TestEdgeWithIndexesOfThePayload(IndexContract):
         few, many = [await store.open(ref) for ref in (ONE, TWO)]
         assert not few._shard.info().payload_schema
         assert "tokens" in many._shard.info().payload_schema
-        vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
+        vector = WordEmbedder(DIMENSIONS).embed(TEXTS[0])
         for index, expected in ((few, len(TEXTS)), (many, 2 * len(TEXTS))):
             where = (Between("tokens", gte=0),)
             [answer] = await index.search([DenseQuery(vector, 99, where=where)])
@@ -292,7 +312,7 @@ class TestEdgeWithIndexesOfThePayload(IndexContract):
                 if info.params is None or info.params.enable_hnsw is not False
             ]
             assert not linked  # every search would go along these links
-            vector = WordEmbedder(DIMENSIONS)._embed(TEXTS[0])
+            vector = WordEmbedder(DIMENSIONS).embed(TEXTS[0])
             where = (AnyOf("level", (3,)), Between("due", lt=datetime(2026, 2, 1, tzinfo=UTC)))
             [answer] = await index.search([DenseQuery(vector, 9, where=where)])
             assert len(answer.points) == 5

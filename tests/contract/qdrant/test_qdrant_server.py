@@ -279,7 +279,7 @@ async def test_a_copy_weighs_words_as_if_it_had_been_written_anew(
     copied, written = await store.open(TWO), await store.open(anew)
     queries: list[DenseQuery | SparseQuery] = [
         SparseQuery(word_terms("install the cats on windows"), 5),
-        DenseQuery(WordEmbedder(DIMENSIONS)._embed("install cats"), 5),
+        DenseQuery(WordEmbedder(DIMENSIONS).embed("install cats"), 5),
     ]
     for got, wanted in zip(
         await copied.search(queries), await written.search(queries), strict=True

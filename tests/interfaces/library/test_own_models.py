@@ -185,8 +185,8 @@ def test_bad_vectors_are_refused_and_nothing_is_published(change: Any, message: 
 
 def test_vectors_are_scaled_to_unit_length() -> None:
     class Long(WordEmbedder):
-        def _embed(self, text: str) -> surefind.Vector:
-            longer: surefind.Vector = super()._embed(text) * 7
+        def embed(self, text: str) -> surefind.Vector:
+            longer: surefind.Vector = super().embed(text) * 7
             return longer
 
     with surefind.open(embedder=Long()) as docs:

@@ -42,11 +42,11 @@ class WordEmbedder:
         if self.fail_at == self.calls:
             raise EmbeddingError("the fake embedder fails, as it was told to")
         self.passages += passages
-        rows = [self._embed(passage) for passage in passages]
+        rows = [self.embed(passage) for passage in passages]
         return np.stack(rows) if rows else np.empty((0, self.dimensions), dtype=np.float32)
 
     async def embed_query(self, query: str) -> Vector:
-        return self._embed(query)
+        return self.embed(query)
 
     async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         return [EmbeddedQuery(await self.embed_query(query), 0.0) for query in queries]
@@ -54,7 +54,7 @@ class WordEmbedder:
     async def close(self) -> None:
         pass
 
-    def _embed(self, text: str) -> Vector:
+    def embed(self, text: str) -> Vector:
         vector = np.full(self.dimensions, 1e-3, dtype=np.float32)
         for word in WORDS.findall(text.lower()):
             digest = hashlib.sha256(word.encode()).digest()

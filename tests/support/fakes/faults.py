@@ -1,4 +1,4 @@
-"""Any index, made worse on purpose: one that dies, and one that does not find all there is."""
+"""Any index with added faults: it fails after some calls, loses results, or writes wrong data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,22 +23,23 @@ Probes = Sequence[DenseQuery | SparseQuery]
 
 @dataclass
 class FaultyIndexStore:
-    """`left` is how many calls are still answered; None for ever.
+    """`left` is the number of calls that still succeed; None for all.
 
-    `loses` says which points an approximate search does not find; an exact one finds them all.
-    Where there is such a rule, all vectors count as indexed.
+    `loses` selects the points that approximate searches miss; exact ones find them. If it is set,
+    all vectors count as indexed. `written_by` wraps the writer of each new generation.
     """
 
     inner: IndexStore
     left: int | None = None
     loses: Callable[[int], bool] | None = None
+    written_by: Callable[[IndexWriter], IndexWriter] | None = None
     opened: list[GenerationRef] = field(default_factory=list)
 
     def call(self) -> None:
         if self.left is not None:
             self.left -= 1
             if self.left < 0:
-                raise StoreError("the index is away")
+                raise StoreError("the index is unavailable")
 
     async def facts(self) -> StoreFacts:
         self.call()
@@ -54,7 +55,8 @@ class FaultyIndexStore:
     async def create(
         self, ref: GenerationRef, dimensions: int, copy_of: GenerationRef | None
     ) -> IndexWriter:
-        return await self.inner.create(ref, dimensions, copy_of)
+        writer = await self.inner.create(ref, dimensions, copy_of)
+        return writer if self.written_by is None else self.written_by(writer)
 
     async def open(self, ref: GenerationRef) -> VectorIndex:
         self.opened.append(ref)

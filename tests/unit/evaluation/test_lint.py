@@ -30,7 +30,11 @@ from surefind.evaluation.golden.lint import (
 from surefind.evaluation.golden.near_misses import NearMisses
 from surefind.interfaces.reports.lint import lint_json, lint_text
 from surefind.model import ChunkRecord
-from surefind.services.validation.golden_authoring import expectations_for, lint_set
+from surefind.services.validation.golden_authoring import (
+    expectations_for,
+    lint_set,
+    section_expectation,
+)
 from unit.installation import Installation
 
 A, B = ByChunk("a"), ByChunk("b")
@@ -340,10 +344,8 @@ async def test_what_passes_whatever_the_search_does_is_vacuous(home: Installatio
 
 
 def test_paths_are_not_made_of_the_readers_own_addresses(tmp_path: Path) -> None:
-    from surefind.services.validation.golden_authoring import _section
-
     local = record(1)
-    assert isinstance(_section(local), ByAddress)
+    assert isinstance(section_expectation(local), ByAddress)
     reader = replace(local, url="http://localhost:8000/read/docs/page.md")
-    assert _section(reader) == BySource("docs/page.md", "Überschrift")
-    assert _section(replace(local, url="")) == BySource("docs/page.md", "Überschrift")
+    assert section_expectation(reader) == BySource("docs/page.md", "Überschrift")
+    assert section_expectation(replace(local, url="")) == BySource("docs/page.md", "Überschrift")

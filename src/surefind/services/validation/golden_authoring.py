@@ -41,7 +41,7 @@ async def expectations_for(
     Each passage is identified by its section if it is the only chunk there, or else by a unique
     sentence. Without a unique sentence, the section has to do.
     """
-    sections = {record.chunk.id: _section(record) for record, _ in picked}
+    sections = {record.chunk.id: section_expectation(record) for record, _ in picked}
     quotations = {record.chunk.id: _quotations(record.chunk.text) for record, _ in picked}
     resolver = Resolver(
         [*sections.values(), *(one for held in quotations.values() for one in held)]
@@ -65,7 +65,7 @@ async def expectations_for(
     return tuple(kept.values())
 
 
-def _section(record: ChunkRecord) -> Expectation:
+def section_expectation(record: ChunkRecord) -> Expectation:
     heading = record.chunk.heading_path[-1] if record.chunk.heading_path else ""
     if is_address(record.url) and urlsplit(record.url).hostname not in _OWN_MACHINE:
         return ByAddress(record.url, heading)

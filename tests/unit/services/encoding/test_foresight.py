@@ -29,14 +29,14 @@ class Groups(WordEmbedder):
 
     async def embed_query(self, query: str) -> Vector:
         self.alone.append(query)
-        return self._embed(query)
+        return self.embed(query)
 
     async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         self.groups.append(list(queries))
         await self.go.wait()
         if self.error is not None:
             raise self.error
-        return [EmbeddedQuery(self._embed(query), 7.0) for query in queries]
+        return [EmbeddedQuery(self.embed(query), 7.0) for query in queries]
 
 
 QUERIES = [f"question {number}" for number in range(10)]
@@ -54,8 +54,7 @@ async def test_each_is_embedded_once_in_a_group_of_the_embedders_size() -> None:
     assert inner.groups == [QUERIES[:4], QUERIES[4:8], QUERIES[8:]]
     assert inner.alone == []
     assert all(
-        np.array_equal(one, inner._embed(query))
-        for one, query in zip(vectors, QUERIES, strict=True)
+        np.array_equal(one, inner.embed(query)) for one, query in zip(vectors, QUERIES, strict=True)
     )
     await ahead.close()
 
@@ -97,7 +96,7 @@ async def test_who_gives_up_leaves_the_group_to_the_others() -> None:
     await asyncio.sleep(0.01)
     first.cancel()
     inner.go.set()
-    assert np.array_equal(await second, inner._embed(QUERIES[1]))
+    assert np.array_equal(await second, inner.embed(QUERIES[1]))
     assert inner.alone == []
     await ahead.close()
 
@@ -107,7 +106,7 @@ async def test_a_group_that_fails_is_asked_one_by_one() -> None:
     inner.error = EmbeddingError("too much at once")
     ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES[:2])
     for query in QUERIES[:2]:
-        assert np.array_equal(await ahead.embed_query(query), inner._embed(query))
+        assert np.array_equal(await ahead.embed_query(query), inner.embed(query))
     assert (len(inner.groups), inner.alone) == (1, QUERIES[:2])
     await ahead.close()
 

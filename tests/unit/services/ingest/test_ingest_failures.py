@@ -1,19 +1,27 @@
 """What goes wrong in an ingest never reaches those who read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
 from contract.indexes.index_contents import TEXTS, build, entries
-from support.fakes import MemoryCatalogStore, MemoryIndexStore, PageSource, WordEmbedder
+from support.fakes import (
+    FaultyIndexStore,
+    MemoryCatalogStore,
+    MemoryIndexStore,
+    PageSource,
+    WordEmbedder,
+)
 from surefind.adapters.files.data_folder import DataFolder
-from surefind.adapters.qdrant.payload import to_payload
 from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.errors import EmbeddingError, GuardStopped, StoreError
 from surefind.model import (
     GenerationRef,
     PageLocation,
 )
+from surefind.ports import IndexEntry, IndexWriter
 from surefind.text.sites.plain import PlainSite
 from unit.installation import PAGES, Crash, Installation
 
@@ -155,15 +163,43 @@ async def test_what_a_damaged_catalog_had_is_not_lost_with_too_few_sources(
     assert report.documents == 1
 
 
+class GarblingWriter:
+    """Writes another text than it is given."""
+
+    def __init__(self, inner: IndexWriter) -> None:
+        self._inner = inner
+
+    async def upsert(self, entries: Sequence[IndexEntry]) -> None:
+        await self._inner.upsert([garbled(entry) for entry in entries])
+
+    async def delete(self, point_ids: Sequence[UUID]) -> None:
+        await self._inner.delete(point_ids)
+
+    async def finish(self) -> int:
+        return await self._inner.finish()
+
+    async def abandon(self) -> None:
+        await self._inner.abandon()
+
+
+class LosingWriter(GarblingWriter):
+    """Loses a point."""
+
+    async def upsert(self, entries: Sequence[IndexEntry]) -> None:
+        await self._inner.upsert(entries[1:])
+
+
+def garbled(entry: IndexEntry) -> IndexEntry:
+    chunk = replace(entry.record.chunk, text="something else")
+    return replace(entry, record=replace(entry.record, chunk=chunk))
+
+
 async def test_an_index_with_another_text_than_the_catalog_is_never_published(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
+    home: Installation,
 ) -> None:
     await home.ingest(PAGES)
     before = await home.texts()
-    monkeypatch.setattr(
-        "surefind.adapters.qdrant.edge.to_payload",
-        lambda record: {**to_payload(record), "text": "something else"},
-    )
+    home.index = FaultyIndexStore(home.index, written_by=GarblingWriter)
     with pytest.raises(StoreError, match="its text does not match its hash"):
         await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
     assert await home.texts() == before
@@ -232,25 +268,13 @@ async def test_a_page_that_surefind_stumbles_over_is_named_and_the_rest_goes_on(
     assert "(RuntimeError: a fault of our own); please report it" in failure.reason
 
 
-async def test_an_index_that_lost_a_point_is_never_published(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_index_that_lost_a_point_is_never_published(home: Installation) -> None:
     await home.ingest(PAGES)
     before = await home.texts()
-    monkeypatch.setattr(
-        "surefind.adapters.sqlite.generations.SqliteCatalogWriter.finish", _finish_short
-    )
+    home.index = FaultyIndexStore(home.index, written_by=LosingWriter)
     with pytest.raises(StoreError, match="incomplete"):
-        await home.ingest({**PAGES, "index.md": "# Home\n\nnew"})
+        await home.ingest({**PAGES, "more.md": "more"})
     assert await home.texts() == before
-
-
-async def _finish_short(writer: object) -> int:
-    """A store that says it wrote less than it was given."""
-    connection = writer._connection  # type: ignore[attr-defined]
-    connection.execute("COMMIT")
-    connection.close()
-    return 4
 
 
 @pytest.mark.parametrize("moment", range(1, 9))

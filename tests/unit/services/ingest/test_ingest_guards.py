@@ -12,7 +12,6 @@ from surefind.model import (
     PageUnchanged,
     SourcePage,
 )
-from surefind.services.ingest import ingest as ingest_module
 from surefind.services.ingest.inspect import inspect
 from unit.installation import PAGES, Installation
 
@@ -90,11 +89,11 @@ async def test_a_second_writer_is_refused(home: Installation) -> None:
             await home.generations.rollback()
 
 
-def test_two_sources_of_one_name_are_refused() -> None:
+async def test_two_sources_of_one_name_are_refused(home: Installation) -> None:
     with pytest.raises(InputError, match="two sources have the same name: docs"):
-        ingest_module._check_sources([PageSource({}), PageSource({})])
+        await home.ingest_from(PageSource({}), PageSource({}))
     with pytest.raises(InputError, match="no source"):
-        ingest_module._check_sources([])
+        await home.ingest_from()
 
 
 async def test_a_page_that_comes_twice_is_refused(home: Installation) -> None:

@@ -34,8 +34,8 @@ def apart(passages: Sequence[Passage]) -> list[Passage]:
     """Those that the small embedder tells from each other."""
     kept: list[Passage] = []
     for one in passages:
-        vector = EMBEDDER._embed(one.text)
-        if all(float(vector @ EMBEDDER._embed(other.text)) < 0.9999 for other in kept):
+        vector = EMBEDDER.embed(one.text)
+        if all(float(vector @ EMBEDDER.embed(other.text)) < 0.9999 for other in kept):
             kept.append(one)
     return kept
 

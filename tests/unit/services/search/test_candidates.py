@@ -38,14 +38,14 @@ class ListeningIndex(MemoryIndex):
 @pytest.fixture(scope="module")
 def entries() -> dict[UUID, IndexEntry]:
     made = [
-        IndexEntry(record(number), EMBEDDER._embed(text), word_terms(text))
+        IndexEntry(record(number), EMBEDDER.embed(text), word_terms(text))
         for number, text in enumerate(TEXTS)
     ]
     return {entry.record.chunk.point_id: entry for entry in made}
 
 
 def question(text: str) -> EncodedQuery:
-    return EncodedQuery(EMBEDDER._embed(text), word_terms(text))
+    return EncodedQuery(EMBEDDER.embed(text), word_terms(text))
 
 
 async def asked_in_full(question: EncodedQuery, index: MemoryIndex, depth: int) -> Pool:
@@ -146,7 +146,7 @@ async def test_the_pool_does_not_depend_on_which_tied_points_an_index_returns(
 
 async def test_a_tie_of_everything_in_both_legs_still_finds_something() -> None:
     """The same passage more often than a tie may be long."""
-    vector, terms = EMBEDDER._embed("install"), word_terms("install")
+    vector, terms = EMBEDDER.embed("install"), word_terms("install")
     made = [IndexEntry(record(number), vector, terms) for number in range(LONGEST_TIE + 20)]
     index = MemoryIndex({entry.record.chunk.point_id: entry for entry in made})
     pool = await find(question("install"), [CollectionScope("docs", index)], 50)

@@ -47,7 +47,6 @@ qdrant-client supports only a few earlier versions.
 METADATA = "collection metadata"
 
 CONNECTIONS = 16
-WRITE_TIMEOUT_S = 60.0
 _LONGEST_REASON = 300
 _STATUSES = {
     grpc.StatusCode.UNAUTHENTICATED: 401,
@@ -63,7 +62,7 @@ _STATUSES = {
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """The server's address. `timeout_s` is the timeout of a search.
+    """The server's address. `timeout_s` is the timeout of a search, `write_timeout_s` of a write.
 
     With a `grpc_port`, points are sent by gRPC.
     """
@@ -72,6 +71,7 @@ class ServerAddress:
     api_key: str | None = None
     grpc_port: int | None = None
     timeout_s: float = 10.0
+    write_timeout_s: float = 60.0
 
 
 class PermanentFailure(AttemptFailed):
@@ -160,11 +160,11 @@ class QdrantServer:
 
     async def write(self, call: Call[T], collection: str | None = None) -> T:
         """Only for idempotent calls: after a lost response, the call may have succeeded."""
-        return await self._made(self._writes, call, WRITE_TIMEOUT_S, collection)
+        return await self._made(self._writes, call, self._place.write_timeout_s, collection)
 
     async def change(self, call: Call[T], collection: str | None = None) -> T:
-        """Like `write`, but with the short timeout of a search, because a user is waiting."""
-        return await self._made(self._reads, call, WRITE_TIMEOUT_S, collection)
+        """Like `write`, but with the few retries of a search, because a user is waiting."""
+        return await self._made(self._reads, call, self._place.write_timeout_s, collection)
 
     async def close(self) -> None:
         if self._client is not None:
@@ -235,7 +235,7 @@ class QdrantServer:
                     api_key=self._key,
                     prefer_grpc=self._place.grpc_port is not None,
                     grpc_port=self._place.grpc_port or 0,
-                    timeout=math.ceil(WRITE_TIMEOUT_S),
+                    timeout=math.ceil(self._place.write_timeout_s),
                     check_compatibility=False,  # it would only warn, from another thread
                     verify=self._secure,  # loading certificates is slow, even if unused
                     limits=httpx.Limits(
