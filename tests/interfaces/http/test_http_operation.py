@@ -27,6 +27,7 @@ METRIC_TYPES = {
     ("surefind_request_seconds", "histogram"),
     ("surefind_searches_total", "counter"),
     ("surefind_searches_remembered_total", "counter"),
+    ("surefind_tool_calls_total", "counter"),
     ("surefind_searches_running", "gauge"),
     ("surefind_searches_queued", "gauge"),
     ("surefind_query_cache_hits_total", "counter"),

@@ -16,6 +16,7 @@ from surefind.interfaces.http.middleware.limits import BodyLimit, Deadline
 from surefind.interfaces.http.middleware.request_log import RequestLog, note_search
 from surefind.interfaces.http.middleware.security import SecurityHeaders
 from surefind.interfaces.http.openapi import openapi_of
+from surefind.interfaces.http.routes.assistants import add_assistants
 from surefind.interfaces.http.routes.catalog import add_catalog
 from surefind.interfaces.http.routes.collections import add_collections
 from surefind.interfaces.http.routes.contracts import add_contracts
@@ -67,6 +68,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     add_retrieval(app, application)
     add_catalog(app, application)
     add_collections(app, application)
+    add_assistants(app, application)
     add_probes(app, application, metrics)
     add_pages(app, application)
     if settings.docs or (settings.docs is None and not public):

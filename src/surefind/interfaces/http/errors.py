@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from surefind.contracts.request import explain
 from surefind.errors import SurefindError
@@ -14,16 +15,39 @@ from surefind.interfaces.failures import failure_of, public_message
 
 _log = logging.getLogger(__name__)
 _NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed", 429: "rate_limited"}
+_INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603  # of JSON-RPC
 STOPPING = (503, "service_unavailable", "the server is shutting down; try again later")
 INTERNAL_ERROR = (500, "internal_error", "Something went wrong; see the server log")
+
+
+class _ErrorResponse(JSONResponse):
+    """An error as `{error, message}`; at the MCP endpoints as JSON-RPC, which clients show."""
+
+    def __init__(
+        self, status: int, name: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        # A message may quote a lone surrogate from the request, which UTF-8 can't encode.
+        message = message.encode("utf-8", "backslashreplace").decode()
+        super().__init__({"error": name, "message": message}, status, headers)
+        code = _INVALID_REQUEST if status < 500 else _INTERNAL_ERROR
+        error = {"code": code, "message": message, "data": {"error": name}}
+        self._as_rpc = {"jsonrpc": "2.0", "id": None, "error": error}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_mcp(scope["path"]):
+            self.body = self.render(self._as_rpc)
+            self.headers["Content-Length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
+
+
+def is_mcp(path: str) -> bool:
+    return path == "/mcp" or path.startswith("/mcp/")
 
 
 def error_response(
     status: int, name: str, message: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    # A message may quote a lone surrogate from the request, which UTF-8 can't encode.
-    message = message.encode("utf-8", "backslashreplace").decode()
-    return JSONResponse({"error": name, "message": message}, status, headers)
+    return _ErrorResponse(status, name, message, headers)
 
 
 def known_response(error: SurefindError) -> JSONResponse:

@@ -45,6 +45,12 @@ class Metrics:
             "Searches answered from the answer cache.",
             registry=registry,
         )
+        self._tool_calls = Counter(
+            "surefind_tool_calls",
+            "Tools that assistants called.",
+            ("tool", "outcome"),
+            registry=registry,
+        )
         running = Gauge("surefind_searches_running", "Searches running now.", registry=registry)
         running.set_function(lambda: limiter.inside)
         queued = Gauge("surefind_searches_queued", "Searches waiting now.", registry=registry)
@@ -55,6 +61,9 @@ class Metrics:
         self._seconds.labels(record.route).observe(record.seconds)
         self._searches.inc(len(record.searches))
         self._remembered.inc(sum(result.remembered for result in record.searches))
+        if record.tool is not None:
+            outcome = "error" if record.tool_failed else "ok"
+            self._tool_calls.labels(record.tool, outcome).inc()
 
     async def render(self, application: Application) -> bytes:
         counted = list(self._registry.collect())

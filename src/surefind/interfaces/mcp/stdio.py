@@ -11,14 +11,15 @@ from mcp.server.stdio import stdio_server
 
 from surefind.bootstrap import Application
 from surefind.interfaces.mcp.assistant_server import AssistantServer
+from surefind.interfaces.mcp.tool_profiles import profile_named
 
 _BLOCK_BYTES = 65_536
 _WAITING_BLOCKS = 16
 
 
-async def serve_stdio(application: Application) -> None:
+async def serve_stdio(application: Application, profile: str) -> None:
     """Serve until the assistant closes the input."""
-    server = AssistantServer(application).server
+    server = AssistantServer(application, profile_named(profile)).server
     lines = cast("Any", _input_lines())  # the SDK only iterates over it
     async with stdio_server(stdin=lines) as (read, write):
         await server.run(read, write, server.create_initialization_options())

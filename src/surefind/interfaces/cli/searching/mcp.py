@@ -1,20 +1,45 @@
 """`surefind mcp`: the documentation as tools for an assistant."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from surefind.interfaces.cli.console import Collection, DataDir, run
+import typer
+
+from surefind.interfaces.cli.console import Collection, DataDir, run, show
 from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
 
 EXAMPLES = examples(
+    "surefind mcp --print-config claude-code",
     "surefind mcp --collection docs",
     page="mcp/",
 )
 
 
-def mcp(collection: Collection = None, data_dir: DataDir = None) -> None:
+def mcp(
+    profile: Annotated[
+        str,
+        typer.Option(help="The tools to serve: default, openai or maintainer."),
+    ] = "default",
+    print_config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLIENT",
+            help="Print the configuration of an assistant, and serve nothing: claude-code, "
+            "claude-desktop, cursor, vscode or chatgpt.",
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            help="With --print-config: the address of a running `surefind serve`, such as "
+            "http://localhost:8000/mcp."
+        ),
+    ] = None,
+    collection: Collection = None,
+    data_dir: DataDir = None,
+) -> None:
     """Serve the documentation to assistants over MCP, on stdio.
 
     Assistants that use the Model Context Protocol start this command themselves.
@@ -23,12 +48,43 @@ def mcp(collection: Collection = None, data_dir: DataDir = None) -> None:
 
     from surefind.errors import InputError
 
-    if find_spec("mcp") is None:
+    if url is not None and print_config is None:
+        raise InputError("--url: only with --print-config")
+    if print_config is None and find_spec("mcp") is None:
         raise InputError("the MCP server needs another package; run pip install 'surefind[mcp]'")
 
     async def work(application: "Application") -> None:
+        if print_config is not None:
+            show(_config(application, print_config, url, profile, collection))
+            return
         from surefind.interfaces.mcp.stdio import serve_stdio
 
-        await serve_stdio(application)
+        await serve_stdio(application, profile)
 
     run(work, collection=collection, data_dir=data_dir)
+
+
+def _config(
+    application: "Application",
+    client: str,
+    url: str | None,
+    profile: str,
+    collection: str | None,
+) -> str:
+    """With absolute paths: assistants start commands in a folder of their own."""
+    import shutil
+    import sys
+    from pathlib import Path
+
+    from surefind.interfaces.mcp.client_configs import ServerLocation, client_config
+
+    if url is not None:
+        return client_config(client, ServerLocation(url=url))
+    program = Path(sys.executable).with_name("surefind")
+    command = [str(program) if program.exists() else shutil.which("surefind") or "surefind", "mcp"]
+    command += ["--data-dir", str(application.settings.data_dir.resolve())]
+    if collection is not None:
+        command += ["--collection", collection]
+    if profile != "default":
+        command += ["--profile", profile]
+    return client_config(client, ServerLocation(tuple(command)))

@@ -5,7 +5,7 @@ browser call a server that only this machine can reach. The Host header still ha
 """
 
 import re
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -39,19 +39,33 @@ class AllowedHosts:
         await error_response(400, "validation_error", message)(scope, receive, send)
 
     def _is_known(self, host: str) -> bool:
-        match = _HOST.fullmatch(host)
-        if match is None:
-            return False
-        if match["address"]:
-            return _is_address(match["address"])
-        name = match["name"].lower().rstrip(".")
-        own = name == _OWN_NAME or name.endswith(f".{_OWN_NAME}")
-        return own or name in self._names or _is_address(name)
+        name = _name_of(host)
+        return _is_local(name) or name in self._names or _address(name) is not None
 
 
-def _is_address(name: str) -> bool:
+def is_own_machine(host: str) -> bool:
+    """Whether a host with its port, as in a header, is the machine of the client."""
+    name = _name_of(host)
+    address = _address(name)
+    return _is_local(name) or (address is not None and address.is_loopback)
+
+
+def _name_of(host: str) -> str:
+    """Without the port; empty if it is malformed."""
+    match = _HOST.fullmatch(host)
+    if match is None:
+        return ""
+    if match["address"]:
+        return match["address"] if _address(match["address"]) else ""
+    return match["name"].lower().rstrip(".")
+
+
+def _is_local(name: str) -> bool:
+    return name == _OWN_NAME or name.endswith(f".{_OWN_NAME}")
+
+
+def _address(name: str) -> IPv4Address | IPv6Address | None:
     try:
-        ip_address(name)
+        return ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None

@@ -36,6 +36,8 @@ class RequestRecord:
     status: int = _CLIENT_CLOSED
     seconds: float = 0.0
     searches: list[SearchResult] = field(default_factory=list)
+    tool: str | None = None
+    tool_failed: bool = False
 
 
 Observe = Callable[[RequestRecord], None]
@@ -51,6 +53,13 @@ def note_search(result: SearchResult) -> None:
     record = _current.get()
     if record is not None:
         record.searches.append(result)
+
+
+def note_tool_call(tool: str, failed: bool) -> None:  # noqa: FBT001 - a callback
+    """Add an assistant's call to the record of the current request."""
+    record = _current.get()
+    if record is not None:
+        record.tool, record.tool_failed = tool, failed
 
 
 class RequestLog:
@@ -107,6 +116,8 @@ class RequestLog:
         }
         if record.key_id is not None:
             fields["key"] = record.key_id
+        if record.tool is not None:
+            fields |= {"tool": record.tool, "tool_failed": record.tool_failed}
         if record.searches:
             fields |= _search_fields(record.searches)
             if self._log_queries:

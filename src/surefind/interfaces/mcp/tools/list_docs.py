@@ -11,9 +11,9 @@ MAX_ENTRIES = 100
 
 
 class ListArguments(ToolArguments):
-    under: str | None = Field(None, description="A folder, to list its pages")
+    under: str | None = Field(default=None, description="A folder, to list its pages")
     collection: str | None = None
-    cursor: str | None = Field(None, description="`next` of the previous answer")
+    cursor: str | None = Field(default=None, description="`next` of the previous answer")
 
 
 class ListedPage(ToolAnswer):

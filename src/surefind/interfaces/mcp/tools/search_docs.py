@@ -1,5 +1,6 @@
 """The tool `search_docs`: the passages that answer a question, within a token budget."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -14,6 +15,8 @@ from surefind.services.search.filters import describe
 
 MAX_TOKENS = 8000
 """Keeps answers below the output limits of assistants, the lowest of which is 10,000 tokens."""
+MAX_CHARACTERS = 4 * MAX_TOKENS
+"""The same for texts such as encoded data, of which an embedder's tokens have many characters."""
 _MAX_TOP_K = 50
 _THIN = (
     "The evidence is thin: the documentation probably does not answer this. Rephrase the question "
@@ -23,10 +26,10 @@ _THIN = (
 
 class SearchArguments(ToolArguments):
     query: str = Field(description="A question or keywords")
-    version: str | None = Field(None, description="Only this version of the documentation")
-    locale: str | None = Field(None, description="Only this language")
-    under: str | None = Field(None, description="Only pages below this path")
-    collection: str | None = Field(None, description="A collection from list_docs")
+    version: str | None = Field(default=None, description="Only this version of the documentation")
+    locale: str | None = Field(default=None, description="Only this language")
+    under: str | None = Field(default=None, description="Only pages below this path")
+    collection: str | None = Field(default=None, description="A collection from list_docs")
     max_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS)] = 3000
     top_k: Annotated[int, Field(ge=1, le=_MAX_TOP_K)] = 5
 
@@ -55,7 +58,9 @@ class FoundPassages(ToolAnswer):
     hint: str | None = None
 
 
-async def _run(application: Application, caller: Caller, asked: SearchArguments) -> FoundPassages:
+async def search_docs(
+    application: Application, caller: Caller, asked: SearchArguments
+) -> FoundPassages:
     collection = asked.collection or application.settings.collection
     where: dict[str, object] = {}
     if asked.version:
@@ -68,6 +73,7 @@ async def _run(application: Application, caller: Caller, asked: SearchArguments)
     result = await application.searching.search(query_of(asked.query, collection, options))
     if caller.address is not None:
         result = with_links(result, caller.address)
+    result = _within_limit(result)
     return FoundPassages(
         results=[_passage(hit) for hit in result.hits],
         evidence=None if result.confidence is None else result.confidence.evidence,
@@ -75,6 +81,18 @@ async def _run(application: Application, caller: Caller, asked: SearchArguments)
         generation=result.generation,
         hint=await _hint(application, result),
     )
+
+
+def _within_limit(result: SearchResult) -> SearchResult:
+    shown: list[Hit] = []
+    omitted: list[Hit] = []
+    characters = 0
+    for hit in result.hits:
+        characters += len(hit.record.chunk.text)
+        (omitted if characters > MAX_CHARACTERS else shown).append(hit)
+    if not omitted:
+        return result
+    return replace(result, hits=tuple(shown), over_budget=(*omitted, *result.over_budget))
 
 
 def _passage(hit: Hit) -> FoundPassage:
@@ -98,13 +116,19 @@ def _omitted(hit: Hit) -> OmittedPassage:
 async def _hint(application: Application, result: SearchResult) -> str | None:
     hints = list(result.notes)
     if not result.hits and result.over_budget:
-        fewest = min(hit.tokens for hit in result.over_budget)
-        hints.append(f"No passage fits. Set max_tokens to {fewest} or more, or use read_page.")
+        hints.append(_no_passage_fits(result))
     elif not result.hits and result.query.where:
         hints.append(await _unfiltered(application, result.query))
     elif result.confidence is not None and result.confidence.evidence is Evidence.THIN:
         hints.append(_THIN)
     return " ".join(hints) or None
+
+
+def _no_passage_fits(result: SearchResult) -> str:
+    fewest = min(hit.tokens for hit in result.over_budget)
+    if (result.query.max_tokens or 0) < fewest <= MAX_TOKENS:
+        return f"No passage fits. Set max_tokens to {fewest} or more, or use read_page."
+    return "No passage fits into an answer. Use read_page to read it in parts."
 
 
 async def _unfiltered(application: Application, query: Query) -> str:
@@ -127,5 +151,5 @@ SEARCH_DOCS = Tool(
     "into max_tokens. Cite the `url` of what you use.",
     SearchArguments,
     FoundPassages,
-    _run,
+    search_docs,
 )

@@ -19,6 +19,7 @@ from surefind.errors import (
     UnknownDocument,
 )
 from surefind.interfaces.failures import public_message
+from surefind.model.strings import check_strings
 from surefind.services.search.facets import Facet
 
 _log = logging.getLogger(__name__)
@@ -61,16 +62,27 @@ class ToolAnswer(BaseModel):
 A = TypeVar("A", bound=ToolArguments)
 
 
+def _no_charge(_searches: int) -> None:
+    pass
+
+
+def _not_recorded(_tool: str, _failed: bool) -> None:  # noqa: FBT001 - as `Caller.called`
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller of a tool. A local one may see paths and hosts in errors.
 
     `address` is the server's address as the caller uses it, for links to unpublished pages; None
-    on stdio.
+    on stdio. `charge` counts searches against the caller's rate limit. `called` records the tool
+    and whether it failed.
     """
 
     address: str | None = None
     local: bool = True
+    charge: Callable[[int], None] = _no_charge
+    called: Callable[[str, bool], None] = _not_recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +110,7 @@ class Tool(Generic[A]):
         try:
             answer = await self.run(application, caller, self._read(given))
         except SurefindError as error:
-            return refused(_explained(error, caller))
+            return refused(explained(error, caller))
         text = answer.model_dump_json(exclude_none=True)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
@@ -106,6 +118,7 @@ class Tool(Generic[A]):
         )
 
     def _read(self, given: Mapping[str, Any]) -> A:
+        check_strings(given)
         known = self.arguments.model_fields
         try:
             return self.arguments.model_validate(_renamed(given, known))
@@ -125,10 +138,10 @@ def refused(message: str) -> types.CallToolResult:
     )
 
 
-def _explained(error: SurefindError, caller: Caller) -> str:
+def explained(error: SurefindError, caller: Caller) -> str:
     message = str(error) if caller.local else public_message(error)
     if message != str(error):
-        _log.warning("a tool failed: %s", error)
+        _log.warning("an assistant's request failed: %s", error)
     steps = [step for kind, step in _NEXT_STEPS if isinstance(error, kind)]
     # A message may quote a lone surrogate from the request, which UTF-8 can't encode.
     return (

@@ -1,0 +1,74 @@
+"""`surefind mcp --print-config`: how an assistant is connected."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.assistants import answer_of
+from support.commands import surefind
+
+from mcp import Client, StdioServerParameters  # isort: skip
+
+URL = "https://docs.example.com/mcp"
+
+
+def config(home: Path, *arguments: str) -> str:
+    done = surefind("mcp", "--print-config", *arguments, cwd=home)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def parsed(home: Path, *arguments: str) -> Any:
+    return json.loads(config(home, *arguments))
+
+
+async def test_the_printed_command_works_from_any_folder(home: Path, tmp_path: Path) -> None:
+    server = parsed(home, "cursor", "--collection", "docs")["mcpServers"]["surefind"]
+    parameters = StdioServerParameters(**server, cwd=tmp_path)
+    async with Client(parameters, read_timeout_seconds=120) as client:
+        answer = await answer_of(client, "search_docs", query="vinegar")
+    assert answer["results"][0]["title"] == "Cleaning"
+
+
+def test_each_assistant_has_its_own_format(home: Path) -> None:
+    desktop = parsed(home, "claude-desktop")["mcpServers"]["surefind"]
+    assert desktop["args"] == ["mcp", "--data-dir", str(home / ".surefind")]
+    assert Path(desktop["command"]).is_absolute()
+    code = parsed(home, "vscode", "--profile", "openai")["servers"]["surefind"]
+    assert code["type"] == "stdio"
+    assert code["args"][-2:] == ["--profile", "openai"]
+    words = shlex.split(config(home, "claude-code"))
+    assert words[:5] == ["claude", "mcp", "add", "surefind", "--"]
+    assert words[6:] == desktop["args"]
+
+
+def test_a_served_address_needs_no_command(home: Path) -> None:
+    assert parsed(home, "cursor", "--url", URL) == {"mcpServers": {"surefind": {"url": URL}}}
+    assert parsed(home, "vscode", "--url", URL)["servers"]["surefind"] == {
+        "type": "http",
+        "url": URL,
+    }
+    words = shlex.split(config(home, "claude-code", "--url", URL))
+    assert words == ["claude", "mcp", "add", "--transport", "http", "surefind", URL]
+    assert config(home, "chatgpt", "--url", f"{URL}/openai").strip() == f"{URL}/openai"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--print-config", "emacs"], "unknown client 'emacs'; use one of claude-code,"),
+        (["--print-config", "chatgpt"], "ChatGPT can't start a command; serve"),
+        (["--print-config", "claude-desktop", "--url", URL], "under Settings > Connectors"),
+        (["--url", URL], "--url: only with --print-config"),
+        (["--profile", "attic"], "there is no profile 'attic'; use one of default, openai"),
+    ],
+)
+def test_what_can_not_be_printed_is_explained(
+    home: Path, arguments: list[str], problem: str
+) -> None:
+    done = surefind("mcp", *arguments, cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert problem in done.stderr
