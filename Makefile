@@ -72,6 +72,15 @@ corpora: $(VENV)/dev model  ## Run the tests on real corpora (SUREFIND_DATA, def
 	@.venv-sites/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/sites.txt
 	@touch $@
 
+.venv-website/installed: $(VENV)/python requirements/website.txt
+	@echo "installing MkDocs Material into .venv-website"
+	@$(PYTHON) -m venv .venv-website
+	@.venv-website/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/website.txt
+	@touch $@
+
+site: .venv-website/installed  ## Build the documentation site in build/site; SEARCH=ADDRESS of a surefind server for its search box
+	@NO_MKDOCS_2_WARNING=1 SUREFIND_SITE_SEARCH=$(SEARCH) .venv-website/bin/mkdocs build --quiet --strict -f website/mkdocs.yml
+
 sites: $(VENV)/dev .venv-sites/installed  ## Build small sites with MkDocs and others, and compare them with what surefind reads
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/sites
 
@@ -170,4 +179,4 @@ lock-peers:  ## Update bench/peers/*.txt from the *.in files
 	    $$peer -o $${peer%.in}.txt; done
 
 clean:  ## Remove the environments, the caches and the sample index
-	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .venv-website build .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -11,7 +11,7 @@ NAMES = {path.relative_to(PROJECT).as_posix(): path for path in PAGES}
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", SCENES)
 def test_the_page_shows_what_its_examples_print(name: str) -> None:
     assert refreshed_page(name) == (PROJECT / name).read_text(), "run `make docs-outputs`"

@@ -10,7 +10,7 @@ import yaml
 from typer.core import TyperCommand, TyperGroup
 
 from support.commands import surefind
-from support.import_graph import with_drawing
+from support.import_graph import drawings
 from surefind.interfaces.cli import app
 from surefind.settings import Settings
 from surefind.text.slugs import anchor_of
@@ -98,8 +98,16 @@ def test_how_it_works_names_files_that_exist(heading: str) -> None:
 
 
 def test_the_import_graph_is_up_to_date() -> None:
-    page = HOW_IT_WORKS.read_text()
-    assert page == with_drawing(page), "run `make import-graph`"
+    for path, picture in drawings().items():
+        assert path.read_text() == picture, "run `make import-graph`"
+        assert f"(images/{path.name})" in HOW_IT_WORKS.read_text()
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    listed = (PROJECT / "website/mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    for page in DOCS.rglob("*.md"):
+        name = page.relative_to(DOCS).as_posix()
+        assert f"- {name}\n" in listed, f"add {name} to `nav` in website/mkdocs.yml"
 
 
 def test_contributing_lists_every_make_target() -> None:
