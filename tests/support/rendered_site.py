@@ -76,12 +76,12 @@ class IngestedPage:
     chunks: list[Chunk]
 
     @cached_property
-    def words(self) -> list[str]:
-        return [f" {words_of(plain_text(chunk.text))} " for chunk in self.chunks]
+    def words(self) -> str:
+        return "\n".join(f" {words_of(plain_text(chunk.text))} " for chunk in self.chunks)
 
     @cached_property
-    def characters(self) -> list[str]:
-        return ["".join(chunk.text.split()) for chunk in self.chunks]
+    def characters(self) -> str:
+        return "\n".join("".join(chunk.text.split()) for chunk in self.chunks)
 
 
 async def ingested_pages(
@@ -196,12 +196,12 @@ def lost_text(content: LexborNode, page: IngestedPage) -> Iterator[str]:
         if is_code:
             for line in text.splitlines():
                 squeezed = "".join(line.split())
-                if not any(squeezed in chunk for chunk in page.characters):
+                if squeezed not in page.characters:
                     yield f"code: {line}"
             continue
         for sentence in _SENTENCE_END.split(text):
             words = words_of(sentence)
-            if words and not any(f" {words} " in chunk for chunk in page.words):
+            if words and f" {words} " not in page.words:
                 yield sentence
 
 

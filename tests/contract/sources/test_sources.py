@@ -284,7 +284,7 @@ async def test_nothing_outside_of_the_sites_folder_is_ever_included(tmp_path: Pa
     names = ("../secret.md", "docs/../../secret.md", "link.md", "folder/secret.md")
     for name in (*names, str(tmp_path / "secret.md")):
         text = await included(tmp_path, f"{{!{name}!}}")
-        assert "outside the site's folder" in text
+        assert "outside the project" in text
         assert "secret\n" not in text
         assert not text.endswith("secret")
     assert (await included(tmp_path, "words {!own.md!}")).startswith("words words")

@@ -208,12 +208,12 @@ class FolderSource:
         return text.encode(), (*told, *warnings)
 
     def _included(self, path: str) -> str | None:
-        """Read a file below the site's folder; symlinks out of it are rejected."""
-        root = self._folder.root.resolve()
+        """Read a file of the project; symlinks out of it are rejected."""
+        project = self._folder.project.resolve()
         try:
-            file = (root / path).resolve()
-            if not file.is_relative_to(root):
-                raise InputError("which is outside the site's folder")
+            file = (self._folder.root / path).resolve()
+            if not file.is_relative_to(project):
+                raise InputError("which is outside the project")
             content = _content(file) if file.is_file() else None
         except OSError as error:
             raise InputError(f"which can't be read ({error.strerror or error})") from error

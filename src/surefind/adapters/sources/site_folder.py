@@ -39,6 +39,12 @@ class SiteFolder:
     markdown_is_mdx: bool = False
     with_included: WithIncluded | None = None
 
+    @property
+    def project(self) -> Path:
+        """The repository of the site, else its own folder: no include leads out of it."""
+        above = (folder for folder in _upwards(self.root) if (folder / ".git").exists())
+        return next(above, self.root)
+
 
 def find_site(folder: Path, collection: str, base_url: str | None) -> SiteFolder:
     """Use the nearest configuration in the folder or above it, within one repository."""
@@ -92,7 +98,7 @@ def _mkdocs(root: Path, config: Path, base_url: str | None) -> SiteFolder:
         fingerprint,
         MARKDOWN_SUFFIXES,
         site.notes,
-        with_included=site.with_included if site.takes_files_in else None,
+        with_included=site.with_included,
     )
 
 

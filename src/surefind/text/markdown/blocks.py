@@ -6,6 +6,7 @@ lists and quotes stays inside them. A test compares it with a CommonMark parser.
 
 import re
 from dataclasses import dataclass
+from html import unescape
 
 from surefind.model import AnchorRule
 from surefind.text.anchors import GITHUB
@@ -42,7 +43,10 @@ _TABLE_RULE = re.compile(
 # A line that starts with none of these and no digit is text, like most lines.
 _MARKERS = frozenset("\t#=-`~<*_+>|:")
 TITLE_LENGTH = 500
-_INLINE_MARKUP = re.compile(r"[\[`*_~<]")
+_INLINE_MARKUP = re.compile(r"[\[`*_~<&\\]")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SET_ASIDE = 0xE000  # escaped characters are moved here, into a private area of Unicode
+_BACK = {_SET_ASIDE + code: code for code in range(0x21, 0x7F)}
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _TAG = re.compile(  # known HTML tags only: the `<T>` of `List<T>` is text
     r"(?<!\\)</?(?:a|abbr|b|bdi|bdo|big|br|cite|code|del|details|dfn|div|em|font|h[1-6]|i|img|input|ins"
@@ -337,16 +341,22 @@ def plain(inline: str) -> str:
     """A heading's text without markup, as shown to readers and used for anchors."""
     if _INLINE_MARKUP.search(inline) is None:
         return inline.strip()
+    if "\\" in inline:
+        inline = _escapes_set_aside(inline)
     parts = _CODE_SPAN.split(_LINK.sub(r"\1", inline))  # every second one is code
     words = (
-        part if number % 2 else _EMPHASIS.sub(r"\2", _without_tags(part))
+        part if number % 2 else unescape(_EMPHASIS.sub(r"\2", _TAG.sub("", part)))
         for number, part in enumerate(parts)
     )
-    return "".join(words).strip()
+    return "".join(words).translate(_BACK).strip()
 
 
-def _without_tags(words: str) -> str:
-    return _TAG.sub("", words).replace("\\<", "<") if "<" in words else words
+def _escapes_set_aside(inline: str) -> str:
+    parts = _CODE_SPANS.split(inline)
+    return "".join(
+        part if number % 2 else _ESCAPE.sub(lambda one: chr(_SET_ASIDE + ord(one[1])), part)
+        for number, part in enumerate(parts)
+    )
 
 
 def escaped_tags(inline: str) -> str:

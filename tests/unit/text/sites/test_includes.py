@@ -24,7 +24,7 @@ FILES = {
 
 def read(path: str) -> str | None:
     if path == "docs/secret.md":
-        raise InputError("which is outside the site's folder")
+        raise InputError("which is outside the project")
     return FILES.get(path)
 
 
@@ -36,7 +36,7 @@ def expand(text: str, *bases: IncludeFolder, offset: int = 0, inherits: bool = F
 def warnings_of(text: str, *bases: IncludeFolder) -> list[str]:
     inclusions = Inclusions("docs/deep/page.md", read)
     expand_includes(text, IncludeOptions(bases or (IncludeFolder("docs"),)), inclusions)
-    return inclusions.warnings
+    return list(inclusions.warnings)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_the_first_base_that_has_the_file_wins() -> None:
     [
         ("{!no.md!}", "which is missing"),
         ("{!loop.md!}", "which includes itself"),
-        ("{!secret.md!}", "outside the site's folder"),
-        ("{!../../top.md!}", "outside the site's folder"),
-        ("{!/etc/passwd!}", "outside the site's folder"),
-        ("{!~/x!}", "outside the site's folder"),
+        ("{!secret.md!}", "outside the project"),
+        ("{!../../top.md!}", "which is missing"),
+        ("{!/etc/passwd!}", "outside the project"),
+        ("{!~/x!}", "outside the project"),
     ],
 )
 def test_what_can_not_be_included_is_told_and_the_rest_stays(text: str, reason: str) -> None:
@@ -96,20 +96,13 @@ def test_what_can_not_be_included_is_told_and_the_rest_stays(text: str, reason: 
     assert reason in warning
 
 
-def test_a_base_outside_of_the_site_holds_nothing() -> None:
-    [warning] = warnings_of(
-        "{!a.md!}", IncludeFolder("../docs"), IncludeFolder("../../..", beside_page=True)
-    )
-    assert "outside" in warning
-
-
 def test_pages_that_include_each_other_without_end_come_to_one() -> None:
     doubling = {f"{n}.md": f"{{!{n + 1}.md!}} x {{!{n + 1}.md!}}" for n in range(30)}
     inclusions = Inclusions("page.md", doubling.get)
     text = expand_includes("{!0.md!}", IncludeOptions((IncludeFolder(),)), inclusions)
     assert len(text) < 10_000
     assert any("too" in warning for warning in inclusions.warnings)
-    assert len(inclusions.warnings) <= 20
+    assert len(inclusions.warnings) <= 2
     large = Inclusions("page.md", lambda _: "x" * 3 * 2**20)
     assert len(expand_includes("{!a!}" * 9, IncludeOptions((IncludeFolder(),)), large)) < 8 * 2**20
     assert "exceeds the limit" in large.warnings[0]

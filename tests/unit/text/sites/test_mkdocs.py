@@ -267,7 +267,6 @@ def test_pages_take_in_what_the_extensions_of_the_site_do(
 ) -> None:
     site = site_of(f"markdown_extensions: {extensions}")
     assert site.with_included("docs/guide/page.md", text, FILES.get)[0] == expanded
-    assert site.takes_files_in == (extensions != "[]")
 
 
 @given(st.text(max_size=60), st.text(max_size=30))

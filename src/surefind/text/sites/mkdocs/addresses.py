@@ -8,12 +8,14 @@ from typing import Self
 from urllib.parse import quote
 
 from surefind.model import PageLocation, SkippedPage
-from surefind.text.anchors import GITHUB
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.addresses import addresses_below
 from surefind.text.sites.globs import glob_expression
+from surefind.text.sites.mkdocs.anchors import anchor_rule
 from surefind.text.sites.mkdocs.config import MkDocsConfig
+from surefind.text.sites.mkdocs.dialect import plain_markdown
 from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile, expand_includes
+from surefind.text.sites.mkdocs.mdx_includes import expand_mdx_includes
 from surefind.text.sites.mkdocs.snippets import expand_snippets
 
 _MARKDOWN = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
@@ -25,10 +27,10 @@ class MkDocsSite:
     """An MkDocs site; `notes` lists the parts of its config that were not understood."""
 
     name = "mkdocs"
-    anchors = GITHUB
 
     def __init__(self, config: MkDocsConfig, base_url: str | None, pages: Collection[str]) -> None:
         self._config = config
+        self.anchors = anchor_rule(config)
         self._base_url = config.text("site_url", "") if base_url is None else base_url
         if not self._base_url:
             config.notes.append(
@@ -43,6 +45,7 @@ class MkDocsSite:
         self._titles = _nav_titles(config.values.get("nav"))
         self._pages = frozenset(pages)
         self._includes = config.includes(self._folder.rstrip("/"))
+        self._mdx_includes = config.mdx_includes()
         self._snippets = config.snippets(self._folder.rstrip("/"))
         self._note_plugins()
 
@@ -81,21 +84,21 @@ class MkDocsSite:
             title=self._titles.get(site_path.removeprefix(self._folder), ""),
         )
 
-    @property
-    def takes_files_in(self) -> bool:
-        return self._includes is not None or self._snippets is not None
-
     def with_included(
         self, site_path: str, text: str, read: ReadFile
     ) -> tuple[str, tuple[str, ...]]:
-        """(the page with expanded includes, warnings), in MkDocs' order."""
+        """(the page as plain Markdown, with expanded includes; warnings), in MkDocs' order."""
         start = len(text) - len(split_front_matter(text)[1])
         body, inclusions = text[start:], Inclusions(site_path, read)
         if self._includes is not None:
             body = expand_includes(body, self._includes, inclusions)
+        if self._mdx_includes is not None:
+            variants = "markdown_include_variants" in self._config.extensions
+            body = expand_mdx_includes(body, self._mdx_includes, inclusions, variants=variants)
         if self._snippets is not None:
             body = expand_snippets(body, self._snippets, inclusions)
-        return text[:start] + body, tuple(inclusions.warnings)
+        body = plain_markdown(body, self._config.extensions.keys())
+        return text[:start] + body, inclusions.warnings
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
         return addresses_below(self._base_url, link, page_url)

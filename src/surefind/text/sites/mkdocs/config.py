@@ -1,7 +1,8 @@
 """Reads mkdocs.yml as plain data: any YAML tag is allowed, and none is executed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -10,7 +11,11 @@ from surefind.text.sites.mkdocs.includes import IncludeFolder, IncludeOptions
 from surefind.text.sites.mkdocs.snippets import SnippetOptions
 
 _INCLUDE = "markdown_include.include"
+_MDX_INCLUDE = "mdx_include"
 _SNIPPETS = "pymdownx.snippets"
+_STANDARD = "markdown.extensions."
+_ALWAYS = ("toc", "tables", "fenced_code")
+_EXTRA = ("abbr", "attr_list", "def_list", "footnotes", "md_in_html")
 
 
 class _Unread:
@@ -18,6 +23,14 @@ class _Unread:
 
 
 _UNREAD = _Unread()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonName:
+    """The name of a Python object, which is never imported, and the arguments of its call."""
+
+    name: str
+    arguments: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +54,19 @@ def _tagged(loader: _ConfigLoader, suffix: str, node: yaml.Node) -> object:
     return _UNREAD
 
 
+def _python(loader: _ConfigLoader, suffix: str, node: yaml.Node) -> object:
+    """`!!python/name:module.function`, or `!!python/object/apply:` with `kwds`."""
+    kind, _, name = suffix.partition(":")
+    if kind == "name":
+        return PythonName(name)
+    if kind == "object/apply" and isinstance(node, yaml.MappingNode):
+        arguments = loader.construct_mapping(node, deep=True).get("kwds")
+        return PythonName(name, arguments if isinstance(arguments, dict) else {})
+    return _UNREAD
+
+
 _ConfigLoader.add_multi_constructor("!", _tagged)
-_ConfigLoader.add_multi_constructor("tag:yaml.org,2002:python/", _tagged)
+_ConfigLoader.add_multi_constructor("tag:yaml.org,2002:python/", _python)
 
 
 class MkDocsConfig:
@@ -73,7 +97,7 @@ class MkDocsConfig:
         return value if isinstance(value, bool) else default
 
     def includes(self, docs_folder: str) -> IncludeOptions | None:
-        options = self._extension(_INCLUDE)
+        options = self.extensions.get(_INCLUDE)
         if options is None:
             return None
         offset = options.get("headingOffset")
@@ -83,8 +107,16 @@ class MkDocsConfig:
             inherits_depth=options.get("inheritHeadingDepth") is True,
         )
 
+    def mdx_includes(self) -> tuple[IncludeFolder, ...] | None:
+        """The folders that names of included files are relative to."""
+        options = self.extensions.get(_MDX_INCLUDE)
+        if options is None:
+            return None
+        base = options.get("base_path")
+        return (IncludeFolder(base if isinstance(base, str) else ""),)
+
     def snippets(self, docs_folder: str) -> SnippetOptions | None:
-        options = self._extension(_SNIPPETS)
+        options = self.extensions.get(_SNIPPETS)
         if options is None:
             return None
         appended = options.get("auto_append")
@@ -96,16 +128,20 @@ class MkDocsConfig:
             dedents=options.get("dedent_subsections") is True,
         )
 
-    def _extension(self, name: str) -> Mapping[str, object] | None:
-        """The options of a Markdown extension; None if the site does not use it."""
-        extensions = self.values.get("markdown_extensions")
-        for entry in extensions if isinstance(extensions, list) else [extensions]:
-            if entry == name:
-                return {}
-            if isinstance(entry, dict) and name in entry:
-                options = entry[name]
-                return options if isinstance(options, dict) else {}
-        return None
+    @cached_property
+    def extensions(self) -> Mapping[str, Mapping[str, object]]:
+        """The Markdown extensions of the site by name, with their options."""
+        found: dict[str, Mapping[str, object]] = {name: {} for name in _ALWAYS}
+        written = self.values.get("markdown_extensions")
+        for entry in written if isinstance(written, list) else [written]:
+            named = entry if isinstance(entry, dict) else {entry: None}
+            for name, options in named.items():
+                if isinstance(name, str):
+                    short = name.removeprefix(_STANDARD)
+                    found[short] = options if isinstance(options, dict) else {}
+        if "pymdownx.extra" in found or "extra" in found:
+            found = {name: {} for name in _EXTRA} | found
+        return found
 
     def _bases(self, options: Mapping[str, object], docs_folder: str) -> tuple[IncludeFolder, ...]:
         """The default is MkDocs' working directory, usually the folder of its config."""

@@ -13,15 +13,14 @@ from pathlib import PurePosixPath
 from surefind.errors import InputError
 
 ReadFile = Callable[[str], str | None]
-"""The text of a file by its path below the site's folder; None if it does not exist.
-InputError, with the reason, if it must not be read."""
+"""The text of a file by its path relative to the site's folder, which may start with `../`; None if
+it does not exist. InputError, with the reason, if it must not be read, as outside the project."""
 
 _INCLUDE = re.compile(r"\{!\s*+([^!{}\s][^!{}\n]{0,500}?)\s*!(?:lines=([0-9 -]{1,500})!?)?\}")
 _HEADING = re.compile(r"#+")
 _MAX_DEPTH = 20
 _MAX_FILES = 1_000
 _MAX_CHARACTERS = 8 * 2**20
-_MAX_WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +44,28 @@ class Inclusions:
     """Finds the files that one page includes, and limits their number and size."""
 
     def __init__(self, site_path: str, read: ReadFile) -> None:
-        self.warnings: list[str] = []
+        self._problems: dict[str, list[str]] = {}  # reason -> names of files
         self._folder = str(PurePosixPath(site_path).parent)
         self._read = read
         self._open: list[str] = []
         self._files = 0
         self._characters = 0
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One warning for each reason, with the first file."""
+        return tuple(
+            f"it includes {names[0]}, {reason}; the include was dropped"
+            if len(names) == 1
+            else f"it includes {names[0]} and {len(names) - 1:,} more files, {reason}; the "
+            "includes were dropped"
+            for reason, names in self._problems.items()
+        )
+
     def warn(self, name: str, reason: str) -> None:
-        warning = f"it includes {name}, {reason}; the include was dropped"
-        if warning not in self.warnings and len(self.warnings) < _MAX_WARNINGS:
-            self.warnings.append(warning)
+        names = self._problems.setdefault(reason, [])
+        if name not in names:
+            names.append(name)
 
     def take(
         self, name: str, bases: Sequence[IncludeFolder], *, inside_base: bool = False
@@ -97,12 +107,12 @@ class Inclusions:
                 text = self._read(path)
                 if text is not None:
                     return path, text
-        folder = "the folders for snippets" if inside_base else "the site's folder"
+        folder = "the folders for snippets" if inside_base else "the project"
         self.warn(name, f"which is outside {folder}" if outside else "which is missing")
         return None
 
     def _candidates(self, name: str, base: IncludeFolder, *, inside_base: bool) -> list[str]:
-        """Candidate paths below the site's folder. A base may also be the file itself."""
+        """Candidate paths relative to the site's folder. A base may also be the file itself."""
         if name.startswith(("/", "~")):
             return []
         folder = posixpath.join(self._folder, base.path) if base.beside_page else base.path
@@ -112,7 +122,7 @@ class Inclusions:
         paths = [folder] if beside == folder != "." else []
         if not inside_base or folder == "." or in_folder.startswith(f"{folder}/"):
             paths.append(in_folder)
-        return [path for path in paths if path != ".." and not path.startswith("../")]
+        return paths
 
 
 def expand_includes(text: str, options: IncludeOptions, inclusions: Inclusions) -> str:

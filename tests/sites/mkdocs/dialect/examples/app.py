@@ -1,0 +1,4 @@
+import os
+
+PORT = 8000
+NAME = os.environ["NAME"]
