@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from surefind.errors import InputError
-from surefind.settings import Settings, check_platform_port, load
+from surefind.settings import Settings, check_platform_port, load, notices_of, origin_of
 
 
 def test_with_nothing_set_everything_is_embedded_under_the_working_folder() -> None:
@@ -133,6 +133,46 @@ def test_secrets_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(reranker="cohere").idle_keys == load(embedder="cohere").idle_keys == []
 
 
+def test_a_prefixed_address_wins_over_one_that_other_programs_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "surefind.toml").write_text('qdrant_url = "http://file"')
+    assert load().qdrant_url == "http://file"
+    monkeypatch.setenv("QDRANT_URL", "http://theirs")
+    assert (load().qdrant_url, origin_of("QDRANT_URL")) == ("http://theirs", "QDRANT_URL")
+    (tmp_path / ".env").write_text("SUREFIND_QDRANT_URL=http://ours")
+    assert (load().qdrant_url, origin_of("QDRANT_URL")) == ("http://ours", "SUREFIND_QDRANT_URL")
+    assert load(qdrant_url="http://given").qdrant_url == "http://given"
+
+
+@pytest.mark.parametrize("address", ["mysql://u:secret@h/d", "sqlite:///db.sqlite3"])
+def test_the_database_of_another_program_in_dotenv_is_ignored_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    (tmp_path / ".env").write_text(f"DATABASE_URL={address}")
+    settings = load()
+    assert settings.database_url is None
+    notices = notices_of(settings)
+    assert notices["DATABASE_URL"].startswith("DATABASE_URL in .env is ignored: ")
+    assert "secret" not in str(notices)
+    assert not notices_of(load(stores="embedded"))
+    monkeypatch.setenv("SUREFIND_DATABASE_URL", "postgresql://h/d")
+    settings = load()
+    assert settings.database_url is not None
+    assert not notices_of(settings)
+
+
+def test_embedded_stores_switch_the_servers_off(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("DATABASE_URL=postgres://h/d\nQDRANT_URL=http://q")
+    settings = load()
+    assert (settings.index_url, settings.catalog_url) == ("http://q", settings.database_url)
+    assert origin_of("DATABASE_URL") == "DATABASE_URL in .env"
+    (tmp_path / "surefind.toml").write_text('stores = "embedded"')
+    settings = load()
+    assert (settings.index_url, settings.catalog_url) == (None, None)
+    assert settings.qdrant_url == "http://q"
+
+
 def test_a_key_may_be_given_in_code_and_in_the_file(tmp_path: Path) -> None:
     given = load(cohere_api_key="very-secret").cohere_api_key
     (tmp_path / "surefind.toml").write_text('OPENAI_API_KEY = "very-secret"')
@@ -146,7 +186,8 @@ def test_a_key_may_be_given_in_code_and_in_the_file(tmp_path: Path) -> None:
     ("name", "value", "message"),
     [
         ("SUREFIND_COLECTION", "x", "Unknown setting: SUREFIND_COLECTION"),
-        ("SUREFIND_QDRANT_URL", "http://q", "Unknown setting: SUREFIND_QDRANT_URL; use QDRANT_URL"),
+        ("SUREFIND_QDRANT_URL", "q:6333", "QDRANT_URL: it must begin with http"),
+        ("SUREFIND_STORES", "qdrant", "the setting stores"),
         ("SUREFIND_SERVICE_HOSTS", "x", "Unknown setting: SUREFIND_SERVICE_HOSTS"),
         ("SUREFIND_PORT_EIGHT_TCP", "x", "Unknown setting: SUREFIND_PORT_EIGHT_TCP"),
         ("SUREFIND_PORT", "tcp", "the setting port"),
@@ -188,7 +229,7 @@ def test_a_wrong_variable_is_an_error_that_names_it_and_not_its_value(
         ("surefind.toml", "colection = ", "not valid TOML"),
         ("surefind.toml", b"\xff\xfe", "surefind.toml is not UTF-8 text"),
         (".env", "SUREFIND_HOST=café".encode("latin-1"), r"\.env is not UTF-8 text \(byte 17\)"),
-        ("surefind.toml", 'qdrant_url = "http://q"', "in surefind.toml; use QDRANT_URL"),
+        ("surefind.toml", 'qdrant_urls = "http://q"', "did you mean qdrant_url?"),
         ("surefind.toml", 'data_dir = ""', "the setting data_dir: it is empty"),
         (".env", "SUREFIND_COLECTION=x", "Unknown setting: SUREFIND_COLECTION"),
     ],

@@ -52,6 +52,7 @@ class Ingesting:
         from surefind.services.generations.cleanup import make_room
         from surefind.services.generations.index_building import IngestTools
         from surefind.services.ingest.ingest import IngestOptions, Ingestor
+        from surefind.settings import notices_of
 
         parts, settings = self._parts, self._parts.settings
         self._refuse_connected()
@@ -59,6 +60,9 @@ class Ingesting:
         sources = self._sources(request)
         if not request.dry_run:  # free space before the model and the embedding cache need it
             parts.folder.prepare()
+            for name, notice in notices_of(settings).items():
+                if parts.folder.first_time(name):
+                    parts.notify(notice)
             await make_room(settings.collection, parts.index, parts.catalogs)
         embedder = await (
             parts.dry_run_embedder() if request.dry_run else parts.embedder(writing=True)

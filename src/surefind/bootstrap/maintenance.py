@@ -83,8 +83,9 @@ class Maintenance:
         return ConnectedExaminer(collection, self._parts.embedder, open_table if table else None)
 
     def surroundings(self) -> list[CheckFinding]:
-        """The settings and versions in use, and the API keys that nothing uses."""
+        """The settings and versions in use, and what is set without an effect."""
         from surefind.services.maintenance.doctor_findings import CheckFinding, CheckSeverity
+        from surefind.settings import notices_of
 
         settings = self._parts.settings
         extras = ", ".join(f"{name} {_version(package)}" for name, package in _EXTRAS.items())
@@ -102,12 +103,8 @@ class Maintenance:
                 f"extras: {extras}",
             ),
             *(
-                CheckFinding(
-                    "settings",
-                    CheckSeverity.WARNING,
-                    f"{name} is set, but neither the embedder nor the reranker uses it",
-                )
-                for name in settings.idle_keys
+                CheckFinding("settings", CheckSeverity.WARNING, notice)
+                for notice in notices_of(settings).values()
             ),
         ]
 

@@ -21,6 +21,7 @@ from surefind.bootstrap.stores import (
     catalog_store,
     index_store,
     published_catalogs,
+    servers_of,
 )
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ class Parts:
         self.notify = notify
         self.folder = DataFolder(settings.data_dir)
         self.folder.check_format()
-        for name in settings.idle_keys:
-            notify(f"{name} is set but not used; check the embedder and reranker settings")
         self._own_embedder = _supplied_embedder(embedder)
         self._own_reranker = _supplied_reranker(reranker)
         self._embedder: CachedEmbedder | None = None
@@ -93,7 +92,11 @@ class Parts:
 
     @cached_property
     def own_catalogs(self) -> CatalogStore:
-        return catalog_store(self.settings, self.folder)
+        catalogs = catalog_store(self.settings, self.folder)
+        servers = servers_of(self.settings)
+        if servers:  # named once, because variables that another program needs can set them
+            self.notify(", ".join(servers))
+        return catalogs
 
     @cached_property
     def connected(self) -> Sequence[ConnectedCollection]:
@@ -113,7 +116,7 @@ class Parts:
         connected = {one.connection.name for one in self.connected}
 
         def is_remote(ref: GenerationRef) -> bool:
-            return self.settings.qdrant_url is not None or ref.collection in connected
+            return self.settings.index_url is not None or ref.collection in connected
 
         indexes = BreakingIndexes(
             self.index, is_remote, lambda ref: CircuitBreaker(f"the vector index of {ref}")

@@ -24,8 +24,8 @@ def index_store(
     notify: Callable[[str], None],
     free: Callable[[Path], int] | None = None,
 ) -> IndexStore:
-    if settings.qdrant_url is not None:
-        return _qdrant_store(settings, settings.qdrant_url, catalogs, notify)
+    if settings.index_url is not None:
+        return _qdrant_store(settings, settings.index_url, catalogs, notify)
     from surefind.adapters.qdrant.edge import EdgeIndexStore
     from surefind.adapters.qdrant.edge_views import free_bytes
 
@@ -41,7 +41,7 @@ def _qdrant_store(
     if find_spec("qdrant_client") is None:
         raise InputError(
             "QDRANT_URL is set, but Qdrant's client is not installed; run "
-            "pip install 'surefind[qdrant]', or unset it to use the data folder"
+            "pip install 'surefind[qdrant]', or set SUREFIND_STORES=embedded to use the data folder"
         )
     from surefind.adapters.qdrant.server.calls import ServerAddress
     from surefind.adapters.qdrant.server.schema import CollectionShape
@@ -72,8 +72,30 @@ def _qdrant_store(
     )
 
 
+def servers_of(settings: Settings) -> list[str]:
+    """The servers that have the index and the catalog, and the variables that name them."""
+    from surefind.errors import without_passwords
+
+    found = []
+    if settings.index_url is not None:
+        found.append(f"index: {without_passwords(settings.index_url)}{_set_by('QDRANT_URL')}")
+    if settings.catalog_url is not None:
+        from surefind.adapters.postgres.address import address_of
+
+        place = address_of(settings.catalog_url.get_secret_value()).where
+        found.append(f"catalog: PostgreSQL at {place}{_set_by('DATABASE_URL')}")
+    return found
+
+
+def _set_by(name: str) -> str:
+    from surefind.settings import origin_of
+
+    origin = origin_of(name)
+    return f" ({origin})" if origin else ""
+
+
 def catalog_store(settings: Settings, folder: DataFolder) -> CatalogStore:
-    if settings.database_url is not None:
+    if settings.catalog_url is not None:
         return postgres_store(settings)
     from surefind.adapters.sqlite.generations import SqliteCatalogStore
 
@@ -85,7 +107,7 @@ def published_catalogs(
 ) -> PublishedCatalogs:
     """Whether the catalog can be unavailable while the index is not."""
     seen: PublishedCatalogs = catalogs
-    if settings.database_url is not None:
+    if settings.catalog_url is not None:
         from surefind.adapters.files.last_seen import LastSeenCatalogs
 
         seen = LastSeenCatalogs(catalogs, local_folder(settings, folder), folder.root)
@@ -122,7 +144,7 @@ def documents_table(name: str, settings: Settings) -> Callable[[], DocumentsTabl
 
 def local_folder(settings: Settings, folder: DataFolder) -> DataFolder:
     """Each catalog numbers its own generations, so each has its own folder."""
-    if settings.database_url is None:
+    if settings.catalog_url is None:
         return folder
     from surefind.adapters.files.data_folder import DataFolder
 
@@ -147,7 +169,8 @@ def _require_driver() -> None:
     if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
         raise InputError(
             "DATABASE_URL is set, but the PostgreSQL driver is not installed; run "
-            "pip install 'surefind[postgres]', or unset it to use the data folder"
+            "pip install 'surefind[postgres]', or set SUREFIND_STORES=embedded to use the data "
+            "folder"
         )
 
 

@@ -76,8 +76,11 @@ class Transfer:
             raise InputError(
                 "QDRANT_URL is not set; set it to the address of the server to move to"
             )
-        local = Parts(settings.model_copy(update={"qdrant_url": None, "database_url": None}))
-        source, target = (self._parts, local) if to == "embedded" else (local, self._parts)
+        local = Parts(settings.model_copy(update={"stores": "embedded"}))
+        servers = self._parts
+        if settings.stores == "embedded":
+            servers = Parts(settings.model_copy(update={"stores": "auto"}), self._parts.notify)
+        source, target = (servers, local) if to == "embedded" else (local, servers)
         try:
             ref = GenerationRef(settings.collection, await source.generations().current())
             manifest = await source.catalogs.manifest(ref)
@@ -91,6 +94,8 @@ class Transfer:
                 )
         finally:
             await local.close()
+            if servers is not self._parts:
+                await servers.close()
 
 
 def _target(parts: Parts) -> TransferTarget:

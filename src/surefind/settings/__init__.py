@@ -21,7 +21,9 @@ from pydantic import (
 )
 from pydantic_settings import (
     BaseSettings,
+    DotEnvSettingsSource,
     EnvSettingsSource,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -39,12 +41,22 @@ from surefind.settings.surroundings import (
     PREFIX,
     TOML,
     check_platform_port,
+    ignored_in_dotenv,
+    origin_of,
+    own_name,
     read_dotenv,
     read_toml,
     with_port,
 )
 
-__all__ = ["TOML", "Settings", "check_platform_port", "load"]
+__all__ = [
+    "TOML",
+    "Settings",
+    "check_platform_port",
+    "load",
+    "notices_of",
+    "origin_of",
+]
 
 
 class _Environment(EnvSettingsSource):
@@ -55,6 +67,23 @@ class _Environment(EnvSettingsSource):
         if ADDRESS_OF_KUBERNETES.match(str(values.get("port", ""))):
             del values["port"]
         return values
+
+
+class _DotEnv(DotEnvSettingsSource):
+    """The file .env, without addresses that are probably another program's."""
+
+    def __call__(self) -> dict[str, Any]:
+        ignored = ignored_in_dotenv()
+        return {name: value for name, value in super().__call__().items() if name not in ignored}
+
+
+class _OwnNames(InitSettingsSource):
+    """SUREFIND_DATABASE_URL and the like, which win over names that other programs use too."""
+
+    def __init__(self, settings_cls: type[BaseSettings]) -> None:
+        aliases = (field.validation_alias for field in settings_cls.model_fields.values())
+        found = {str(alias): own_name(str(alias)) for alias in aliases if alias}
+        super().__init__(settings_cls, {name: value for name, value in found.items() if value})
 
 
 def _listed(value: Any) -> Any:
@@ -104,6 +133,11 @@ class Settings(BaseSettings):
     )
     model_dir: Path | None = Field(
         None, description="A folder with the model files, to use instead of downloading them"
+    )
+    stores: Literal["auto", "embedded"] = Field(
+        "auto",
+        description="auto: the servers at QDRANT_URL and DATABASE_URL, as far as they are set; "
+        "embedded: the data folder only",
     )
     collection: str = Field(DEFAULT_COLLECTION, description="The default collection")
     base_url: str | None = Field(None, description="The URL of the published documentation site")
@@ -364,6 +398,16 @@ class Settings(BaseSettings):
         return ChunkerSettings(max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens)
 
     @property
+    def index_url(self) -> str | None:
+        """The Qdrant server with the indexes of surefind's own collections."""
+        return None if self.stores == "embedded" else self.qdrant_url
+
+    @property
+    def catalog_url(self) -> SecretStr | None:
+        """The database with the catalog of surefind's own collections."""
+        return None if self.stores == "embedded" else self.database_url
+
+    @property
     def idle_keys(self) -> list[str]:
         """API keys that are set but not needed by the chosen embedder or reranker."""
         idle = []
@@ -377,13 +421,14 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library's signature
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (
             init_settings,
+            _OwnNames(settings_cls),
             _Environment(settings_cls),
-            dotenv_settings,
+            _DotEnv(settings_cls),
             TomlConfigSettingsSource(settings_cls),
         )
 
@@ -399,19 +444,26 @@ def load(**given: Any) -> Settings:
         raise InputError(f"{error.filename} can't be read: {error.strerror}") from error
 
 
+def notices_of(settings: Settings) -> dict[str, str]:
+    """What is set but has no effect, by the name of the variable, and how to change that."""
+    notices = {
+        name: f"{name} is set but not used; to use it, set SUREFIND_EMBEDDER=cohere or "
+        "SUREFIND_RERANKER=cohere"
+        for name in settings.idle_keys
+    }
+    if settings.stores != "embedded":
+        for name, reason in ignored_in_dotenv().items():
+            notices[name] = f"{name} in {DOTENV} is ignored: {reason}"
+    return notices
+
+
 def _check_names(given: Iterable[str]) -> None:
     """Reject unknown names, and names that would have no effect."""
-    services = {
-        name: str(field.validation_alias)
-        for name, field in Settings.model_fields.items()
-        if field.validation_alias
-    }
-    known = Settings.model_fields.keys() - services.keys()
+    services = {str(field.validation_alias) for field in Settings.model_fields.values()}
+    known = Settings.model_fields.keys()
     wrong = [(name, name) for name in given if name not in Settings.model_fields]
     wrong += [
-        (name, f"{name} in {TOML}")
-        for name in read_toml()
-        if name not in {*known, *services.values()}
+        (name, f"{name} in {TOML}") for name in read_toml() if name not in {*known, *services}
     ]
     for variable in (*os.environ, *read_dotenv()):
         name = variable.removeprefix(PREFIX).lower()
@@ -419,8 +471,8 @@ def _check_names(given: Iterable[str]) -> None:
         if ours and name not in known:
             wrong.append((name, variable))
     for name, spelled in wrong:
-        hint = f"use {services[name]}; " if name in services else ""
-        for near in get_close_matches(name, known, n=1) if not hint else ():
+        hint = ""
+        for near in get_close_matches(name, known, n=1):
             meant = f"{PREFIX}{near.upper()}" if spelled.startswith(PREFIX) else near
             hint = f"did you mean {meant}? "
         raise InputError(

@@ -4,6 +4,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from surefind.errors import InputError
 TOML = Path("surefind.toml")
 DOTENV = Path(".env")
 PREFIX = "SUREFIND_"
+_POSTGRES = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 
 
 # Kubernetes sets variables with our prefix for a Service named `surefind`, in every container.
@@ -61,6 +63,50 @@ def read_dotenv() -> Mapping[str, str | None]:
         return dotenv_values(DOTENV, encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(_not_utf_8(DOTENV, error)) from error
+
+
+def ignored_in_dotenv() -> dict[str, str]:
+    """The addresses in .env that surefind can't use, each with the reason.
+
+    They are probably another program's: a team's application often has a DATABASE_URL.
+    """
+    found, reasons = read_dotenv(), dict[str, str]()
+    if found.get("QDRANT_URL") and find_spec("qdrant_client") is None:
+        reasons["QDRANT_URL"] = (
+            "Qdrant's client is not installed; to keep the index there, run "
+            "pip install 'surefind[qdrant]'"
+        )
+    database = found.get("DATABASE_URL") or ""
+    if "://" in database and not _POSTGRES.match(database.strip()):
+        reasons["DATABASE_URL"] = "it is not the address of a PostgreSQL database"
+    elif database and find_spec("psycopg") is None:
+        reasons["DATABASE_URL"] = (
+            "the PostgreSQL driver is not installed; to keep the catalog there, run "
+            "pip install 'surefind[postgres]'"
+        )
+    return {name: reason for name, reason in reasons.items() if not _overridden(name)}
+
+
+def _overridden(name: str) -> bool:
+    """Whether another source, which ranks higher, sets it too."""
+    return bool(os.environ.get(name) or own_name(name))
+
+
+def own_name(name: str) -> str | None:
+    """The value of SUREFIND_QDRANT_URL and the like, which no other program uses."""
+    ours = PREFIX + name
+    return os.environ.get(ours) or read_dotenv().get(ours)
+
+
+def origin_of(name: str) -> str:
+    """The variable that sets an address or a key, and its file; empty if Python code does."""
+    if own_name(name):
+        return PREFIX + name
+    if os.environ.get(name):
+        return name
+    if read_dotenv().get(name):
+        return f"{name} in {DOTENV}"
+    return f"{name} in {TOML}" if {name, name.lower()} & read_toml().keys() else ""
 
 
 def read_toml() -> Mapping[str, Any]:

@@ -306,7 +306,8 @@ def test_a_server_that_is_away_is_one_line_and_exit_code_4(ingested: Path) -> No
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     done = surefind("search", "kettle", cwd=ingested, QDRANT_URL=url, QDRANT_API_KEY="secret-key")
     assert done.returncode == 4
-    [line] = done.stderr.splitlines()
+    named, line = done.stderr.splitlines()
+    assert named == f"surefind: index: {url} (QDRANT_URL)"
     assert line.startswith("surefind: error: the Qdrant server at 127.0.0.1")
     assert "check QDRANT_URL" in line
     assert "secret-key" not in done.stderr + done.stdout

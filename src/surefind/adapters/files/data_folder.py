@@ -4,6 +4,7 @@
     DATA/identity                         identifies it to a server that several share
     DATA/ingest.lock, serve.lock          held while the command runs
     DATA/keys.json                        the server's keys, as hashes
+    DATA/notices                          the notices that an ingest has shown
     DATA/cache/embeddings.sqlite
     DATA/collections/NAME/CURRENT         the pointer: a generation's number
     DATA/collections/NAME/0001/           a generation: index/, catalog.sqlite, manifest.json
@@ -107,6 +108,17 @@ class DataFolder:
             path = self.root / "format.json"
             if not path.exists():
                 write_atomically(path, _FORMAT_WRITTEN)
+
+    def first_time(self, notice: str) -> bool:
+        """Whether a notice is new to this folder. Remembers it, if the folder can be written."""
+        path = self.root / "notices"
+        try:
+            seen = path.read_text().split() if path.exists() else []
+            if notice not in seen:
+                write_atomically(path, "".join(f"{name}\n" for name in [*seen, notice]))
+        except (OSError, UnicodeDecodeError):
+            return True
+        return notice not in seen
 
     def identity(self) -> str:
         """A random id, created on first use; it moves with the folder."""

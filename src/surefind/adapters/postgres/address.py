@@ -119,9 +119,9 @@ def _seconds(written: str) -> float | None:
 
 
 _ADVICE = (
-    "DATABASE_URL is not a PostgreSQL address; write "
-    "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with characters like @ / : ? # % in the "
-    "password written as %40 %2F %3A %3F %23 %25"
+    "DATABASE_URL is not a PostgreSQL address; set SUREFIND_STORES=embedded to use the data "
+    "folder, or write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with characters like "
+    "@ / : ? # % in the password written as %40 %2F %3A %3F %23 %25"
 )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from surefind.errors import SurefindError, without_passwords
+from surefind.errors import SurefindError, UnknownCollection, without_passwords
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -61,8 +61,7 @@ Collection = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
-PLAIN_FIRST_S = 2.0
-PLAIN_INTERVAL_S = 5.0
+PLAIN_FIRST_S, PLAIN_LONGEST_S = 10.0, 300.0
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as in a shell."""
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
@@ -149,12 +148,17 @@ def run(
 ) -> T:
     """Build the application from settings and command options, run `work`, and close it."""
     from surefind.bootstrap import Application
-    from surefind.settings import load
+    from surefind.settings import load, notices_of
 
     async def using() -> T:
         application = Application(load(**options), note)
         try:
             return await work(application)
+        except UnknownCollection:  # it may be where an ignored address leads
+            for name, notice in notices_of(application.settings).items():
+                if name.endswith("_URL"):
+                    note(notice)
+            raise
         finally:
             await application.close()
 
@@ -164,12 +168,12 @@ def run(
 
 @contextmanager
 def progress_display() -> Iterator[Callable[[Progress], None]]:
-    """Progress bars on a terminal, otherwise a line every few seconds; nothing for short work."""
+    """Progress bars on a terminal, otherwise a few lines; nothing for short work."""
     if sys.stderr.isatty():
         with _bars() as report:
             yield report
     else:
-        yield _PlainLines()
+        yield PlainLines()
 
 
 @contextmanager
@@ -204,13 +208,20 @@ class _BarReport:
         self._bars.refresh()
 
 
-class _PlainLines:
-    def __init__(self) -> None:
-        self._next = time.monotonic() + PLAIN_FIRST_S
+class PlainLines:
+    """A line after 10, 20, 40 … seconds, and at least every five minutes."""
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, write: Callable[[str], None] = note
+    ) -> None:
+        self._clock = clock
+        self._write = write
+        self._started = clock()
+        self._due = self._started + PLAIN_FIRST_S
 
     def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + PLAIN_INTERVAL_S
+        now = self._clock()
+        if now >= self._due:
+            self._due = now + min(now - self._started, PLAIN_LONGEST_S)
             of_total = f" of {progress.total}" if progress.total is not None else ""
-            note(f"{progress.stage}: {progress.done}{of_total}")
+            self._write(f"{progress.stage}: {progress.done}{of_total}")

@@ -77,6 +77,7 @@ class OpenOptions(TypedDict, total=False):
     database_pool_size: int
     database_connect_timeout_s: float
     database_timeout_s: float
+    stores: Literal["auto", "embedded"]
     qdrant_url: str | None
     qdrant_api_key: str | SecretStr | None
     cohere_api_key: str | SecretStr | None

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefind.errors import InputError
 from surefind.interfaces.cli.console import (
     AsJson,
     DataDir,
@@ -83,7 +84,17 @@ def doctor(
 async def _examine(
     application: "Application", report: "ReportProgress", *, quick: bool
 ) -> tuple[list["CheckFinding"], "Examination"]:
-    examination = await application.maintenance.examiner().examine(report, quick=quick)
+    from surefind.services.maintenance.doctor_findings import (
+        CheckFinding,
+        CheckSeverity,
+        Examination,
+    )
+
+    try:
+        examination = await application.maintenance.examiner().examine(report, quick=quick)
+    except InputError as error:  # a server is configured that surefind can't use
+        finding = CheckFinding("stores", CheckSeverity.PROBLEM, str(error))
+        examination = Examination((finding,), ())
     return [*application.maintenance.surroundings(), *examination.findings], examination
 
 

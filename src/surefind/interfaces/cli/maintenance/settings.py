@@ -1,7 +1,7 @@
 """`surefind settings`: list the settings and their values."""
 
 from surefind.errors import without_passwords
-from surefind.interfaces.cli.console import AsJson, show, show_json
+from surefind.interfaces.cli.console import AsJson, note, show, show_json
 from surefind.interfaces.cli.usage import examples
 
 EXAMPLES = examples(
@@ -13,9 +13,11 @@ EXAMPLES = examples(
 
 def settings(as_json: AsJson = False) -> None:
     """List every setting with its current value. Secrets are masked."""
-    from surefind.settings import Settings, load
+    from surefind.settings import Settings, load, notices_of
 
     values = load()
+    for notice in notices_of(values).values():
+        note(notice)
     rows = {
         str(field.validation_alias or f"SUREFIND_{name.upper()}"): (
             _shown(getattr(values, name)),
