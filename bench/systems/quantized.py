@@ -40,7 +40,9 @@ def _config(dimensions: int) -> edge.EdgeConfig:
 
 
 class _Quantized(adapter.EdgeIndex):
-    def _way(
+    def _search_params(
         self, query: DenseQuery | SparseQuery, only: edge.Filter | None
     ) -> edge.SearchParams | None:
-        return super()._way(query, only) or (_AGAIN if isinstance(query, DenseQuery) else None)
+        return super()._search_params(query, only) or (
+            _AGAIN if isinstance(query, DenseQuery) else None
+        )

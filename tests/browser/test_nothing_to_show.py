@@ -110,7 +110,7 @@ def test_a_failure_says_what_to_do_next(
     assert ("mode=lexical" in page.query_string) == (status == 502)
 
 
-STRANGER = """
+FOREIGN = """
 const real = window.fetch;
 const told = (body, status = 200) => new Response(JSON.stringify(body), {status});
 window.fetch = async (address, options) => {
@@ -126,7 +126,7 @@ window.fetch = async (address, options) => {
 
 
 def test_a_collection_that_is_away_hides_no_other(page: Page) -> None:
-    page.run(STRANGER)
+    page.run(FOREIGN)
     page.find("#to-collections").click()
     page.wait(lambda: len(page.find_all(".card")) == 2, "both collections")
     docs, stranger = (card.text for card in page.find_all(".card"))

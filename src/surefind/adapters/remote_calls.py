@@ -19,7 +19,7 @@ from surefind.ports import Notify
 T = TypeVar("T")
 
 _GROWTH = 0.1  # per success: ten successes allow one more concurrent call
-_WORTH_TELLING_S = 2.0
+_REPORTED_PAUSE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class AdaptiveLimiter:
         return min(retry_policy.longest_pause_s, doubled) * random.uniform(0.5, 1.0)  # noqa: S311
 
     def _tell(self, failure: AttemptFailed, pause_s: float) -> None:
-        if pause_s >= _WORTH_TELLING_S:
+        if pause_s >= _REPORTED_PAUSE_S:
             self._notify(f"{self._service}: {failure.reason}; retrying in {pause_s:.0f} s")
 
 

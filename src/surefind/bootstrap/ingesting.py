@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class IngestRequest:
     """What to ingest, and how.
 
-    `gate` is a file of golden tests that the new generation must pass. None takes the one that the
-    settings name, and an empty string turns that one off.
+    `gate` is a file of golden tests that the new generation must pass. None uses the gate of the
+    settings, and an empty string turns it off.
     """
 
     paths: Sequence[str | PathLike[str]] = ()

@@ -109,7 +109,7 @@ class Maintenance:
         ]
 
     async def migrate_catalog(self, *, dry_run: bool) -> Sequence[Migration]:
-        """The missing migrations of the tables in PostgreSQL: applied, or only tried."""
+        """Apply the missing migrations in PostgreSQL and return them; a dry run rolls them back."""
         store = postgres_store(self._parts.settings)
         try:
             return await store.migrate(dry_run=dry_run)

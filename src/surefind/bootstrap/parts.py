@@ -221,7 +221,7 @@ class Parts:
         return self._embedder
 
     async def _remote_embedder(self) -> Embedder:
-        """A plugin's has no circuit breaker: whether it calls a service, only it knows."""
+        """An embedder behind a circuit breaker, except a plugin's, which may not be remote."""
         from surefind.errors import EmbeddingError
         from surefind.services.encoding.circuit_breaker import BreakingEmbedder
         from surefind.settings.providers import EMBEDDERS

@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 async def installed_embedder(settings: Settings) -> SuppliedEmbedder:
-    """Made in a thread: loading a model takes its time."""
+    """Load the embedder in a thread, because models are slow to load."""
     from surefind.adapters.supplied import SuppliedEmbedder
     from surefind.settings.providers import EMBEDDERS
 
-    made = await asyncio.to_thread(_made, EMBEDDERS, settings.embedder, settings)
-    return SuppliedEmbedder(made)  # type: ignore[arg-type]  # checked there
+    loaded = await asyncio.to_thread(_load, EMBEDDERS, settings.embedder, settings)
+    return SuppliedEmbedder(loaded)  # type: ignore[arg-type]  # checked there
 
 
 def installed_reranker(settings: Settings) -> SuppliedReranker:
     from surefind.adapters.supplied import SuppliedReranker
     from surefind.settings.providers import RERANKERS
 
-    made = _made(RERANKERS, settings.reranker, settings)
-    return SuppliedReranker(made)  # type: ignore[arg-type]  # checked there
+    loaded = _load(RERANKERS, settings.reranker, settings)
+    return SuppliedReranker(loaded)  # type: ignore[arg-type]  # checked there
 
 
-def _made(kind: ProviderKind, name: str, settings: Settings) -> object:
-    """What the entry point's function returns. InputError unless exactly one package has it."""
+def _load(kind: ProviderKind, name: str, settings: Settings) -> object:
+    """Call the entry point's function. InputError unless exactly one package provides it."""
     from surefind.errors import InputError, SurefindError
 
     found = kind.installed(name)

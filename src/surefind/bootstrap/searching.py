@@ -40,7 +40,7 @@ class Searching:
         return PassageReader(self._parts.reader)
 
     def passages_in(self, collection: str | None = None) -> PassageReader:
-        """Of any collection; by default the one that the settings name."""
+        """Reads passages of a collection, by default the configured one."""
         from surefind.services.search.passages import PassageReader
 
         if collection is None:

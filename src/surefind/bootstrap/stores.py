@@ -105,7 +105,7 @@ def catalog_store(settings: Settings, folder: DataFolder) -> CatalogStore:
 def published_catalogs(
     catalogs: CatalogStore, settings: Settings, folder: DataFolder
 ) -> PublishedCatalogs:
-    """Whether the catalog can be unavailable while the index is not."""
+    """The catalogs for readers; a remote one can be unavailable while the index is not."""
     seen: PublishedCatalogs = catalogs
     if settings.catalog_url is not None:
         from surefind.adapters.files.last_seen import LastSeenCatalogs

@@ -45,7 +45,7 @@ class Validation:
             return await starter_set(generation.require_catalog(), most or MAX_STARTERS)
 
     def checked(self, golden: GoldenSet) -> GoldenSet:
-        """A set that was made in Python; InputError if its tests can't be run."""
+        """Check a set made in Python; InputError if its tests can't run."""
         from surefind.evaluation.golden.golden_set import check_tests
         from surefind.services.validation.golden_authoring import check_filters
 
@@ -60,7 +60,7 @@ class Validation:
         progress: CountProgress,
         baseline: ValidationReport | None = None,
     ) -> ValidationReport:
-        """NotComparable, before any question is asked, if the baseline is of other questions."""
+        """Run the tests. NotComparable, before they run, if the baseline has other questions."""
         from surefind.evaluation.report.comparison import check_baseline, compared_with
 
         if baseline is None:

@@ -242,8 +242,8 @@ def _title_instead_of_section(
         return
     if labels_documents(known[section.path], documents) < 0.9:
         return
-    said = (*section.evidence, "one per document")
-    chosen[Role.TITLE] = replace(section, role=Role.TITLE, evidence=said)
+    evidence = (*section.evidence, "one per document")
+    chosen[Role.TITLE] = replace(section, role=Role.TITLE, evidence=evidence)
     fits[Role.TITLE] = [chosen[Role.TITLE], *fits[Role.TITLE]]
     fits[Role.SECTION].remove(section)
     taken = {fit.path for fit in chosen.values()}

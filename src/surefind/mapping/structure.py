@@ -100,7 +100,7 @@ def title_by_values(
     )
     if addressed >= _MOSTLY:
         return _fit(Role.TITLE, profile, 0.7, "one per document, and in its URL or path")
-    if text is not None and _is_spoken_of(profile, documents, text):
+    if text is not None and _is_mentioned(profile, documents, text):
         return _fit(Role.TITLE, profile, 0.5, "one per document, and in its texts")
     if different >= _NEARLY_ALL and len(documents.several) >= _ENOUGH_DOCUMENTS:
         return _fit(Role.TITLE, profile, 0.4, "one per document, and different in each")
@@ -119,7 +119,7 @@ def labels_documents(profile: Profile, documents: DocumentGroups) -> float:
     return len(set().union(*labels)) / len(labels) if labels else 0.0
 
 
-def _is_spoken_of(profile: Profile, documents: DocumentGroups, text: Profile) -> bool:
+def _is_mentioned(profile: Profile, documents: DocumentGroups, text: Profile) -> bool:
     """Whether the label occurs mainly in its own document's texts, unlike an author's name."""
     own = other = 0
     bodies = [

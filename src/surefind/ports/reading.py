@@ -150,7 +150,7 @@ class Source(Protocol):
         ...
 
     @property
-    def left(self) -> Sequence[PageFailure]:
+    def skipped(self) -> Sequence[PageFailure]:
         """Pages that the last read skipped, and why."""
         ...
 

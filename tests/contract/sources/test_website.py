@@ -46,11 +46,11 @@ async def test_two_crawls_of_an_unchanged_site_are_the_same(site: Site) -> None:
         site[f"/docs/p{number}"] = page(f"Page {number}", links)
     site["/docs/"] = page("Home", ["p1", "p7"])
     crawl = await Crawl(site, max_pages=15).run()
-    first = crawl.pages, crawl.source.left
+    first = crawl.pages, crawl.source.skipped
     await crawl.run()
-    assert (crawl.pages, crawl.source.left) == first
+    assert (crawl.pages, crawl.source.skipped) == first
     assert len(crawl.taken) == 15
-    assert "beyond the limit of 15 pages" in crawl.left.values()
+    assert "beyond the limit of 15 pages" in crawl.skipped.values()
     assert any("limit of 15" in message for message in crawl.told)
     assert site.most_at_once <= 4
 
@@ -70,7 +70,7 @@ async def test_robots_noindex_and_nofollow_are_respected(site: Site) -> None:
     site["/docs/below"] = page("Below" + unlisted)
     crawl = await Crawl(site).run()
     assert crawl.taken == ["/docs/", "/docs/closed", "/docs/below"]
-    assert crawl.left == {
+    assert crawl.skipped == {
         "/docs/header": "asks not to be indexed",
         "/docs/hidden": "asks not to be indexed",
         "/docs/secret/a": "robots.txt forbids it",
@@ -142,7 +142,7 @@ async def test_endless_sites_end(site: Site) -> None:
     assert sum("calendar" in path for path in crawl.taken) == 25
     assert sum("/deep" in path for path in crawl.taken) == 10
     assert sum("/loop" in path for path in crawl.taken) == 2
-    assert set(crawl.left.values()) == {
+    assert set(crawl.skipped.values()) == {
         "25 similar pages were taken",
         "more than 10 links away",
         "its path repeats itself",
@@ -174,11 +174,11 @@ async def test_what_is_no_documentation_is_left_out_and_listed(site: Site) -> No
     site["/docs/data"] = Reply(b"%PDF", content_type="application/pdf")
     crawl = await Crawl(site).run()
     assert crawl.taken == ["/docs/", *sorted(f"/docs/{path}" for path in kept)]
-    assert crawl.left == {
+    assert crawl.skipped == {
         **{f"/docs/{path}": reason for path, reason in reasons.items()},
         "/docs/data": "is application/pdf, not HTML",
     }
-    assert crawl.source.left[0] == PageFailure(f"{site.host}/docs/404.html", "404 page")
+    assert crawl.source.skipped[0] == PageFailure(f"{site.host}/docs/404.html", "404 page")
     assert site.asked("/docs/blog/") == 0
 
 
@@ -188,7 +188,7 @@ async def test_patterns_choose_pages(site: Site) -> None:
     site["/robots.txt"] = site["/sitemap.xml"] = site["/docs/sitemap.xml"] = Reply(status=404)
     crawl = await Crawl(site, include=("guide/*", "blog/*"), exclude=("*draft*",)).run()
     assert crawl.taken == ["/docs/blog/d", "/docs/guide/a"]
-    assert crawl.left == {
+    assert crawl.skipped == {
         "/docs/": "not matched by a pattern to include",
         "/docs/api/c": "not matched by a pattern to include",
         "/docs/guide/draft-b": "excluded by a pattern",

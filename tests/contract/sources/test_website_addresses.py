@@ -8,7 +8,7 @@ from surefind.adapters.sources.website.crawl_scope import (
     CrawlScope,
     normalise,
     page_key,
-    reason_to_leave,
+    skip_reason,
 )
 from surefind.adapters.sources.website.http import CacheValidator
 from surefind.adapters.sources.website.source import WebsiteSource
@@ -34,7 +34,7 @@ async def test_redirects_are_followed_inside_the_site_alone(site: Site) -> None:
     site["/docs/blogged"] = moved("/docs/blog/x")
     crawl = await Crawl(site).run()
     assert crawl.taken == ["/docs/", "/docs/other", "/docs/new"]
-    assert crawl.left == {
+    assert crawl.skipped == {
         "/docs/blogged": f"redirects to {site.url}/docs/blog/x (blog)",
         "/docs/out": "redirects to https://example.com/docs/, another site",
         "/docs/private": "redirects to http://169.254.169.254/docs/, another site",
@@ -80,7 +80,7 @@ async def test_the_other_spelling_is_tried_when_the_first_is_missing(site: Site)
     site["/docs/a/"] = page("A")
     crawl = await Crawl(site).run()
     assert crawl.taken == ["/docs/", "/docs/a/"]
-    assert crawl.left == {"/docs/a": "returned 404"}
+    assert crawl.skipped == {"/docs/a": "returned 404"}
 
 
 def canonical(url: str) -> str:
@@ -122,7 +122,7 @@ async def test_the_canonical_url_wins(site: Site) -> None:
         "/docs/", "/docs/abroad", "/docs/back", "/docs/hid", "/docs/home", "/docs/late",
         "/docs/lost", "/docs/m2", "/docs/real", "/docs/slash/", "/docs/up",
     ]  # fmt: skip
-    assert crawl.left == {
+    assert crawl.skipped == {
         "/docs/copy": f"the same page as {site.url}/docs/real",
         "/docs/from-copy": f"the same page as {site.url}/docs/real",
         "/docs/gone": "returned 404",
@@ -195,5 +195,5 @@ def test_a_url_has_one_spelling() -> None:
     assert normalise("?b=2&a=1", base, ["a", "b"]) == "https://x.org/d/p?a=1&b=2"
     assert normalise("ü" * 400, base) is None
     assert page_key("https://x.org/a/index.html?t=1") == "https://x.org/a?t=1"
-    assert reason_to_leave("docs/", (), ()) is None
-    assert reason_to_leave("tags/index.html", (), ()) == "tag pages"
+    assert skip_reason("docs/", (), ()) is None
+    assert skip_reason("tags/index.html", (), ()) == "tag pages"

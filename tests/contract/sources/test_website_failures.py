@@ -30,7 +30,7 @@ async def test_a_page_that_fails_is_told_and_the_rest_goes_on(site: Site) -> Non
     site["/docs/xok"] = page("Fine").packed()
     crawl = await Crawl(site, max_page_bytes=200_000, page_timeout_s=0.5).run()
     assert crawl.taken == ["/docs/", "/docs/xok"]
-    assert crawl.left == {"/docs/x404": "returned 404"}
+    assert crawl.skipped == {"/docs/x404": "returned 404"}
     failed = crawl.failed
     assert failed.pop("/docs/xcut").startswith("closed the connection")
     assert failed.pop("/docs/xpacked").startswith("can't be decompressed")

@@ -64,7 +64,7 @@ async def test_the_start_may_move_to_https(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(httpx2, "AsyncHTTPTransport", lambda **_: transport)
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolving_to("93.184.216.34"))
     source = WebsiteSource("http://docs.example.com")
-    assert source.left == []
+    assert source.skipped == []
     assert source.place("a", {}) == PageLocation("http://docs.example.com/a")
     [found] = [p async for p in source.pages()]
     assert found.source_path == "docs.example.com/"

@@ -30,7 +30,7 @@ class PageSource:
         self.fingerprint = f"site {base_url}"
 
     @property
-    def left(self) -> Sequence[PageFailure]:
+    def skipped(self) -> Sequence[PageFailure]:
         return ()
 
     async def pages(

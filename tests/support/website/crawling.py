@@ -56,8 +56,11 @@ class Crawl:
         }
 
     @property
-    def left(self) -> dict[str, str]:
-        return {left.source_path.removeprefix(self._host): left.reason for left in self.source.left}
+    def skipped(self) -> dict[str, str]:
+        return {
+            skipped.source_path.removeprefix(self._host): skipped.reason
+            for skipped in self.source.skipped
+        }
 
 
 def unless_unchanged(reply: Reply) -> Any:

@@ -146,12 +146,12 @@ class OpenAiWire:
 
     def _reason(self, answer: httpx2.Response) -> str:
         try:
-            said = answer.json()
+            message = answer.json()
         except ValueError:
-            said = answer.text
+            message = answer.text
         for name in ("error", "message"):  # {"error": {"message": …}}, or either of the two
-            said = said.get(name, said) if isinstance(said, dict) else said
-        text = " ".join(str(said).split())[:_LONGEST_REASON]
+            message = message.get(name, message) if isinstance(message, dict) else message
+        text = " ".join(str(message).split())[:_LONGEST_REASON]
         return text.replace(self._api_key, "…") if self._api_key else text
 
 

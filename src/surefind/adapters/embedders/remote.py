@@ -65,7 +65,7 @@ class RemoteEmbedder:
         self._queries = AdaptiveLimiter(model.service, policy.searching, policy.notify)
         self._waiting: dict[str, asyncio.Future[Vector]] = {}
         self._asking: set[asyncio.Task[None]] = set()
-        self._told_of_cutting = False
+        self._reported_truncation = False
 
     @property
     def fingerprint(self) -> EmbedderFingerprint:
@@ -112,12 +112,12 @@ class RemoteEmbedder:
 
     async def embed_queries(self, queries: Sequence[str]) -> Sequence[EmbeddedQuery]:
         """Each query is reported with the duration of its whole call."""
-        told: list[EmbeddedQuery] = []
+        embedded: list[EmbeddedQuery] = []
         for start in range(0, len(queries), self.batch_size):
             batch = queries[start : start + self.batch_size]
             rows, took_ms = await self._called(self._queries, batch, "query")
-            told += [EmbeddedQuery(row, took_ms) for row in rows]
-        return told
+            embedded += [EmbeddedQuery(row, took_ms) for row in rows]
+        return embedded
 
     async def close(self) -> None:
         for task in self._asking:
@@ -194,8 +194,8 @@ class RemoteEmbedder:
         tokens = self.count_tokens(whole)
         if tokens <= self.max_tokens:
             return whole
-        if not self._told_of_cutting:
-            self._told_of_cutting = True
+        if not self._reported_truncation:
+            self._reported_truncation = True
             self._notify(
                 f"a text of about {tokens} tokens exceeds the limit of {self.max_tokens} of "
                 f"{self.fingerprint.model}; the rest is not embedded (reported once)"

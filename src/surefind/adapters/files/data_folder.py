@@ -359,12 +359,12 @@ def _size(folder: Path, seen: set[tuple[int, int]]) -> int:
     total = 0
     for path in _files(folder):
         try:
-            told = path.lstat()
+            found = path.lstat()
         except OSError:  # removed in the meantime
             continue
-        if (told.st_dev, told.st_ino) not in seen:
-            seen.add((told.st_dev, told.st_ino))
-            total += told.st_blocks * 512
+        if (found.st_dev, found.st_ino) not in seen:
+            seen.add((found.st_dev, found.st_ino))
+            total += found.st_blocks * 512
     return total
 
 

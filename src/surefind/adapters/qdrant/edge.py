@@ -8,7 +8,8 @@ stores the operation count: the engine silently ignores an update with a lower c
 point's last one.
 
 Every call holds the GIL, so searches run in the calling thread: another thread would only add
-overhead. A search takes about a millisecond, and slightly more with a filter (see `_way`).
+overhead. A search takes about a millisecond, and slightly more with a filter (see
+`_search_params`).
 """
 
 import asyncio
@@ -79,7 +80,7 @@ _SCHEMAS = {
 }
 _SCAN = edge.SearchParams(exact=True, quantization=edge.QuantizationSearchParams(ignore=True))
 _WIDER = edge.SearchParams(hnsw_ef=200)
-_FEW = 0.35
+_SELECTIVE = 0.35
 
 
 class EdgeIndexStore:
@@ -222,15 +223,15 @@ class EdgeIndexWriter:
         Afterwards no byte changes any more. Without hard links, readers use copies, which change
         nothing here.
         """
-        door = self._path.with_name(_SETTLING)
-        shutil.rmtree(door, ignore_errors=True)
+        view = self._path.with_name(_SETTLING)
+        shutil.rmtree(view, ignore_errors=True)
         try:
-            link_tree(self._path, door, without=_LOG)
-            edge.EdgeShard.load(str(door)).close()
+            link_tree(self._path, view, without=_LOG)
+            edge.EdgeShard.load(str(view)).close()
         except OSError:
             pass
         finally:
-            shutil.rmtree(door, ignore_errors=True)
+            shutil.rmtree(view, ignore_errors=True)
 
     async def abandon(self) -> None:
         with engine(self._path):
@@ -242,7 +243,7 @@ class EdgeIndexWriter:
         They are created once there are enough points: indexing points on arrival takes a third
         of the time of reading them again. The HNSW graph gets no extra links per payload value:
         every search would follow them, which takes three times as long at 100,000 points, and
-        combinations of filters would still lack them. See `_way`.
+        combinations of filters would still lack them. See `_search_params`.
         """
         new = {key: kind for key, kind in self._keys.items() if unquoted(key) not in self._indexed}
         if not new or self._shard.count(edge.CountRequest(exact=False)) < self._worth_indexes:
@@ -258,9 +259,9 @@ class EdgeIndex:
         self._source = source
         self._shard = shard
         self._view = view
-        told = shard.info()
-        self._points = told.points_count
-        self._schema = {unquoted(key): one.data_type for key, one in told.payload_schema.items()}
+        info = shard.info()
+        self._points = info.points_count
+        self._schema = {unquoted(key): one.data_type for key, one in info.payload_schema.items()}
         self._counted: dict[tuple[Condition, ...], int] = {}
         self._prepared: dict[str, tuple[object, edge.Query]] = {}
         self._known = point_numbers.KnownPoints(source)
@@ -294,7 +295,7 @@ class EdgeIndex:
             query=self._query(leg_query),
             limit=leg_query.limit,
             filter=only,
-            params=self._way(leg_query, only),
+            params=self._search_params(leg_query, only),
             with_payload=False,
             with_vector=False,
         )
@@ -308,7 +309,7 @@ class EdgeIndex:
             self._prepared[using] = vector, edge.Query.Nearest(given, using=using)
         return self._prepared[using][1]
 
-    def _way(
+    def _search_params(
         self, leg_query: DenseQuery | SparseQuery, only: edge.Filter | None
     ) -> edge.SearchParams | None:
         """Choose between HNSW and exact search, depending on the filter's selectivity.
@@ -325,7 +326,9 @@ class EdgeIndex:
             return None
         if not all(self._indexes(test) for one in leg_query.where for test in key_tests(one)):
             return _WIDER  # reading all payloads takes seconds
-        return _SCAN if self._left(leg_query.where, only) < _FEW * self._points else _WIDER
+        return (
+            _SCAN if self._matching(leg_query.where, only) < _SELECTIVE * self._points else _WIDER
+        )
 
     def _indexes(self, test: KeyTest) -> bool:
         """Whether payload indexes can answer the test."""
@@ -335,7 +338,7 @@ class EdgeIndex:
         dated, number = edge.PayloadSchemaType.Datetime, edge.PayloadSchemaType.Float
         return held == (dated if test.test.dated else number)
 
-    def _left(self, where: tuple[Condition, ...], only: edge.Filter) -> int:
+    def _matching(self, where: tuple[Condition, ...], only: edge.Filter) -> int:
         """The number of matching points, cached. The engine's estimate assumes independence."""
         left = self._counted.get(where)
         if left is None:
@@ -373,8 +376,8 @@ class EdgeIndex:
     async def indexed(self) -> int:
         """The engine counts both vectors of a point, and always indexes the sparse one."""
         with engine(self._source):
-            told = self._shard.info()
-        return max(0, told.indexed_vectors_count - told.points_count)
+            info = self._shard.info()
+        return max(0, info.indexed_vectors_count - info.points_count)
 
     async def close(self) -> None:
         with engine(self._source):

@@ -96,8 +96,8 @@ def _claim(views: Path) -> tuple[Path, FileLock]:
         return views / name, lock
 
 
-def _clear(door: Path, lock: FileLock) -> None:
-    shutil.rmtree(door, ignore_errors=True)
+def _clear(view: Path, lock: FileLock) -> None:
+    shutil.rmtree(view, ignore_errors=True)
     Path(lock.lock_file).unlink(missing_ok=True)
     lock.release()
 

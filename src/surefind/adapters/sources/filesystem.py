@@ -139,7 +139,7 @@ class FolderSource:
         return self._folder.notes
 
     @property
-    def left(self) -> Sequence[PageFailure]:
+    def skipped(self) -> Sequence[PageFailure]:
         return ()
 
     async def pages(
@@ -201,11 +201,11 @@ class FolderSource:
         if self._folder.with_included is None:
             return content, ()
         try:
-            text, told = decode(content)
+            text, problems = decode(content)
         except InputError:
             return content, ()
         text, warnings = self._folder.with_included(site_path, text, self._included)
-        return text.encode(), (*told, *warnings)
+        return text.encode(), (*problems, *warnings)
 
     def _included(self, path: str) -> str | None:
         """Read a file of the project; symlinks out of it are rejected."""

@@ -65,7 +65,7 @@ class MemorySource:
         return f"pages {self._name} {digest[:16]}"
 
     @property
-    def left(self) -> Sequence[PageFailure]:
+    def skipped(self) -> Sequence[PageFailure]:
         return ()
 
     async def pages(

@@ -78,7 +78,7 @@ class SqliteCatalog:
             return {asked[row[-1]]: _record(row) for row in rows}
 
     async def chunk(self, chunk_id: str) -> ChunkRecord | None:
-        records = await self._made(_record, f"{_RECORD} WHERE c.chunk_id = ?", chunk_id)
+        records = await self._fetched(_record, f"{_RECORD} WHERE c.chunk_id = ?", chunk_id)
         return records[0] if records else None
 
     async def named(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkRecord]:
@@ -86,13 +86,13 @@ class SqliteCatalog:
         return {record.chunk.id: record for record in found.values()}
 
     async def document(self, source_path: str) -> DocumentRecord | None:
-        found = await self._made(_document, f"{_DOCUMENT} WHERE source_path = ?", source_path)
+        found = await self._fetched(_document, f"{_DOCUMENT} WHERE source_path = ?", source_path)
         return found[0] if found else None
 
     async def documents(
         self, after: str | None = None, limit: int | None = None
     ) -> list[DocumentRecord]:
-        return await self._made(
+        return await self._fetched(
             _document,
             f"{_DOCUMENT} WHERE source_path > ? ORDER BY source_path LIMIT ?",
             after or "",
@@ -100,7 +100,7 @@ class SqliteCatalog:
         )
 
     async def document_chunks(self, source_path: str) -> list[ChunkRecord]:
-        return await self._made(
+        return await self._fetched(
             _record, f"{_RECORD} WHERE c.source_path = ? ORDER BY c.position", source_path
         )
 
@@ -111,7 +111,7 @@ class SqliteCatalog:
         return str(rows[0][0])
 
     async def whole_document(self, source_path: str) -> Document:
-        found = await self._made(_whole_document, f"{_WHOLE} WHERE source_path = ?", source_path)
+        found = await self._fetched(_whole_document, f"{_WHOLE} WHERE source_path = ?", source_path)
         if not found:
             raise UnknownDocument(f"unknown document: {source_path!r}")
         return found[0]
@@ -119,7 +119,7 @@ class SqliteCatalog:
     async def chunks(self) -> AsyncIterator[ChunkRecord]:
         place: tuple[str, int] = ("", -1)
         while True:
-            records = await self._made(
+            records = await self._fetched(
                 _record,
                 f"{_RECORD} WHERE (c.source_path, c.position) > (?, ?)"
                 " ORDER BY c.source_path, c.position LIMIT ?",
@@ -138,7 +138,7 @@ class SqliteCatalog:
     async def close(self) -> None:
         self._connection.close()
 
-    async def _made(
+    async def _fetched(
         self, make: Callable[[Sequence[Any]], T], statement: str, *values: object
     ) -> list[T]:
         rows = await self._rows(statement, *values)

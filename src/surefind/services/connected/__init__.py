@@ -1,1 +1,1 @@
-"""Collections that something else filled: recognised, mapped and read, never written to."""
+"""Connected collections, filled by other programs: mapped and read, never written."""

@@ -1,4 +1,4 @@
-"""The payloads of a connected collection, read as a catalog of documents and chunks."""
+"""Presents the payloads of a connected collection as a catalog of documents and chunks."""
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -23,13 +23,13 @@ from surefind.services.connected.filters import holds
 from surefind.services.connected.sampling import every_point
 
 MAX_SCANNED = 200_000
-"""The most points to scan for one request that Qdrant can't filter for."""
+"""The limit of points to scan for a request that Qdrant can't filter."""
 
 _SEPARATOR = "\n\n"
 
 
 class ConnectedCatalog:
-    """Caches nothing: every answer is read from the store."""
+    """Caches nothing; every call reads the store."""
 
     is_fixed = False
 
@@ -132,7 +132,7 @@ class ConnectedCatalog:
         """Nothing to do: the store is shared, and closed with the application."""
 
     async def _filtered_by(self, source_path: str) -> list[ChunkRecord]:
-        """Points that hold `source_path` in a key that names documents.
+        """Chunks of the points that have `source_path` in a key for documents.
 
         A payload may have several such keys; only the first one that has a value counts.
         """
@@ -203,7 +203,7 @@ def _document(name: str, first: ChunkRecord, chunks: int) -> DocumentRecord:
 
 
 def _with_offsets(records: Sequence[ChunkRecord]) -> list[ChunkRecord]:
-    """Offsets count in the joined texts of the chunks: the original document is not stored."""
+    """Set offsets in the joined texts of the chunks; the original document is not stored."""
     start = 0
     placed = []
     for record in records:

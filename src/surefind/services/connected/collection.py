@@ -1,4 +1,4 @@
-"""A collection that something else filled, read as if it were one generation of surefind's own."""
+"""A collection that another program filled, presented as a single generation."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ from surefind.ports import (
     PointFields,
     SparseQuery,
 )
-from surefind.services.connected.filters import alternatives, house_fields
+from surefind.services.connected.filters import alternatives, mapped_fields
 from surefind.services.connected.model_identity import ModelVerdict, identify
 from surefind.services.connected.sampling import sample
 
@@ -65,7 +65,7 @@ class ConnectedCollection:
         self._made_by = connection.embedder
 
     async def facts(self) -> CollectionFacts:
-        """Refreshed every half minute, since another program may be writing."""
+        """Refreshed every half minute, because another program may be writing."""
         if self._facts is None or self._clock() >= self._next_refresh:
             try:
                 return await self.fresh_facts()
@@ -99,7 +99,7 @@ class ConnectedCollection:
             source_digest="",
             documents=0,
             chunks=facts.points,
-            fields=(*connection.fields, *house_fields(connection)),
+            fields=(*connection.fields, *mapped_fields(connection)),
             connected=connection,
         )
 
@@ -115,7 +115,7 @@ class ConnectedCollection:
             )
 
     async def _verified_embedder(self, facts: CollectionFacts) -> EmbedderFingerprint:
-        """The embedder that made the vectors. Warns if no text is found where the mapping says."""
+        """The embedder that made the vectors. Warns if the sampled points have no mapped text."""
         connection = self.connection
         mapping = connection.mapping
         if self._made_by is None:

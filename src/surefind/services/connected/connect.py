@@ -1,4 +1,4 @@
-"""Connect: find out how to read a collection that something else filled."""
+"""Proposes how to read a collection that another program filled."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,8 +36,9 @@ _MIN_SHARED_TERMS = 0.9
 
 @dataclass(frozen=True, slots=True)
 class ConnectOptions:
-    """`keys` are the roles whose keys the user gave. `documents_table` names a table to join; empty
-    for none, and None to look for one.
+    """`keys` holds the keys that the user chose, by role.
+
+    `documents_table` names a table to join. It is empty to join none, and None to search for one.
     """
 
     name: str
@@ -52,7 +53,7 @@ class ConnectOptions:
 class Proposal:
     """How a collection would be read, and the evidence for it.
 
-    `limits` name what will not work, and `doubts` what a person should check.
+    `limits` lists what will not work, and `doubts` what the user should check.
     """
 
     connection: Connection
@@ -65,12 +66,12 @@ class Proposal:
 
     @property
     def usable(self) -> bool:
-        """False if another model made the vectors: every answer would be wrong, and look right."""
+        """False if another model made the vectors: all results would be plausible, but wrong."""
         return self.identity.verdict is not ModelVerdict.OTHER
 
     @property
     def mixed(self) -> bool:
-        """True if another model made some of the vectors: some answers would be wrong."""
+        """True if another model made some of the vectors, so some results would be wrong."""
         return self.identity.verdict is ModelVerdict.MIXED
 
 
@@ -84,7 +85,7 @@ async def propose(
 ) -> Proposal:
     """Sample the collection, map its payload, and check which model made its vectors.
 
-    `progress` is called with how many texts were embedded again, and how many will be.
+    `progress` receives the number of texts embedded so far, and their total.
     """
     facts = await collection.facts()
     space = _choose_vector(facts, options.vector, embedder.fingerprint.dimensions)
@@ -166,7 +167,7 @@ def _all_have_length_1(points: Sequence[ForeignPoint]) -> bool:
 
 
 def read_map(expressions: Sequence[str]) -> dict[Role, tuple[str, ...]]:
-    """Parse `role=key` expressions. A role that is given twice may be in either key.
+    """Parse `role=key` expressions. A role may have several keys.
 
     >>> read_map(["url=metadata.link"])[Role.URL]
     ('metadata.link',)
@@ -236,7 +237,7 @@ async def _lexical_vector(
     mapping: PayloadMapping,
     terms: Bm25Encoder,
 ) -> str:
-    """The sparse vector whose terms are those that surefind finds in the same texts, if any."""
+    """The sparse vector with the same terms as surefind's own for these texts, if any."""
     ids = [point.id for point in points[:_TERMS_SAMPLE]]
     if not ids or not mapping.has(Role.TEXT):
         return ""
@@ -250,7 +251,7 @@ async def _lexical_vector(
 
 
 def _shared_terms(point: ForeignPoint, mapping: PayloadMapping, terms: Bm25Encoder) -> float:
-    """The share of surefind's terms for the text that the stored vector has too."""
+    """The share of surefind's terms for the text that the stored vector also has."""
     ours = set(terms.words(text_in(point.payload, mapping)))
     stored = set(point.terms.ids) if point.terms else set()
     return len(ours & stored) / len(ours) if ours else 0.0
@@ -264,7 +265,7 @@ def filterable_fields(
 ) -> tuple[Field, ...]:
     """The keys that a filter may name, by the types in the sample; mapped keys come first.
 
-    Qdrant can't filter by keys inside a JSON string, so they are left out.
+    Qdrant can't filter by keys inside a JSON string, so these are omitted.
     """
     texts = set(mapping.of(Role.TEXT))
     candidates: list[tuple[float, Field]] = []

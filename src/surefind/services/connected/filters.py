@@ -1,4 +1,4 @@
-"""Translate filters on surefind's field names into filters on payload keys."""
+"""Translates filters on surefind's fields into filters on payload keys."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,8 +29,8 @@ ROLES = {
 """surefind's fields that can be mapped to a payload key."""
 
 
-def house_fields(connection: Connection) -> tuple[Field, ...]:
-    """The fields that are mapped, by surefind's names, with the kinds found in the payloads."""
+def mapped_fields(connection: Connection) -> tuple[Field, ...]:
+    """The mapped fields under surefind's names, with the kinds found in the payloads."""
     kinds = {field.name: field.kinds for field in connection.fields}
     found = []
     for name, role in ROLES.items():
@@ -43,7 +43,7 @@ def house_fields(connection: Connection) -> tuple[Field, ...]:
 
 
 def alternatives(where: Sequence[Condition], connection: Connection) -> list[tuple[Condition, ...]]:
-    """Each condition, repeated for every key that its field may be in."""
+    """For each condition, the same condition on every key that can hold the field."""
     return [tuple(_on_keys(condition, connection)) for condition in where]
 
 
@@ -72,7 +72,7 @@ def _on_keys(condition: Condition, connection: Connection) -> list[Condition]:
 
 
 def _as_stored(condition: AnyOf | Between, connection: Connection) -> AnyOf | Between:
-    """Surefind counts positions from 0, while the payload may count from 1."""
+    """Convert positions: surefind counts from 0, the payload may count from 1."""
     mapping = connection.mapping
     first = mapping.first_position
     if not first or mapping.position_kind is not PositionKind.ORDINAL:
@@ -97,7 +97,7 @@ def _moved(bound: float | datetime | None, by: int) -> float | datetime | None:
 
 
 def holds(key: str, value: str, connection: Connection) -> tuple[AnyOf, ...] | None:
-    """The condition that `key` holds `value`; None if Qdrant can't filter by the key."""
+    """Conditions that match `value` in `key`, one per kind; None if Qdrant can't filter by it."""
     kinds = {field.name: field.kinds for field in connection.fields}.get(key)
     if kinds is None:
         return None

@@ -1,4 +1,4 @@
-"""Which model made a collection's vectors? Embed a sample of its texts again, and compare."""
+"""Identifies the model that made a collection's vectors by re-embedding a sample of its texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from surefind.services.connected.vector_origin import (
 )
 
 COMPARED = sample_size(share=0.02, certainty=0.95)
-"""As many texts as find a second model with 95 % certainty if it made 2 % of the vectors."""
+"""Enough texts to find a second model with 95 % certainty if it made 2 % of the vectors."""
 
-_MOST_STRANGERS, _MOST_WITHOUT_SAME = 0.8, 0.6
+_MOST_FOREIGN, _MOST_WITHOUT_SAME = 0.8, 0.6
 SAME_SHARE = 0.9
 
 # Common models, suggested when the size of the vectors is wrong.
@@ -67,7 +67,7 @@ async def identify(
     facts: CollectionFacts,
     progress: CountProgress | None = None,
 ) -> Identity:
-    """The points must come with the vectors of `space`."""
+    """Compare the points, which must include the vectors of `space`, with their texts."""
     made_by = embedder.fingerprint
     if made_by.dimensions != space.dimensions:
         return Identity(ModelVerdict.OTHER, made_by, _wrong_size(space, made_by))
@@ -95,11 +95,11 @@ def _pairs(points: Sequence[ForeignPoint], mapping: PayloadMapping) -> list[Pair
 
 
 def verdict_on(counts: OriginCounts) -> ModelVerdict:
-    # In a narrow collection some strangers look loose by chance, but none looks the same.
-    most = _MOST_STRANGERS if counts.same else _MOST_WITHOUT_SAME
+    # In a narrow collection, some foreign vectors look loose by chance, but none looks the same.
+    most = _MOST_FOREIGN if counts.same else _MOST_WITHOUT_SAME
     if counts.share > most:
         return ModelVerdict.OTHER
-    if counts.strangers and counts.conclusive:
+    if counts.foreign and counts.conclusive:
         return ModelVerdict.MIXED
     if counts.same >= SAME_SHARE * counts.compared:
         return ModelVerdict.SAME
@@ -111,13 +111,13 @@ def _reason(verdict: ModelVerdict, counts: OriginCounts, made_by: EmbedderFinger
     spread = f"cosine {counts.lowest:.3f} to {counts.highest:.3f}, median {counts.median:.3f}"
     if verdict is ModelVerdict.OTHER:
         return (
-            f"{counts.strangers} of {counts.compared} vectors were not made from their text by "
+            f"{counts.foreign} of {counts.compared} vectors were not made from their text by "
             f"{model} ({spread}): another model of the same size made them, or they belong to "
             "other texts; set embedder and embed_model to the model that made them"
         )
     if verdict is ModelVerdict.MIXED:
         return (
-            f"{counts.strangers} {strangers_in_words(counts)} were not made from their text by "
+            f"{counts.foreign} {share_in_words(counts)} were not made from their text by "
             f"{model} ({spread}): another model made them, or they belong to other texts. "
             "Searches miss these passages or return them for the wrong questions; embed them again"
         )
@@ -129,14 +129,14 @@ def _reason(verdict: ModelVerdict, counts: OriginCounts, made_by: EmbedderFinger
         )
     return (
         f"of {counts.compared} stored texts, embedded again with {model}, {counts.same} match "
-        f"their vectors and {counts.loose + counts.strangers} only roughly ({spread}): this is "
+        f"their vectors and {counts.loose + counts.foreign} only roughly ({spread}): this is "
         "probably the right model, but it embedded more or less than the stored text, such as a "
         "title before it, a prefix, only its beginning, or another key"
     )
 
 
-def strangers_in_words(counts: OriginCounts) -> str:
-    """Follows their number: `of 150 vectors (9 %; of all vectors probably 5 % to 15 %)`."""
+def share_in_words(counts: OriginCounts) -> str:
+    """Such as `of 150 vectors (9 %; of all vectors probably 5 % to 15 %)`, after their number."""
     share = f"of {counts.compared} vectors ({percent(counts.share)}"
     if counts.complete:
         return f"{share})"

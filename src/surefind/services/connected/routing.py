@@ -1,4 +1,4 @@
-"""Route each request to the stores of its collection: surefind's own, or a connected one."""
+"""Routes each call to the stores of its collection: surefind's own, or a connected one."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -66,7 +66,7 @@ class RoutedIndexStore:
 
 
 class RoutedPublishedCatalogs(Generic[Catalogs]):
-    """What readers need of both kinds."""
+    """The part that readers use, for both kinds of collections."""
 
     def __init__(self, own: Catalogs, connected: Mapping[str, Catalogs]) -> None:
         self._own = own

@@ -1,4 +1,4 @@
-"""Sample a collection that something else filled: bounded, spread out, and reproducible."""
+"""Samples a connected collection: bounded, spread out and reproducible."""
 
 import hashlib
 import heapq
@@ -12,14 +12,14 @@ from surefind.ports import Alternatives, ForeignCollection, ForeignPoint, PointF
 T = TypeVar("T")
 
 SAMPLE = 256
-_PARTS = 32  # many, since a second writer's points may be a short range of ids
+_PARTS = 32  # many, because a second writer's points may be a short range of ids
 _PAGE = 256
 
 
 async def sample(
     collection: ForeignCollection, facts: CollectionFacts, fields: PointFields, points: int = SAMPLE
 ) -> list[ForeignPoint]:
-    """From all over the range of ids, since older points may have another payload."""
+    """Sample the whole range of ids, because older points may have another payload."""
     part = max(1, points // _PARTS)
     first, following = await collection.page(None, part, fields)
     found = {point.id: point for point in first}

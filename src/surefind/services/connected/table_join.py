@@ -1,4 +1,4 @@
-"""Does a documents table in PostgreSQL fit the chunks of a collection?"""
+"""Checks whether a documents table in PostgreSQL fits the chunks of a collection."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from surefind.ports import ChunkTable, ForeignPoint
 
 @dataclass(frozen=True, slots=True)
 class CandidateTable:
-    """A table that may be joined. `named` means that the user named it: then it must fit."""
+    """A table that may be joined. If the user `named` it, a misfit is an error."""
 
     name: str
     table: ChunkTable

@@ -1,9 +1,9 @@
-"""Which stored vectors did our embedder make from the text stored with them, and which not?
+"""Finds stored vectors that our embedder did not make from the text stored with them.
 
-No fixed cosine can tell. A vector made from a title and its text may have a cosine of 0.8 with the
-text alone, and in a narrow collection so may the vector of another text. Each vector is therefore
-compared with its own text *and* with other texts. It is a stranger if many other texts fit it
-better than its own, or if it fits its own text as badly as the known strangers fit theirs.
+A fixed threshold does not work: a vector made from a title and its text may have a cosine of 0.8
+with the text alone, and in a narrow collection so may the vector of another text. Each vector is
+therefore compared with its own text *and* with other texts. It is foreign if many other texts fit
+it better than its own, or if it fits its own text as badly as known foreign vectors fit theirs.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from surefind.evaluation.statistics.significance import wilson_interval
 from surefind.ports import Embedder, Matrix, Vector
 
 SAME = 0.97
-"""The cosine that remains above rounding, int8 models and padding in batches."""
+"""Rounding, int8 models and padding in batches lower the cosine no further than this."""
 
 MIN_CHARACTERS = 20
 _AT_ONCE = 16
-_FIT_BETTER = 0.02  # this share of other texts fits a stranger better than its own text,
+_FIT_BETTER = 0.02  # this share of other texts fits a foreign vector better than its own text,
 _FIT_BETTER_LOOSE = 0.05  # or this share, where most vectors were made from more than the text
 _BY_CHANCE = 0.2  # if fewer vectors than this share fit their text best, it may be chance
 _COPY = 0.98  # near copies of the own text are not compared
 _UNRELATED = 0.9  # the quantile of cosines with other texts that a vector must exceed
 _MOST_LOOSE = 0.1  # with more loose vectors, they were probably made from more than the text
-_FEWEST_STRANGERS, _LIKE_STRANGERS = (
-    3,
-    0.9,
-)  # the quantile of strangers' cosines, given enough of them
+_FEWEST_FOREIGN = 3
+_LIKE_FOREIGN = 0.9  # the quantile of foreign vectors' cosines, given enough of them
 _FEWEST = 4  # fewer texts are too few to compare with
 _UNRELATED_ALONE = 0.5
 _EXAMPLES = 5
 REFERENCE = 512
-"""The texts from which a judge learns what cosines are normal in this collection."""
+"""How many texts a judge uses to learn which cosines are normal in this collection."""
 
 
 class Origin(StrEnum):
-    """`SAME`: our embedder made the vector from the text. `LOOSE`: it fits its text best, but not
-    closely: a title, a prefix or a cut. `STRANGER`: it fits other texts as well as its own.
+    """`SAME`: our embedder made the vector from exactly this text.
+
+    `LOOSE`: it fits its text best, but not closely, for example because a title was prepended or
+    the text was cut. `FOREIGN`: it fits other texts as well as its own.
     """
 
     SAME = "same"
     LOOSE = "loose"
-    STRANGER = "stranger"
+    FOREIGN = "foreign"
 
 
 CountProgress = Callable[[int, int], None]
@@ -78,11 +78,11 @@ def is_comparable(text: str, vector: Vector | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OriginCounts:
-    """`complete` means that every comparable vector of the collection was compared."""
+    """`complete` is true if every comparable vector of the collection was compared."""
 
     compared: int
     loose: int
-    strangers: int
+    foreign: int
     lowest: float
     median: float
     highest: float
@@ -90,25 +90,25 @@ class OriginCounts:
     examples: tuple[ForeignVector, ...] = ()
     complete: bool = False
     conclusive: bool = True
-    """False if the few strangers among many loose vectors may be loose vectors themselves."""
+    """False if the few foreign vectors among many loose ones may be loose as well."""
 
     @property
     def share(self) -> float:
-        return self.strangers / self.compared if self.compared else 0.0
+        return self.foreign / self.compared if self.compared else 0.0
 
     @property
     def same(self) -> int:
-        return self.compared - self.loose - self.strangers
+        return self.compared - self.loose - self.foreign
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The Wilson interval of the collection's share of strangers."""
+        """The Wilson interval of the collection's share of foreign vectors."""
         if self.complete:
             return self.share, self.share
-        return wilson_interval(self.strangers, self.compared, confidence)
+        return wilson_interval(self.foreign, self.compared, confidence)
 
 
 def sample_size(share: float, certainty: float) -> int:
-    """How many vectors contain a stranger with that certainty, if that share of all are strangers.
+    """How many vectors to sample to find a foreign one, given their share and a certainty.
 
     >>> sample_size(0.02, 0.95)
     149
@@ -131,21 +131,21 @@ class OriginJudge:
         if loose > _MOST_LOOSE * len(ours):
             self._fit_better = _FIT_BETTER_LOOSE
             self._learn_from_others(ours, stored)
-        strangers = [cos for cos, origin in self.judge(ours, theirs) if origin is Origin.STRANGER]
-        if len(strangers) >= _FEWEST_STRANGERS:
-            self._floor = float(np.quantile(strangers, _LIKE_STRANGERS))
+        foreign = [cos for cos, origin in self.judge(ours, theirs) if origin is Origin.FOREIGN]
+        if len(foreign) >= _FEWEST_FOREIGN:
+            self._floor = float(np.quantile(foreign, _LIKE_FOREIGN))
 
     def _learn_from_others(self, ours: Matrix, stored: Matrix) -> None:
-        """Set the thresholds by the vectors that fit their own text."""
+        """Set the thresholds from the vectors that fit their own text."""
         better, others, similar = self._compared(ours, stored)
         fits_own_text = better <= self._fit_better * others.sum(axis=1)
         pool = similar[fits_own_text][others[fits_own_text]]
         if pool.size and fits_own_text.mean() > _BY_CHANCE:
             self._typical, self._ceiling = map(float, np.quantile(pool, (0.5, _UNRELATED)))
 
-    def is_conclusive(self, strangers: int, lowest: float) -> bool:
-        """One or two strangers may be chance, unless most other texts fit them better."""
-        return strangers >= _FEWEST_STRANGERS or lowest < self._typical
+    def is_conclusive(self, foreign: int, lowest: float) -> bool:
+        """One or two foreign vectors may be chance, unless most other texts fit them better."""
+        return foreign >= _FEWEST_FOREIGN or lowest < self._typical
 
     def judge(self, ours: Matrix, theirs: Matrix) -> list[tuple[float, Origin]]:
         stored = _units(theirs)
@@ -177,7 +177,7 @@ class OriginJudge:
 def _origin(cosine: float, *, strange: bool) -> Origin:
     if cosine >= SAME:
         return Origin.SAME
-    return Origin.STRANGER if strange else Origin.LOOSE
+    return Origin.FOREIGN if strange else Origin.LOOSE
 
 
 class OriginTally:
@@ -195,7 +195,7 @@ class OriginTally:
         self._cosines.append(np.array([cosine for cosine, _ in judged], dtype=np.float32))
         for pair, (cosine, origin) in zip(pairs, judged, strict=True):
             self._counts[origin] += 1
-            if origin is Origin.STRANGER:
+            if origin is Origin.FOREIGN:
                 self._examples.append(ForeignVector(pair.label, cosine))
             elif origin is Origin.LOOSE:
                 self._lowest_loose = min(self._lowest_loose, cosine)
@@ -204,18 +204,18 @@ class OriginTally:
 
     def counts(self, *, complete: bool) -> OriginCounts:
         cosines = np.concatenate(self._cosines)
-        strangers = self._counts[Origin.STRANGER]
+        foreign = self._counts[Origin.FOREIGN]
         return OriginCounts(
             compared=len(cosines),
             loose=self._counts[Origin.LOOSE],
-            strangers=strangers,
+            foreign=foreign,
             lowest=float(cosines.min()),
             median=float(np.median(cosines)),
             highest=float(cosines.max()),
             lowest_loose=self._lowest_loose,
             examples=tuple(self._examples),
             complete=complete,
-            conclusive=self._judge.is_conclusive(strangers, float(cosines.min())),
+            conclusive=self._judge.is_conclusive(foreign, float(cosines.min())),
         )
 
 
@@ -280,7 +280,7 @@ def _cosines(ours: Matrix, stored: Matrix) -> Vector:
 
 
 def _units(rows: Matrix) -> Matrix:
-    """In 64 bits, since squaring a large element may overflow 32."""
+    """Computed in 64 bits, because squaring a large element may overflow 32 bits."""
     wide = rows.astype(np.float64)
     units: Matrix = (wide / np.linalg.norm(wide, axis=1, keepdims=True)).astype(np.float32)
     return units

@@ -104,7 +104,7 @@ class SourceScan:
                 self._seen.add(page.source_path)
                 await self._process(page, source)
                 report(Progress("reading", len(self._seen)))
-            self.changes.left_out += source.left
+            self.changes.left_out += source.skipped
         self._check_anything_read(", ".join(source.name for source in sources))
         self.changes.warnings += _same_addresses(self._urls)
         if self._links is not None:

@@ -1,4 +1,4 @@
-"""Audit a collection: read every point, check it, and find out which model made the vectors."""
+"""Audits a collection: checks every point, and which model made the vectors."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import Connection, EmbedderFingerprint, PositionKind, Role
 from surefind.ports import Embedder, ForeignCollection
-from surefind.services.connected.model_identity import SAME_SHARE, percent, strangers_in_words
+from surefind.services.connected.model_identity import SAME_SHARE, percent, share_in_words
 from surefind.services.connected.sampling import RandomSample
 from surefind.services.connected.vector_origin import (
     REFERENCE,
@@ -35,8 +35,10 @@ _MIN_SHARE = 0.0001
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """How many texts to embed again: as many as it takes to find a foreign vector with that
-    `certainty` if that `share` of all vectors is foreign. Certainty 0 embeds none.
+    """The sample of texts to re-embed.
+
+    It finds a foreign vector with this `certainty` if this `share` of all vectors is foreign.
+    With certainty 0, nothing is re-embedded.
     """
 
     certainty: float = 0.95
@@ -71,7 +73,7 @@ async def audit(
     options: AuditOptions,
     report: ReportProgress,
 ) -> AuditReport:
-    """`foreign` is the store of a connected collection, None for one of surefind's own."""
+    """`foreign` is the store of a connected collection; None for surefind's own collections."""
     started = time.perf_counter()
     manifest = generation.manifest
     connection = manifest.connected
@@ -151,7 +153,7 @@ async def _check_vectors(
     embedder: Callable[[], Awaitable[Embedder]],
     report: ReportProgress,
 ) -> OriginCounts | AuditFinding:
-    """The counts, or a finding that says why there are none. `pages` are all vectors."""
+    """The counts, or a finding with the reason why there are none. `pages` has all vectors."""
     try:
         model = await embedder()
         if model.fingerprint != made_by:
@@ -184,15 +186,15 @@ def _origin_findings(
 ) -> list[AuditFinding]:
     findings = []
     model = f"{made_by.provider}/{made_by.model}"
-    if counts.strangers:
+    if counts.foreign:
         examples = tuple(f"{one.label}: cosine {one.cosine:.3f}" for one in counts.examples)
         message = (
-            f"{strangers_in_words(counts)} were not made from their text by {model}: another "
+            f"{share_in_words(counts)} were not made from their text by {model}: another "
             "model made them, or they belong to other texts. Searches miss these passages or "
             "return them for the wrong questions; embed them again"
         )
         severity = AuditSeverity.PROBLEM if counts.conclusive else AuditSeverity.WARNING
-        findings.append(AuditFinding("model", severity, counts.strangers, message, examples))
+        findings.append(AuditFinding("model", severity, counts.foreign, message, examples))
     if counts.loose:
         many = counts.loose > (1 - SAME_SHARE) * counts.compared
         severity = AuditSeverity.WARNING if many else AuditSeverity.NOTE
@@ -202,7 +204,7 @@ def _origin_findings(
             "as a title before it, or only its beginning"
         )
         findings.append(AuditFinding("model", severity, counts.loose, message))
-    if not counts.strangers:
+    if not counts.foreign:
         message = f"texts were embedded again with {model}, and every vector fits its own text"
         if not counts.complete:
             message += (

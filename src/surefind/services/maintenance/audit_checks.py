@@ -1,6 +1,6 @@
-"""The checks that an audit makes of each point.
+"""The checks of an audit, point by point.
 
-Memory is bounded: a table that grows too large continues as a sample, and its counts are estimated.
+Memory is bounded: a table that grows too large becomes a sample, and its counts are estimates.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ _LOCAL_HOSTS = {"localhost", "127.0.0.1", "0.0.0.0"}  # noqa: S104 - compared, n
 
 
 class SampledTable(Generic[V]):
-    """A table that holds at most `max_keys` keys: whenever it is full, it drops every other key, by
-    hash, for good. Multiply what is counted in it by `scale`.
+    """A table of at most `max_keys` keys. Whenever it is full, it drops half of them, by hash.
+
+    Multiply counts by `scale` to estimate those of all keys.
     """
 
     def __init__(self, max_keys: int = _MAX_KEYS) -> None:
@@ -65,7 +66,7 @@ class SampledTable(Generic[V]):
 
 @dataclass(slots=True)
 class _Positions:
-    """The positions met in one document."""
+    """The positions in one document."""
 
     document: str
     count: int = 0
@@ -75,10 +76,10 @@ class _Positions:
 
 @dataclass(slots=True)
 class _Text:
-    """Where a text was first met, and how often again.
+    """The first occurrence of a text, and the number of its copies.
 
-    `document` is a hash, or None if the payload names no document; `unplaced` counts the copies
-    that can't be compared for that reason.
+    `document` is a hash, or None if the payload names no document. `unplaced` counts copies where
+    one of the documents is unknown.
     """
 
     document: int | None
@@ -94,7 +95,7 @@ class PointChecks:
     def __init__(
         self, dimensions: int, *, positions: bool = True, max_keys: int = _MAX_KEYS
     ) -> None:
-        """`positions` says whether positions count the chunks of a document."""
+        """`positions` is true if positions count the chunks of a document."""
         self._dimensions = dimensions
         self._positions = positions
         self._tallies: dict[str, Tally] = {}
@@ -210,7 +211,7 @@ class PointChecks:
     # --- the end --------------------------------------------------------------------------------
 
     def findings(self, *, has_texts: bool) -> list[AuditFinding]:
-        """`has_texts` is False if no key is mapped to text: then none is missing either."""
+        """`has_texts` is False if no key is mapped to text, so missing texts are not reported."""
         findings = [tally.finding() for tally in self._tallies.values()]
         if not has_texts:
             findings = [finding for finding in findings if finding.check != "text"]
@@ -275,7 +276,7 @@ class PointChecks:
         return [AuditFinding("vector", severity, self._other_vectors, message)]
 
     async def same_vectors(self, index: VectorIndex) -> list[AuditFinding]:
-        """Different texts whose vectors are the same, by comparing the vectors in the index."""
+        """Compare the suspected pairs: different texts with the same vector."""
         same = []
         for first, second, label in self._suspects:
             vectors = await index.vectors([first, second])
@@ -303,7 +304,7 @@ def _hashed(text: str) -> int:
 
 
 def _fault_of(url: str) -> tuple[AuditSeverity, str] | None:
-    """Judged by its form alone: no request is made."""
+    """What is wrong with a URL, by its form alone; no request is made."""
     if any(character.isspace() for character in url):
         return AuditSeverity.PROBLEM, "URLs contain whitespace"
     try:

@@ -1,4 +1,4 @@
-"""Check the hashes in payloads: find out how they were computed, then compute them all again."""
+"""Checks the hashes in payloads: detects how they were computed, then recomputes all of them."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ HashRecipe = tuple[str, str]
 
 
 class HashCheck:
-    """Learns the recipe from the first hashes, and checks every hash by it."""
+    """Detects the recipe from the first hashes, and checks every hash with it."""
 
     def __init__(self) -> None:
         self._sample: list[tuple[str, str, str]] = []
@@ -69,7 +69,7 @@ class HashCheck:
         if most < max(1, _MIN_SHARE * len(sample)):
             self._unknown = True
             return
-        # Several recipes may fit equally well. The tables list the plainest ones first.
+        # Several recipes may fit equally well; the simplest ones come first in the tables.
         self._recipe = recipe = next(
             (algorithm, name)
             for algorithm in _ALGORITHMS
@@ -98,7 +98,7 @@ def _in_words(recipe: HashRecipe) -> str:
 
 
 def _matches(digest: str, algorithm: str, text: str) -> bool:
-    """Whether it is that hash, or its first six or more digits."""
+    """Whether it is that hash, or at least the first six digits of it."""
     digits = _PREFIX.sub("", digest.strip()).lower()
     full = hashlib.new(algorithm, text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
     return len(digits) >= _MIN_DIGITS and full.hexdigest().startswith(digits)

@@ -1,4 +1,4 @@
-"""Read every point of a collection, in batches, for an audit."""
+"""Reads every point of a collection, in batches."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ BATCH = 256
 
 @dataclass(frozen=True, slots=True)
 class AuditedPoint:
-    """`embedded` is the text that the vector should have been made from. `missing` names the roles
-    that are mapped, but have no value in this point.
+    """`embedded` is the text that the vector should represent.
+
+    `missing` names the mapped roles without a value in this point.
     """
 
     point: UUID
@@ -63,7 +64,7 @@ async def connected_points(
 
 
 class StoreComparison:
-    """Compares what the index holds of each chunk with what the catalog holds."""
+    """Compares each chunk in the index with the catalog."""
 
     def __init__(self) -> None:
         rebuild = "`surefind ingest --rebuild` rebuilds both"
@@ -97,7 +98,7 @@ class StoreComparison:
 
 
 def _stored_in_both(record: ChunkRecord) -> tuple[object, ...]:
-    """All but the number of terms, which only the catalog keeps."""
+    """All but the number of terms, which only the catalog stores."""
     return (record.chunk, record.url, record.title, record.version, record.locale)
 
 

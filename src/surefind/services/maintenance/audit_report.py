@@ -1,4 +1,4 @@
-"""What an audit reports."""
+"""The findings of an audit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_EXAMPLES = 5
 
 
 class AuditSeverity(StrEnum):
-    """A problem makes answers wrong or missing, a warning may, and a note does not."""
+    """A problem causes wrong or missing results, a warning may cause them, a note does not."""
 
     PROBLEM = "problem"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class AuditSeverity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """`count` says how many points, documents or pairs the finding concerns."""
+    """`count` is the number of points, documents or pairs concerned."""
 
     check: str
     severity: AuditSeverity
@@ -45,7 +45,7 @@ class AuditReport:
 
 
 class Tally:
-    """Counts what a check finds, and keeps the first examples."""
+    """Counts the hits of one check, and keeps the first examples."""
 
     def __init__(self, check: str, severity: AuditSeverity, message: str) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Examine a collection that something else fills. surefind only reads it, so it repairs nothing."""
+"""Examines a connected collection. surefind only reads it, so nothing is repaired."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

@@ -1,6 +1,6 @@
-"""Are all parts reachable and compatible, and is everything stored still intact?
+"""Examines an installation: whether its parts are available, compatible and intact.
 
-An examination only reads. Its findings name the repairs that `doctor_repair` can make.
+An examination only reads. Its findings suggest repairs for `doctor_repair`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Collection:
 
 @dataclass(frozen=True, slots=True)
 class _Verification:
-    """What was read of a complete generation, and the first damage that was met."""
+    """The result of reading a complete generation, and the first damage found."""
 
     ref: GenerationRef
     summary: str = ""
@@ -61,8 +61,8 @@ class _Verification:
 class Examiner:
     """Examines surefind's own stores, and then the connected collections.
 
-    `analyzer` names the configured lexical analyzer. Each of `connected` examines one collection
-    that something else fills. `cache` opens the embedding cache, if there is one.
+    `analyzer` names the configured lexical analyzer. Each of `connected` examines one connected
+    collection. `cache` opens the embedding cache, if there is one.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Examiner:
     async def examine(
         self, report: ReportProgress = lambda _: None, *, quick: bool = False
     ) -> Examination:
-        """Read everything once; with `quick`, only count what index and catalog hold."""
+        """Read everything once; with `quick`, only count the chunks of index and catalog."""
         findings = [
             *await _check_store("catalog", self._catalogs.facts),
             *await _check_store("index", self._index.facts),
@@ -188,7 +188,7 @@ class Examiner:
     async def _unpointed(
         self, collection: _Collection, intact: Sequence[GenerationRef]
     ) -> CheckFinding:
-        """Nothing is published, or the pointer that says what is can't be read."""
+        """Report that nothing is published, or that the pointer can't be read."""
         newest = None
         for ref in intact:
             gate = (await self._catalogs.manifest(ref)).gate
@@ -204,7 +204,7 @@ class Examiner:
     # --- reading a generation -------------------------------------------------------------------
 
     async def _verify(self, ref: GenerationRef, report: ReportProgress) -> _Verification:
-        """By checksums; where the stores keep none, by comparing everything they hold."""
+        """Verify checksums; stores without checksums are compared with each other."""
         reading = ReadingReport(ref, report)
         try:
             cataloged = await self._catalogs.verify(ref, reading)
@@ -344,7 +344,7 @@ async def _check_store(
 
 
 def _damage(verification: _Verification, intact: Sequence[GenerationRef]) -> CheckFinding:
-    """Of the published generation. The remedy depends on which store is damaged."""
+    """Damage of the published generation. The remedy depends on the damaged store."""
     name, number = verification.ref.collection, verification.ref.number
     message = str(verification.error)
     if not verification.damaged:
@@ -372,7 +372,7 @@ def _unpublished(verification: _Verification) -> list[CheckFinding]:
 
 
 def _mismatches(state: GenerationState) -> list[CheckFinding]:
-    """Where catalog and index do not both have a complete generation."""
+    """Findings if catalog and index do not both have the complete generation."""
     name, number, drop = state.ref.collection, state.ref.number, Repair(Remedy.DROP, state.ref)
     if state.cataloged == "unfinished" and state.current:
         message = (

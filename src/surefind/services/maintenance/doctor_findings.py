@@ -1,4 +1,4 @@
-"""What the doctor reports: its findings, and the repairs that they suggest."""
+"""The findings of the doctor, and the repairs that they suggest."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """`unavailable` means that a store or a service did not answer, or refused to."""
+    """`unavailable` is true if a store or service failed to answer, or refused."""
 
     subject: str
     severity: CheckSeverity
@@ -60,7 +60,7 @@ class CheckFinding:
 
 @dataclass(frozen=True, slots=True)
 class GenerationState:
-    """What the catalog and the index have of one generation."""
+    """The state of one generation in catalog and index."""
 
     ref: GenerationRef
     cataloged: str

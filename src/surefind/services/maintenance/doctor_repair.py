@@ -1,4 +1,4 @@
-"""Repair what an examination found. Each repair is complete in itself, so you can stop anywhere."""
+"""Repairs what an examination found. Each repair is independent, so it is safe to stop anywhere."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from surefind.services.maintenance.doctor_findings import Remedy, Repair
 
 
 class Repairer:
-    """`index` and `catalogs` are surefind's own; collections that something else fills are only
-    read. `cache` opens the embedding cache for writing, if there is one.
+    """Repairs surefind's own stores; connected collections are only read.
+
+    `cache` opens the embedding cache for writing, if there is one.
     """
 
     def __init__(

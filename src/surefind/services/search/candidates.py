@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from surefind.model import Condition, Mode, Ranking, SparseVector
 from surefind.ports import DenseQuery, SparseQuery, Vector, VectorIndex
-from surefind.services.search.depth import deeper_limit, look_end
+from surefind.services.search.depth import cutoff, deeper_limit
 from surefind.services.search.fusion import LegResults, Pool, dense_pool, fuse, lexical_pool
 
 
@@ -111,7 +111,7 @@ async def cut_at_depth(
     if deeper:
         limit = deeper
         [ranking] = await index.search([leg_query._replace(limit=limit)])
-    found, end = len(ranking.points), look_end(ranking.scores, depth)
+    found, end = len(ranking.points), cutoff(ranking.scores, depth)
     if end == found:
         return LegRanking(ranking, exhausted=found < limit)
     cosines = None if ranking.cosines is None else ranking.cosines[:end]

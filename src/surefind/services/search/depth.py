@@ -21,7 +21,7 @@ def depth_for(wanted: int) -> int:
     return depth
 
 
-def look_end(scores: Sequence[float], depth: int) -> int:
+def cutoff(scores: Sequence[float], depth: int) -> int:
     """How many of a leg's scores, best first, belong to a search of this depth.
 
     Engines return tied points in arbitrary order, so a tie is never cut. A tie that continues
@@ -39,10 +39,10 @@ def look_end(scores: Sequence[float], depth: int) -> int:
     return end if end - start <= LONGEST_TIE else start
 
 
-def look_ends(scores: Sequence[float]) -> list[int]:
-    """The ends of the searches of depth 50, 100, 200 … and of the last one."""
+def cutoffs(scores: Sequence[float]) -> list[int]:
+    """The cutoffs of searches of depth 50, 100, 200 … and of the last one."""
     ends, depth = [], DEPTH
-    while (end := look_end(scores, depth)) < len(scores):
+    while (end := cutoff(scores, depth)) < len(scores):
         ends.append(end)
         depth *= 2
     return [*ends, len(scores)]
@@ -50,7 +50,7 @@ def look_ends(scores: Sequence[float]) -> list[int]:
 
 def deeper_limit(scores: Sequence[float], depth: int) -> int:
     """The limit that reaches the end of a tie to include; 0 if `scores` already reach it."""
-    if look_end(scores, depth) < len(scores) or len(scores) <= depth:
+    if cutoff(scores, depth) < len(scores) or len(scores) <= depth:
         return 0
     limit = _tie_start(scores, depth) + LONGEST_TIE + 1
     return limit if len(scores) < limit else 0

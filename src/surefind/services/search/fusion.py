@@ -3,8 +3,9 @@
 The candidates are the union of both legs' results, with their exact score in both legs. The scores
 of each leg are scaled to 0..1 over the union, and the fused score is their weighted sum.
 
-The scale is set by the first look, the best fifty of each leg. A larger `top_k` looks deeper: the
-next fifty, the next hundred … are appended on the same scale, and never reorder earlier ones.
+The scale is set by the first batch, the best fifty of each leg. A larger `top_k` searches deeper:
+the next fifty, the next hundred … are appended as later batches on the same scale, and never
+reorder earlier ones.
 
 A search ranks about eighty candidates and returns five. So a pool stores its candidates in columns,
 and creates `Candidate` objects only for the few that are used.
@@ -17,7 +18,7 @@ from itertools import accumulate, count
 from typing import NamedTuple, TypeAlias
 
 from surefind.model import LegScore, Ranking
-from surefind.services.search.depth import look_ends
+from surefind.services.search.depth import cutoffs
 
 DENSE_WEIGHT = 0.6
 """Results are equally good from .5 to .7; see `make bench-quality`."""
@@ -35,7 +36,7 @@ class LegResults(NamedTuple):
     """The results of both legs in one collection.
 
     `other_dense` has the dense scores of points that only the lexical leg found, `other_lexical`
-    the reverse. `exhausted` means that a deeper look would find nothing more.
+    the reverse. `exhausted` means that a deeper search would find nothing more.
     """
 
     collection: str
@@ -78,7 +79,7 @@ class Pool:
 
     By row: `points`, `origins` (the number of its collection), and each leg's scores. `order` has
     the rows, best first, and `scores` the final score of each in that order. `later` has the rows
-    that the first look did not find, with the number of their look.
+    of later batches, with the number of their batch.
     """
 
     collections: Sequence[str]
@@ -117,7 +118,7 @@ class Pool:
                 yield Candidate(collection, self.points[row], score, self, row)
 
     def has_all_above(self, threshold: float) -> bool:
-        """Whether a deeper look can't find more candidates that reach the threshold.
+        """Whether a deeper search can't find more candidates that reach the threshold.
 
         True if the dense leg ranks by cosine and got below the threshold in every collection.
         """
@@ -126,7 +127,7 @@ class Pool:
         return all(own.scores and own.scores[-1] < threshold for own in self.dense.rankings)
 
     def is_certain_of(self, wanted: int) -> bool:
-        """Whether a deeper look can't change the first `wanted` candidates.
+        """Whether a deeper search can't change the first `wanted` candidates.
 
         Fused candidates never move. In a single leg, a tie may continue beyond the end, and its
         order is only known once it is complete.
@@ -225,7 +226,7 @@ def lexical_pool(found: Sequence[LegResults]) -> Pool:
 
 
 def _up_to(best: float) -> Scale:
-    """A scale set by the best score alone, so that deeper looks don't change it."""
+    """A scale set by the best score alone, so that deeper searches don't change it."""
     low = 0.0 if best > 0 else 2 * best - 1
     return low, best - low
 
@@ -234,7 +235,7 @@ def _up_to(best: float) -> Scale:
 
 
 def fuse(found: Sequence[LegResults]) -> Pool:
-    """The weighted sum of both legs, each scaled over the candidates of the first look.
+    """The weighted sum of both legs, each scaled over the candidates of the first batch.
 
     Cosines compare across collections, so the dense leg has one scale. BM25 scores depend on how
     rare a word is in a collection, so the lexical leg has a scale for each.
@@ -242,7 +243,7 @@ def fuse(found: Sequence[LegResults]) -> Pool:
     dense, lexical = _dense_leg(found, DENSE_WEIGHT), _lexical_leg(found, 1 - DENSE_WEIGHT)
     pool = _pool(found, dense, lexical)
     spans = [_add_union(pool, dense, lexical, *one) for one in enumerate(found)]
-    later = _later_looks(found, pool)
+    later = _later_batches(found, pool)
     dense.scales = [_scale(dense.scores, slice(None), later)] * len(found)
     lexical.scales = [_scale(lexical.scores, span, later) for span in spans]
     fused: list[float] = []
@@ -257,7 +258,7 @@ def fuse(found: Sequence[LegResults]) -> Pool:
     pool.scores = [fused[row] for row in pool.order]
     if later:
         pool.later = later
-        _append_later_looks(pool, dense, lexical, fused, later)
+        _append_later_batches(pool, dense, lexical, fused, later)
     return pool
 
 
@@ -275,7 +276,7 @@ def _add_union(pool: Pool, dense: Leg, lexical: Leg, origin: int, found: LegResu
 
 
 def _scale(scores: Sequence[float], rows: slice, later: Mapping[int, int]) -> Scale:
-    """From the lowest score of the first look to its highest.
+    """From the lowest score of the first batch to its highest.
 
     If all are equal, they map to 1, or to 0 if all are 0.
     """
@@ -288,10 +289,10 @@ def _scale(scores: Sequence[float], rows: slice, later: Mapping[int, int]) -> Sc
     return (0.0, high) if high > _NOTHING else (low, 1.0)
 
 
-def _append_later_looks(
+def _append_later_batches(
     pool: Pool, dense: Leg, lexical: Leg, fused: list[float], later: Mapping[int, int]
 ) -> None:
-    """Candidates of a later look come after all earlier ones, on the scale of the first look.
+    """Candidates of later batches come after all earlier ones, on the scale of the first batch.
 
     Their scores never exceed those of earlier candidates, so a larger `top_k` only appends.
     """
@@ -303,23 +304,23 @@ def _append_later_looks(
     pool.scores = list(accumulate((fused[row] for row in pool.order), min))
 
 
-def _later_looks(found: Sequence[LegResults], pool: Pool) -> dict[int, int]:
-    """The look that found each row, for the rows that the first look did not find."""
+def _later_batches(found: Sequence[LegResults], pool: Pool) -> dict[int, int]:
+    """The number of the batch of each row, without the rows of the first batch."""
     legs = [
-        (origin, ranking.points, look_ends(ranking.scores))
+        (origin, ranking.points, cutoffs(ranking.scores))
         for origin, results in enumerate(found)
         for ranking in (results.dense, results.lexical)
         if ranking is not None
     ]
     if all(len(ends) == 1 for _, _, ends in legs):
         return {}
-    looks: dict[tuple[int, int], int] = {}
+    batches: dict[tuple[int, int], int] = {}
     for origin, points, ends in legs:
         for rank, point in enumerate(points, start=1):
-            look = bisect_left(ends, rank)
-            looks[origin, point] = min(look, looks.get((origin, point), look))
+            batch = bisect_left(ends, rank)
+            batches[origin, point] = min(batch, batches.get((origin, point), batch))
     rows = enumerate(zip(pool.origins, pool.points, strict=True))
-    return {row: looks[candidate] for row, candidate in rows if looks[candidate]}
+    return {row: batches[candidate] for row, candidate in rows if batches[candidate]}
 
 
 # --- parts ------------------------------------------------------------------------------------

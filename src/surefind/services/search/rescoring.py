@@ -6,7 +6,7 @@
   queries, and are rarely the answer. Their scores are multiplied by the weight of their kind,
   unless the query names the kind, as in "what changed in the last release".
 
-Only the candidates of the first look are adjusted, so a larger `top_k` still only appends.
+Only the candidates of the first batch are adjusted, so a larger `top_k` still only appends.
 """
 
 import re

@@ -167,7 +167,7 @@ class _Unknown(Directive):
             argument = f"{_VERSIONS[name]} {version}" + (f": {rest}" if rest else "")
         holder = nodes.container()
         if argument and not (name in _CONTENT_ONLY or name.startswith("auto")):
-            holder += self._said(name, argument)
+            holder += self._argument(name, argument)
         self.state.nested_parse(self.content, self.content_offset, holder)
         return list(holder.children)
 
@@ -177,7 +177,7 @@ class _Unknown(Directive):
         caption = self.options.get("caption")
         return [nodes.paragraph("", caption), block] if caption else [block]
 
-    def _said(self, name: str, argument: str) -> nodes.Node:
+    def _argument(self, name: str, argument: str) -> nodes.Node:
         if ":" in name or name in _OBJECTS:
             return nodes.paragraph("", "", nodes.literal(argument, argument))
         words, _ = self.state.inline_text(argument, self.lineno)

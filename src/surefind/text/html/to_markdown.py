@@ -163,11 +163,11 @@ class _Converter:
         if self._in_cell:
             self._words.append(" ")
             return
-        lines = [guarded(line) for line in self._said().split("\n") if line]
+        lines = [guarded(line) for line in self._inline_text().split("\n") if line]
         if lines:
             self._writer.block(lines)
 
-    def _said(self) -> str:
+    def _inline_text(self) -> str:
         words = _AROUND_BREAK.sub("\n", re.sub(" +", " ", "".join(self._words))).strip()
         self._words = []
         return words
@@ -178,7 +178,7 @@ class _Converter:
             return self._flush
 
         def leave() -> None:
-            title = self._said().replace("\n", " ")
+            title = self._inline_text().replace("\n", " ")
             if title:
                 anchor = anchor_of(node)
                 level = _HEADINGS[node.tag or ""]
@@ -294,7 +294,7 @@ class _Converter:
 
         def leave() -> None:
             self._in_cell = False
-            row.append(self._said().replace("\n", " ").replace("|", "\\|"))
+            row.append(self._inline_text().replace("\n", " ").replace("|", "\\|"))
             row.extend([""] * (min(columns, _MAX_COLUMNS) - 1))
 
         return leave

@@ -143,7 +143,7 @@ def missed(kind: str, share: float, honest: str) -> Misses:
             total.held += 1
             total.missed += verdict_on(counts) is not ModelVerdict.MIXED
             total.planted += int(strange.sum())
-            total.found += counts.strangers
+            total.found += counts.foreign
             total.covered += low <= share <= high
     show(
         f"{honest}, {share:.0%} {kind}: missed {total.missed} of {total.held} collections, "
@@ -171,14 +171,14 @@ def test_a_collection_of_strangers_is_another_models(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("loose", "strangers", "verdict"),
+    ("loose", "foreign", "verdict"),
     [(14, 34, ModelVerdict.OTHER), (0, 34, ModelVerdict.MIXED), (24, 24, ModelVerdict.MIXED)],
 )
 def test_without_a_single_match_most_being_strangers_is_enough(
-    loose: int, strangers: int, verdict: ModelVerdict
+    loose: int, foreign: int, verdict: ModelVerdict
 ) -> None:
     """As measured where texts share their sentences: chance lets a third fit their text best."""
-    counts = OriginCounts(48, loose, strangers, -0.04, 0.02, 0.09, 0.03)
+    counts = OriginCounts(48, loose, foreign, -0.04, 0.02, 0.09, 0.03)
     assert verdict_on(counts) is verdict
 
 
@@ -195,7 +195,7 @@ def test_copies_of_a_text_are_no_evidence_against_its_vector() -> None:
     rng = np.random.default_rng(4)
     ours = np.concatenate([np.repeat(texts(rng, 1), 30, axis=0), texts(rng, 30)])
     theirs = towards(rng, ours, 0.9, 0.95)
-    assert judged(ours, theirs).strangers == 0
+    assert judged(ours, theirs).foreign == 0
 
 
 def test_two_misfits_among_loose_vectors_are_no_proof_of_another_model() -> None:
@@ -251,7 +251,7 @@ async def test_all_vectors_are_judged_by_what_a_sample_teaches() -> None:
     counts = await compare_all(pairs[::3], pages(), WordEmbedder(SIZE), done.append)
     assert counts.complete
     assert counts.compared == done[-1] == 300
-    assert 27 <= counts.strangers <= 30
+    assert 27 <= counts.foreign <= 30
     assert counts.interval() == (counts.share, counts.share)
 
 

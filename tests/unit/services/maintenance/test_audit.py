@@ -258,7 +258,7 @@ async def test_a_sample_bounds_the_share_and_all_counts_it(service: Service) -> 
     assert low < high
     assert whole.vectors is not None
     assert whole.vectors.compared == len(filling.passages)
-    assert 0.9 * strange <= whole.vectors.strangers <= strange
+    assert 0.9 * strange <= whole.vectors.foreign <= strange
     assert left.vectors is None
     assert left.sound
 

@@ -14,7 +14,7 @@ from surefind.adapters.qdrant.points import ranked
 from surefind.model import Ranking
 from surefind.ports import DenseQuery, IndexEntry, SparseQuery
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
-from surefind.services.search.depth import LONGEST_TIE, look_end
+from surefind.services.search.depth import LONGEST_TIE, cutoff
 from surefind.services.search.fusion import LegResults, Pool, fuse
 
 DIMENSIONS = 16
@@ -56,8 +56,8 @@ async def asked_in_full(question: EncodedQuery, index: MemoryIndex, depth: int) 
     dense, lexical = await index.search(
         [DenseQuery(question.vector, everyone), SparseQuery(question.terms, everyone)]
     )
-    by_dense = set(dense.points[: look_end(dense.scores, depth)])
-    by_lexical = set(lexical.points[: look_end(lexical.scores, depth)])
+    by_dense = set(dense.points[: cutoff(dense.scores, depth)])
+    by_lexical = set(lexical.points[: cutoff(lexical.scores, depth)])
     return fuse(
         [
             LegResults(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import Ranking
-from surefind.services.search.depth import LONGEST_TIE, depth_for, look_end
+from surefind.services.search.depth import LONGEST_TIE, cutoff, depth_for
 from surefind.services.search.fusion import (
     DENSE_WEIGHT,
     Candidate,
@@ -156,7 +156,7 @@ def test_legs_are_asked_in_doubling_depths(wanted: int, depth: int) -> None:
     ],
 )
 def test_a_look_ends_where_no_tie_is_cut(scores: list[float], depth: int, end: int) -> None:
-    assert look_end(scores, depth) == end
+    assert cutoff(scores, depth) == end
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0, 3, 12, 60]))
@@ -174,7 +174,7 @@ def test_a_deeper_look_only_appends(seed: int, values: int) -> None:
     dense, lexical = legs(dict(enumerate(cosines))), legs(dict(enumerate(weights)))
 
     def at(depth: int) -> list[tuple[int, float]]:
-        ends = [look_end(leg.scores, depth) for leg in (dense, lexical)]
+        ends = [cutoff(leg.scores, depth) for leg in (dense, lexical)]
         top = [
             Ranking(leg.points[:end], leg.scores[:end])
             for leg, end in zip((dense, lexical), ends, strict=True)

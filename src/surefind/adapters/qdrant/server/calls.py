@@ -82,14 +82,14 @@ class PermanentFailure(AttemptFailed):
         return False
 
 
-def asking(guard: RequireWriter, call: Call[T]) -> Call[T]:
+def guarded(guard: RequireWriter, call: Call[T]) -> Call[T]:
     """Check the guard before every attempt, since retries may happen minutes later."""
 
-    async def asked(client: AsyncQdrantClient) -> T:
+    async def checked(client: AsyncQdrantClient) -> T:
         await guard()
         return await call(client)
 
-    return asked
+    return checked
 
 
 class QdrantServer:
@@ -156,15 +156,15 @@ class QdrantServer:
 
     async def read(self, call: Call[T], collection: str | None = None) -> T:
         """`collection` is named in error messages."""
-        return await self._made(self._reads, call, self._place.timeout_s, collection)
+        return await self._retried(self._reads, call, self._place.timeout_s, collection)
 
     async def write(self, call: Call[T], collection: str | None = None) -> T:
         """Only for idempotent calls: after a lost response, the call may have succeeded."""
-        return await self._made(self._writes, call, self._place.write_timeout_s, collection)
+        return await self._retried(self._writes, call, self._place.write_timeout_s, collection)
 
     async def change(self, call: Call[T], collection: str | None = None) -> T:
         """Like `write`, but with the few retries of a search, because a user is waiting."""
-        return await self._made(self._reads, call, self._place.write_timeout_s, collection)
+        return await self._retried(self._reads, call, self._place.write_timeout_s, collection)
 
     async def close(self) -> None:
         if self._client is not None:
@@ -173,7 +173,7 @@ class QdrantServer:
 
     # --- one call -----------------------------------------------------------------------------
 
-    async def _made(
+    async def _retried(
         self, calls: AdaptiveLimiter, call: Call[T], timeout_s: float, collection: str | None
     ) -> T:
         try:
@@ -275,13 +275,13 @@ class QdrantServer:
 
     def _reason(self, error: UnexpectedResponse) -> str:
         try:
-            said = error.structured()["status"]["error"]
+            message = error.structured()["status"]["error"]
         except (ValueError, KeyError, TypeError):
-            said = error.content.decode("utf-8", "replace")
-        return f"{error.status_code} {self._hidden(str(said))}".strip()
+            message = error.content.decode("utf-8", "replace")
+        return f"{error.status_code} {self._hidden(str(message))}".strip()
 
-    def _hidden(self, said: str) -> str:
-        text = " ".join(said.split())[:_LONGEST_REASON]
+    def _hidden(self, message: str) -> str:
+        text = " ".join(message.split())[:_LONGEST_REASON]
         return text.replace(self._key, "…") if self._key else text
 
 

@@ -17,7 +17,7 @@ from qdrant_client import AsyncQdrantClient, models
 
 from surefind.adapters.qdrant.payload import to_payload
 from surefind.adapters.qdrant.points import DENSE, LEXICAL, check_vector, point_uuid
-from surefind.adapters.qdrant.server.calls import Call, QdrantServer, RequireWriter, asking
+from surefind.adapters.qdrant.server.calls import Call, QdrantServer, RequireWriter, guarded
 from surefind.adapters.qdrant.server.reader import sparse_vector
 from surefind.adapters.qdrant.server.schema import (
     MAX_FRONT_MATTER_INDEXES,
@@ -42,7 +42,7 @@ _TERM_BYTES = 32
 _PAYLOAD_BYTES = 1500
 _PAGE = POINTS_PER_PART
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 2.0
-_TELL_EVERY_S = 15.0
+_REPORT_EVERY_S = 15.0
 _LEAVING_S = 2.0
 
 
@@ -143,7 +143,7 @@ class QdrantIndexWriter:
         await self._change(lambda client: client.upsert(self._name, points, wait=True))
 
     async def _change(self, call: Call[T]) -> T:
-        return await self._server.write(asking(self._guard, call), self._name)
+        return await self._server.write(guarded(self._guard, call), self._name)
 
     async def _settle(self) -> None:
         if self._under_way:
@@ -190,7 +190,7 @@ class QdrantIndexWriter:
 
     async def _until_indexed(self) -> None:
         """Wait until the server reports completion twice: it may not have started at first."""
-        began = told = time.monotonic()
+        began = last_report = time.monotonic()
         pause_s, greens = _FIRST_PAUSE_S, 0
         while greens < 2:
             info = await self._server.write(
@@ -211,8 +211,8 @@ class QdrantIndexWriter:
                     ),
                     self._name,
                 )
-            if now - told > _TELL_EVERY_S:
-                told = now
+            if now - last_report > _REPORT_EVERY_S:
+                last_report = now
                 self._notify(
                     f"{self._server.name} is indexing {self._name}: "
                     f"{indexed_vectors(info)} of {info.points_count or 0} vectors"

@@ -13,7 +13,7 @@ from surefind.adapters.qdrant.server.calls import (
     QdrantServer,
     RequireWriter,
     ServerAddress,
-    asking,
+    guarded,
 )
 from surefind.adapters.qdrant.server.index_writer import QdrantIndexWriter, create_index
 from surefind.adapters.qdrant.server.reader import QdrantIndex
@@ -37,7 +37,7 @@ _NEVER_FILLED = models.PayloadSchemaType.KEYWORD
 Owner = Callable[[], Awaitable[str]]
 
 
-async def _unasked() -> None:
+async def _no_guard() -> None:
     """For stores with a single writer."""
 
 
@@ -57,7 +57,7 @@ class QdrantIndexStore:
         *,
         prefix: str = "",
         indexing_timeout_s: float = 3600.0,
-        guard: RequireWriter = _unasked,
+        guard: RequireWriter = _no_guard,
     ) -> None:
         self._server = QdrantServer(place, policy)
         self._notify = policy.notify
@@ -217,7 +217,7 @@ class QdrantIndexStore:
                 f"{self._server.name}: the alias {alias} points to the collection {name}, so it is "
                 "not replaced; delete it, or set SUREFIND_QDRANT_PREFIX"
             )
-        delete = asking(self._guard, lambda client: client.delete_collection(name))
+        delete = guarded(self._guard, lambda client: client.delete_collection(name))
         await self._server.change(delete, name)
 
     async def _create(self, name: str, ref: GenerationRef, dimensions: int) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 from protego import Protego
 
-from surefind.adapters.sources.website.crawl_scope import CrawlScope, page_key, reason_to_leave
+from surefind.adapters.sources.website.crawl_scope import CrawlScope, page_key, skip_reason
 from surefind.adapters.sources.website.frontier import Frontier, Visit
 from surefind.adapters.sources.website.http import (
     USER_AGENT,
@@ -21,7 +21,7 @@ from surefind.adapters.sources.website.sitemaps import MAX_SITEMAP_BYTES, read_s
 from surefind.adapters.sources.website.visits import (
     HTML,
     MAX_REDIRECTS,
-    LeftOut,
+    SkippedVisit,
     Visitor,
     VisitResult,
     redirect_of,
@@ -52,9 +52,9 @@ class Crawl:
         return self._frontier.scope
 
     @property
-    def left(self) -> dict[str, str]:
+    def skipped(self) -> dict[str, str]:
         """Skipped pages and the reasons, by path."""
-        return self._frontier.left
+        return self._frontier.skipped
 
     def is_taken_or_gone(self, url: str) -> bool:
         key = page_key(url)
@@ -106,7 +106,7 @@ class Crawl:
             self._notify(f"robots.txt forbids {self._start}; only the sitemap's pages are crawled")
             return None
         outcome = await self._visitor.visit(Visit(self._start, 0))
-        if isinstance(outcome.result, LeftOut) and self._is_upgrade(outcome.url):
+        if isinstance(outcome.result, SkippedVisit) and self._is_upgrade(outcome.url):
             self._frontier.start = outcome.url
             self._frontier.scope = replace(self.scope, origin=f"https{self.scope.origin[4:]}")
             await self._read_robots()
@@ -121,9 +121,9 @@ class Crawl:
         self._frontier.visited += 1
         self._frontier.known[page_key(self._start)] = self._start
         path = self.scope.site_path(outcome.url)
-        if reason := reason_to_leave(path, self._options.include, self._options.exclude):
+        if reason := skip_reason(path, self._options.include, self._options.exclude):
             source_path = self.scope.source_path(outcome.url)
-            outcome = replace(outcome, result=LeftOut(source_path, reason))
+            outcome = replace(outcome, result=SkippedVisit(source_path, reason))
         return self._settle(outcome)
 
     def _is_upgrade(self, target: str) -> bool:
@@ -176,13 +176,13 @@ class Crawl:
             if url and self.scope.contains(url):
                 self._frontier.admit(url, outcome.visit.depth + 1)
         result, key = outcome.result, page_key(outcome.url)
-        if isinstance(result, LeftOut):
+        if isinstance(result, SkippedVisit):
             self._leave(outcome, result)
             return None
         if key in self._frontier.settled:
             if page_key(outcome.visit.url) != key:
                 path = self.scope.source_path(outcome.visit.url)
-                self.left[path] = f"redirects to {outcome.url}"
+                self.skipped[path] = f"redirects to {outcome.url}"
             return None
         if isinstance(result, SourcePage):
             canonical = self._canonical(outcome)
@@ -195,11 +195,11 @@ class Crawl:
             self._taken.add(key)
         self._frontier.settled.add(key)
         self._frontier.known.setdefault(key, outcome.url)
-        self.left.pop(result.source_path, None)
+        self.skipped.pop(result.source_path, None)
         return result
 
-    def _leave(self, outcome: VisitResult, left: LeftOut) -> None:
-        self.left[left.source_path] = left.reason
+    def _leave(self, outcome: VisitResult, skipped: SkippedVisit) -> None:
+        self.skipped[skipped.source_path] = skipped.reason
         key = page_key(outcome.visit.url)
         self._frontier.missing.add(key)
         for url in self._instead.pop(key, []):
@@ -225,12 +225,12 @@ class Crawl:
             page_key(self._start),
             page_key(outcome.visit.url),
         } | self._deferred.keys()
-        lost = key in self._frontier.missing or self._frontier.reason_to_leave(url) is not None
+        lost = key in self._frontier.missing or self._frontier.skip_reason(url) is not None
         return None if key in untrue or lost else url
 
     def _defer(self, outcome: VisitResult, page: SourcePage, canonical: str) -> None:
         key = page_key(canonical)
-        self.left[page.source_path] = f"the same page as {canonical}"
+        self.skipped[page.source_path] = f"the same page as {canonical}"
         self._deferred[page_key(outcome.url)] = key
         if key not in self._frontier.settled:
             self._instead.setdefault(key, []).append(outcome.url)

@@ -165,7 +165,7 @@ _ASSETS = re.compile(
 )
 
 
-def reason_to_leave(site_path: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:
+def skip_reason(site_path: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:
     """Why to skip a page, or None. `include` also overrides the default exclusions.
 
     `blog` and the like are excluded only at the top level: a tutorial may be about building a blog.

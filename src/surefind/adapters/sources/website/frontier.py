@@ -9,8 +9,8 @@ from surefind.adapters.sources.website.crawl_scope import (
     CrawlScope,
     normalise,
     page_key,
-    reason_to_leave,
     shape,
+    skip_reason,
 )
 from surefind.adapters.sources.website.http import USER_AGENT, CrawlOptions
 from surefind.ports import Notify
@@ -35,7 +35,7 @@ class Frontier:
         self.start = start
         self.scope = scope
         self.robots = Protego()
-        self.left: dict[str, str] = {}
+        self.skipped: dict[str, str] = {}
         self.next: dict[str, int] = {}  # URL -> depth, of the next level
         self.known: dict[str, str] = {}  # key -> the URL to visit
         self.spare: dict[str, str] = {}  # key -> another spelling, in case the first is missing
@@ -46,7 +46,7 @@ class Frontier:
         self._options = options
         self._notify = notify
         self._alike: Counter[str] = Counter()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def own_url(self, url: str) -> str | None:
         normal = normalise(url, self.scope.origin, self._options.query_parameters)
@@ -76,7 +76,7 @@ class Frontier:
 
     def _leave_beyond(self, urls: list[str], reason: str) -> None:
         for url in urls:
-            self.left[self.scope.source_path(url)] = reason
+            self.skipped[self.scope.source_path(url)] = reason
             self.report_once(f"some pages are skipped: {reason}")
 
     def admit(self, url: str, depth: int, *, listed: bool = False) -> None:
@@ -91,7 +91,7 @@ class Frontier:
             self.report_once(f"found more than {most} URLs; the rest is ignored")
             return
         self.known[key] = url
-        reason = self.reason_to_leave(url)
+        reason = self.skip_reason(url)
         if reason is None and not listed and self._is_one_too_many(url):
             reason = f"{self._options.max_alike} similar pages were taken"
             self.report_once(f"some pages are skipped: {reason}, such as {url}")
@@ -99,10 +99,10 @@ class Frontier:
             self.next[url] = depth
         else:
             self.missing.add(key)
-            self.left[self.scope.source_path(url)] = reason
+            self.skipped[self.scope.source_path(url)] = reason
 
-    def reason_to_leave(self, url: str) -> str | None:
-        reason = reason_to_leave(
+    def skip_reason(self, url: str) -> str | None:
+        reason = skip_reason(
             self.scope.site_path(url), self._options.include, self._options.exclude
         )
         if reason is None and not self.robots.can_fetch(url, USER_AGENT):
@@ -116,6 +116,6 @@ class Frontier:
 
     def report_once(self, message: str) -> None:
         kind = message.partition(", such as")[0]
-        if kind not in self._told:
-            self._told.add(kind)
+        if kind not in self._reported:
+            self._reported.add(kind)
             self._notify(message)

@@ -37,10 +37,10 @@ class WebsiteSource:
         return self._scope.name
 
     @property
-    def left(self) -> list[PageFailure]:
+    def skipped(self) -> list[PageFailure]:
         """Pages that the last crawl skipped, by path."""
-        left = self._crawl.left if self._crawl else {}
-        return [PageFailure(path, reason) for path, reason in sorted(left.items())]
+        skipped = self._crawl.skipped if self._crawl else {}
+        return [PageFailure(path, reason) for path, reason in sorted(skipped.items())]
 
     @property
     def site(self) -> Site:

@@ -27,7 +27,7 @@ _GONE = frozenset({404, 410})
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedVisit:
     """A skipped page, and why."""
 
     source_path: str
@@ -40,7 +40,7 @@ class VisitResult:
 
     visit: Visit
     url: str
-    result: SourcePage | PageFailure | PageUnchanged | LeftOut
+    result: SourcePage | PageFailure | PageUnchanged | SkippedVisit
     facts: PageFacts | None = None
 
 
@@ -72,21 +72,21 @@ class Visitor:
         url = visit.url
         try:
             for _ in range(MAX_REDIRECTS + 1):
-                answer = await self._site.get(self._wish(url))
+                answer = await self._site.get(self._request(url))
                 target = redirect_of(answer, url, self._options.query_parameters)
                 if target is None:
                     return await self._read(visit, url, answer)
                 if reason := self._reason_to_stop(target):
-                    left = LeftOut(
+                    skipped = SkippedVisit(
                         self._frontier.scope.source_path(visit.url), f"redirects to {reason}"
                     )
-                    return VisitResult(visit, target, left)
+                    return VisitResult(visit, target, skipped)
                 url = target
         except PageUnusable as error:
             return self._failed(visit, url, str(error))
         return self._failed(visit, visit.url, f"redirects more than {MAX_REDIRECTS} times")
 
-    def _wish(self, url: str) -> PageRequest:
+    def _request(self, url: str) -> PageRequest:
         validator = self._validator(url)
         return PageRequest(
             url, self._options.max_page_bytes, lambda a: a.content_type in HTML, validator
@@ -105,7 +105,7 @@ class Visitor:
             return f"{target}, outside {self._frontier.scope.directory}"
         if page_key(target) in self._frontier.settled:
             return target
-        reason = self._frontier.reason_to_leave(target) if self._frontier.visited else None
+        reason = self._frontier.skip_reason(target) if self._frontier.visited else None
         return f"{target} ({reason})" if reason else None
 
     def _failed(self, visit: Visit, url: str, reason: str) -> VisitResult:
@@ -124,7 +124,9 @@ class Visitor:
         facts = await asyncio.to_thread(read_facts, content, url, robots)
         source_path = self._frontier.scope.source_path(url)
         if facts.noindex:
-            return VisitResult(visit, url, LeftOut(source_path, "asks not to be indexed"), facts)
+            return VisitResult(
+                visit, url, SkippedVisit(source_path, "asks not to be indexed"), facts
+            )
         seen = CacheValidator(headers.get("etag"), headers.get("last-modified"))
         page = SourcePage(
             source_path,
@@ -142,11 +144,11 @@ class Visitor:
             return VisitResult(visit, url, PageUnchanged(source_path))
         if answer.status == 200:
             return VisitResult(
-                visit, url, LeftOut(source_path, f"is {answer.content_type}, not HTML")
+                visit, url, SkippedVisit(source_path, f"is {answer.content_type}, not HTML")
             )
         if answer.status in _GONE:
             self.gone.add(page_key(visit.url))
-            return VisitResult(visit, url, LeftOut(source_path, f"returned {answer.status}"))
+            return VisitResult(visit, url, SkippedVisit(source_path, f"returned {answer.status}"))
         return self._failed(visit, url, f"returned {answer.status}")
 
 

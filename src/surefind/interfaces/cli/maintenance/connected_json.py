@@ -64,7 +64,7 @@ def origins_json(counts: OriginCounts | None) -> Json:
         "compared": counts.compared,
         "same": counts.same,
         "loose": counts.loose,
-        "strangers": counts.strangers,
+        "strangers": counts.foreign,
         "share": round(counts.share, _DIGITS),
         "share_low": round(low, _DIGITS),
         "share_high": round(high, _DIGITS),
