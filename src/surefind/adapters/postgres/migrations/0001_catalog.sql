@@ -1,5 +1,5 @@
--- Rows carry no foreign keys to their generation: whoever writes them locks it first, and a copy of
--- a million rows is not checked one by one.
+-- Rows have no foreign key to their generation: a writer locks the generation first, and a copy of
+-- a million rows would be checked row by row.
 
 CREATE TABLE writer (
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
