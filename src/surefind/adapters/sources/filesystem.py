@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequen
 from os import PathLike
 from pathlib import Path
 
-from surefind.adapters.sources.site_folder import PRUNED, SiteFolder, find_site
+from surefind.adapters.sources.site_files import PRUNED, SiteFolder
+from surefind.adapters.sources.site_folder import find_site
 from surefind.errors import InputError
 from surefind.model import PageFailure, SourcePage
 from surefind.ports import Site
