@@ -35,8 +35,14 @@ def read(text: str, suffix: str) -> ParsedPage:
         ("<h1>" + "`" * LARGE + "</h1>", ".html"),
         (":a:`" * LARGE, ".rst"),
         ("{a" * LARGE, ".rst"),
+        ("<table><tr>" + "<td>a" * LARGE + "<tr><td>x" * LARGE, ".html"),
+        ("=== " * LARGE + "\n" + "=== " * LARGE + "\n" + "x\n" * LARGE + "=== " * LARGE, ".rst"),
+        (f".. csv-table::\n\n   {'a,' * LARGE}\n" + "   x\n" * LARGE, ".rst"),
     ],
-    ids=["blanks", "table", "MDX heading", "braces", "ticks", "roles", "word"],
+    ids=[
+        *("blanks", "table", "MDX heading", "braces", "ticks", "roles", "word"),
+        *("short rows", "simple table", "CSV table"),
+    ],
 )
 def test_a_page_of_one_sign_over_and_over_is_read(text: str, suffix: str) -> None:
     read(text, suffix)

@@ -12,6 +12,7 @@ from docutils.core import publish_doctree
 from docutils.frontend import get_default_settings
 from docutils.parsers.rst import Directive, Parser, roles, states
 from docutils.parsers.rst.directives import unchanged
+from docutils.parsers.rst.directives.tables import CSVTable
 from docutils.readers.standalone import Reader
 from docutils.transforms.writer_aux import Admonitions
 from docutils.utils import Reporter, unescape
@@ -58,6 +59,8 @@ _LONG_WORD = re.compile(r"\S{2000}")
 _PROSE_ROLES |= {"ref", "std:doc", "std:ref", "std:term", "term"}
 # docutils takes quadratic time in the number of errors, which can be minutes for one page.
 _MAX_COMPLAINTS = 500
+# Every row of a table gets all columns, which takes time with width times height.
+_MAX_EMPTY_CELLS = 20_000
 _DIRECTIVE_START = re.compile(r"(?:.*?::)?[ ]*")
 _TITLED = re.compile(r"(.+?)\s*<[^<>]*>", re.DOTALL)
 
@@ -113,7 +116,7 @@ def _parents_of(tree: nodes.document, kind: type[nodes.Element]) -> list[nodes.E
 
 
 class _TooManyComplaintsError(Exception):
-    """The page has too many errors to be parsed in reasonable time."""
+    """The page has too many errors, or empty cells, to be parsed in reasonable time."""
 
 
 class _BoundedParser(Parser):
@@ -184,6 +187,17 @@ class _Unknown(Directive):
         return nodes.paragraph(argument, "", *words)
 
 
+class _BoundedTable(CSVTable):
+    def extend_short_rows_with_empty_cells(self, columns: int, parts: Any) -> None:
+        _check_cells(sum(columns - len(row) for part in parts for row in part))
+        super().extend_short_rows_with_empty_cells(columns, parts)
+
+
+def _check_cells(empty: int) -> None:
+    if empty > _MAX_EMPTY_CELLS:
+        raise _TooManyComplaintsError
+
+
 class _Nesting(states.RSTState):
     """A parser state whose nested parsers also use our states."""
 
@@ -203,9 +217,20 @@ class _Tolerant(_Nesting, states.Body):
     def run_directive(self, directive: Any, match: Any, type_name: str, presets: Any) -> Any:
         if type_name.lower() in _CODE:
             directive = _Unknown
+        elif directive is CSVTable:
+            directive = _BoundedTable
         return super().run_directive(  # type: ignore[no-untyped-call]
             directive, match, type_name, presets
         )
+
+    def isolate_simple_table(self) -> tuple[Any, Any, Any]:
+        found: tuple[Any, Any, Any] = super().isolate_simple_table()  # type: ignore[no-untyped-call]
+        block = found[0]
+        if block:
+            cells = len(block[0].split()) * len(block)
+            words = sum(len(line.split()) for line in block)
+            _check_cells(cells - words)
+        return found
 
     def parse_extension_options(self, option_spec: Any, datalines: Any) -> tuple[int, Any]:
         success, options = super().parse_extension_options(  # type: ignore[no-untyped-call]

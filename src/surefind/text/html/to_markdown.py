@@ -273,7 +273,9 @@ class _Converter:
             rows, self._rows, self._words = self._rows or [], None, []
             width = max((len(row) for row in rows), default=0)
             if any(cell for row in rows for cell in row):
-                lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in rows]
+                # Only the first row is padded: all rows would take time with width times height.
+                rows[0] += [""] * (width - len(rows[0]))
+                lines = ["| " + " | ".join(row) + " |" for row in rows]
                 self._writer.block([lines[0], "|" + " --- |" * width, *lines[1:]])
 
         return leave
