@@ -37,6 +37,7 @@ from surefind.errors import (
     UnknownCollection,
     UnknownDocument,
     UnknownGeneration,
+    VersionMismatch,
 )
 from surefind.interfaces.library.async_client import AsyncSurefind, Golden, OnProgress
 from surefind.interfaces.library.default_client import (
@@ -45,7 +46,13 @@ from surefind.interfaces.library.default_client import (
 )
 from surefind.interfaces.library.lazy_names import load_name
 from surefind.interfaces.library.open_options import OpenOptions
-from surefind.interfaces.library.opening import aopen, open  # noqa: A004
+from surefind.interfaces.library.opening import (
+    aconnect_to,
+    aopen,
+    connect_to,
+    open,  # noqa: A004
+)
+from surefind.interfaces.library.served.server_options import ClientOptions
 from surefind.interfaces.library.sync_client import Surefind
 from surefind.interfaces.search_options import SearchOptions
 from surefind.model import (
@@ -57,6 +64,7 @@ from surefind.model import (
     ChunkerSettings,
     ChunkRecord,
     Collapse,
+    CollectionSummary,
     Condition,
     Confidence,
     Connection,
@@ -71,6 +79,7 @@ from surefind.model import (
     Field,
     FieldKind,
     GateResult,
+    GenerationRef,
     GroupBy,
     Hit,
     IngestReport,
@@ -139,6 +148,8 @@ if TYPE_CHECKING:
         MeasureDifference,
         Verdict,
     )
+    from surefind.services.generations.generations import GenerationChanges
+    from surefind.services.generations.history import GenerationDiff
     from surefind.services.generations.index_building import Progress
     from surefind.services.search.why_not import Cause, WhyNot
     from surefind.settings import Settings
@@ -169,7 +180,9 @@ __all__ = [
     "Chunk",
     "ChunkRecord",
     "ChunkerSettings",
+    "ClientOptions",
     "Collapse",
+    "CollectionSummary",
     "Comparison",
     "ComparisonEvidence",
     "Condition",
@@ -194,6 +207,9 @@ __all__ = [
     "FormatTooNew",
     "FoundHit",
     "GateResult",
+    "GenerationChanges",
+    "GenerationDiff",
+    "GenerationRef",
     "Golden",
     "GoldenSet",
     "GoldenTest",
@@ -274,10 +290,13 @@ __all__ = [
     "Vector",
     "VectorSpace",
     "Verdict",
+    "VersionMismatch",
     "WhyNot",
     "__version__",
+    "aconnect_to",
     "aggregate_results_to_report",
     "aopen",
+    "connect_to",
     "extract_metadata_safely",
     "generate_query_embedding",
     "open",

@@ -7,6 +7,7 @@ SurefindError
 │   ├── UnknownChunk          no such chunk                        exit 2, HTTP 404
 │   ├── UnknownDocument       no such page                         exit 2, HTTP 404
 │   ├── FormatTooNew          a newer surefind wrote the folder    exit 2
+│   ├── VersionMismatch       client and server are incompatible   exit 2
 │   └── AddressInUse          the port is taken                    exit 2
 ├── GuardStopped              a guard refused to publish           exit 1
 ├── NotComparable             two runs can't be compared           exit 3, HTTP 409
@@ -82,6 +83,10 @@ class UnknownDocument(InputError):  # noqa: N818
 
 class FormatTooNew(InputError):  # noqa: N818
     pass
+
+
+class VersionMismatch(InputError):  # noqa: N818
+    """A client can't read what the server answers, because their versions differ too much."""
 
 
 class AddressInUse(InputError):  # noqa: N818

@@ -35,6 +35,7 @@ from surefind.model.fingerprints import EmbedderFingerprint
 from surefind.model.generations import (
     Calibration,
     ChunkerSettings,
+    CollectionSummary,
     Cost,
     FailedTest,
     GateResult,
@@ -103,6 +104,7 @@ __all__ = [
     "ChunkerSettings",
     "Collapse",
     "CollectionFacts",
+    "CollectionSummary",
     "Condition",
     "Confidence",
     "Connection",

@@ -171,6 +171,27 @@ class Manifest:
     def ref(self) -> GenerationRef:
         return GenerationRef(self.collection, self.number)
 
+    @property
+    def counted_documents(self) -> int | None:
+        """None for a connected collection, where counting would mean reading every point."""
+        return self.documents if self.connected is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSummary:
+    """A collection and its current generation.
+
+    `served` marks the collection that requests use if they name none. The last three are None if
+    the store of a connected collection is unavailable, and `documents` always is for one.
+    """
+
+    name: str
+    served: bool
+    generation: int
+    documents: int | None = None
+    chunks: int | None = None
+    created_at: datetime | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:

@@ -114,7 +114,15 @@ def test_a_rollback_refuses_bad_names(client: httpx2.Client, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/fields", "/documents", "/documents/x.md/chunks", "/chunks/x", "/chunks/x/neighbours"]
+    "path",
+    [
+        "/fields",
+        "/documents",
+        "/documents/x.md/chunks",
+        "/chunks/x",
+        "/chunks/x/neighbours",
+        "/chunks/x/section",
+    ],
 )
 def test_an_unknown_name_is_a_404_everywhere(client: httpx2.Client, path: str) -> None:
     assert client.get(path, params={"collection": "none"}).status_code == 404

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from surefind.contracts.request import explain
 from surefind.errors import SurefindError
 from surefind.interfaces.failures import failure_of, public_message
+from surefind.interfaces.json_output.typed import ERROR_HEADER
 
 _log = logging.getLogger(__name__)
 _NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed", 429: "rate_limited"}
@@ -56,7 +57,9 @@ def known_response(error: SurefindError) -> JSONResponse:
     if message != str(error):
         _log.warning("%s: %s", failure.name, error)
     wait_s = error.retry_after_s
-    headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
+    headers = {ERROR_HEADER: type(error).__name__}
+    if wait_s is not None:
+        headers["Retry-After"] = str(wait_s)
     return error_response(failure.http_status, failure.name, message, headers)
 
 

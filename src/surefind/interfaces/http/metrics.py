@@ -10,7 +10,6 @@ from prometheus_client.registry import Collector
 from surefind.bootstrap import Application
 from surefind.errors import SurefindError
 from surefind.interfaces.http.middleware.request_log import RequestRecord
-from surefind.interfaces.json_output.generations import document_count
 from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -112,7 +111,7 @@ async def _collection(application: Application) -> list[Metric]:
             manifest = generation.manifest
             add("surefind_generation", "Number of the current generation.", manifest.number)
             add("surefind_chunks", "Chunks in the current generation.", manifest.chunks)
-            documents = document_count(manifest)
+            documents = manifest.counted_documents
             if documents is not None:
                 add("surefind_documents", "Documents in the current generation.", documents)
             await generation.index.count()

@@ -3,10 +3,21 @@
 from dataclasses import asdict
 
 from surefind.interfaces.json_output import Json, rounded
-from surefind.model import GateResult, Manifest, Rate, Threshold
+from surefind.model import CollectionSummary, GateResult, Manifest, Rate, Threshold
 from surefind.services.generations.generations import GenerationChanges
 
 MAX_PATHS = 100
+
+
+def collection_json(summary: CollectionSummary) -> Json:
+    return {
+        "name": summary.name,
+        "served": summary.served,
+        "generation": summary.generation,
+        "documents": summary.documents,
+        "chunks": summary.chunks,
+        "created_at": summary.created_at and summary.created_at.isoformat(),
+    }
 
 
 def manifest_json(manifest: Manifest, *, current: bool) -> Json:
@@ -15,7 +26,7 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
         "generation": manifest.number,
         "current": current,
         "created_at": manifest.created_at.isoformat(),
-        "documents": document_count(manifest),
+        "documents": manifest.counted_documents,
         "chunks": manifest.chunks,
         "based_on": manifest.based_on,
         "sources": list(manifest.sources),
@@ -86,8 +97,3 @@ def _rate(rate: Rate) -> Json:
         "count": rate.count,
         "total": rate.total,
     }
-
-
-def document_count(manifest: Manifest) -> int | None:
-    """None for a connected collection, where counting would mean reading every point."""
-    return manifest.documents if manifest.connected is None else None

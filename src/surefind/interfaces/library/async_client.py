@@ -16,6 +16,7 @@ from surefind.interfaces.search_options import SearchOptions, one_of, query_of
 from surefind.model import (
     ChunkRecord,
     Collapse,
+    CollectionSummary,
     IngestReport,
     Manifest,
     Mode,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
     from surefind.evaluation.report.report import Report
+    from surefind.services.generations.generations import GenerationChanges
     from surefind.services.generations.index_building import Progress
     from surefind.services.search.passages import PassageReader
     from surefind.services.search.why_not import WhyNot
@@ -110,6 +112,10 @@ class AsyncSurefind:
         """All chunks of a page, in order."""
         return await self._passages(collection).document(source_path)
 
+    async def collections(self) -> list[CollectionSummary]:
+        """Every published collection, by name."""
+        return await self._application.searching.collections()
+
     # --- ingesting and generations ------------------------------------------------------------
 
     async def ingest(
@@ -150,6 +156,10 @@ class AsyncSurefind:
     async def generations(self) -> list[Manifest]:
         """All generations of the collection, oldest first."""
         return await self._application.generations.list()
+
+    async def changes(self, generation: int) -> GenerationChanges:
+        """The pages that a generation added, changed and removed."""
+        return await self._application.generations.changes(generation)
 
     async def rollback(self, to: int | None = None) -> Manifest:
         """Make an earlier generation current again, by default the previous one."""

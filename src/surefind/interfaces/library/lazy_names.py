@@ -47,6 +47,8 @@ _NAMES = {
         "MeasureDifference",
         "Verdict",
     ),
+    "surefind.services.generations.generations": ("GenerationChanges",),
+    "surefind.services.generations.history": ("GenerationDiff",),
     "surefind.services.generations.index_building": ("Progress",),
     "surefind.services.search.why_not": ("Cause", "WhyNot"),
     "surefind.settings": ("Settings",),

@@ -13,6 +13,7 @@ from surefind.interfaces.search_options import SearchOptions
 from surefind.model import (
     ChunkRecord,
     Collapse,
+    CollectionSummary,
     IngestReport,
     Manifest,
     Mode,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.evaluation.report.report import Report
     from surefind.interfaces.library.portal import Portal
+    from surefind.services.generations.generations import GenerationChanges
     from surefind.services.search.why_not import WhyNot
     from surefind.settings import Settings
 
@@ -83,6 +85,9 @@ class Surefind:
     def document(self, source_path: str, *, collection: str | None = None) -> list[ChunkRecord]:
         return self._portal.call(lambda: self._inner.document(source_path, collection=collection))
 
+    def collections(self) -> list[CollectionSummary]:
+        return self._portal.call(self._inner.collections)
+
     def ingest(
         self,
         *paths: str | PathLike[str],
@@ -119,6 +124,9 @@ class Surefind:
 
     def generations(self) -> list[Manifest]:
         return self._portal.call(self._inner.generations)
+
+    def changes(self, generation: int) -> GenerationChanges:
+        return self._portal.call(self._inner.changes, generation)
 
     def rollback(self, to: int | None = None) -> Manifest:
         return self._portal.call(self._inner.rollback, to)

@@ -8,6 +8,8 @@ from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
 from surefind.services.generations.cleanup import drop, surplus_of
 from surefind.services.generations.history import GenerationDiff, difference
 
+MAX_NUMBER = 10**9
+
 
 @dataclass(frozen=True, slots=True)
 class GenerationChanges:
@@ -28,6 +30,15 @@ async def current_number(collection: str, catalogs: PublishedCatalogs) -> int:
         raise UnknownCollection(
             f"there is no collection {collection!r} yet; create it with "
             f"`surefind ingest FOLDER{option}`"
+        )
+    return number
+
+
+def check_number(number: object) -> int:
+    """Return the number of a generation; InputError if it can't be one."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MAX_NUMBER:
+        raise InputError(
+            f"generation must be a whole number from 1 to {MAX_NUMBER}, not {number!r}"
         )
     return number
 
@@ -61,7 +72,7 @@ class Generations:
         """Make generation `to` the current one, by default the previous one."""
         async with self._catalogs.writing("ingest"):
             ref = (
-                GenerationRef(self._collection, to)
+                GenerationRef(self._collection, check_number(to))
                 if to is not None
                 else await self._before_current()
             )
@@ -90,7 +101,7 @@ class Generations:
 
     async def changes(self, number: int) -> GenerationChanges:
         """The changes since the previous generation. In the oldest one, all pages are added."""
-        ref = GenerationRef(self._collection, number)
+        ref = GenerationRef(self._collection, check_number(number))
         earlier = await self._before(ref)
         after = await self._catalogs.open(ref)
         try:

@@ -38,13 +38,12 @@ def list_generations(
 
         show_json([manifest_json(m, current=m.number == current) for m in manifests])
         return
-    from surefind.interfaces.json_output.generations import document_count
 
     show("  generation  created               pages  chunks  sources")
     for manifest in manifests:
         mark = "*" if manifest.number == current else " "
         held = "  (held back)" if is_held_back(manifest, current) else ""
-        documents = document_count(manifest)
+        documents = manifest.counted_documents
         pages = "-" if documents is None else documents
         created = manifest.created_at.strftime("%Y-%m-%d %H:%M:%SZ")
         show(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import FastAPI, Path, Query, Request
+from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 from pydantic.config import JsonDict
@@ -13,8 +13,8 @@ from surefind.interfaces.http.examples import CHUNK, CHUNKS, DOCUMENTS, FIELDS
 from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import TAGS, answers
 from surefind.interfaces.http.routes.collections import CollectionChoice
+from surefind.interfaces.http.typed_responses import response_of
 from surefind.interfaces.json_output import Json
-from surefind.interfaces.json_output.generations import document_count
 from surefind.interfaces.json_output.search import chunk_json, fields_json
 from surefind.interfaces.links import absolute_url, linked_record
 from surefind.model import ChunkRecord, DocumentRecord
@@ -80,7 +80,7 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         shown = records[: page.limit]
         return JSONResponse(
             {
-                "total": document_count(generation.manifest),
+                "total": generation.manifest.counted_documents,
                 "limit": page.limit,
                 "next": shown[-1].source_path if len(records) > page.limit else None,
                 "documents": [_document(record, address_of(http)) for record in shown],
@@ -88,32 +88,37 @@ def add_catalog(app: FastAPI, application: Application) -> None:
         )
 
     @app.get("/documents/{source_path:path}/chunks", responses=answers(CHUNKS), tags=TAGS)
-    async def document_chunks(
-        http: Request, source_path: SourcePath, choice: Choice
-    ) -> JSONResponse:
+    async def document_chunks(http: Request, source_path: SourcePath, choice: Choice) -> Response:
         """The chunks of a document, in order."""
-        records = await passages_in(choice.collection).document(source_path)
-        return JSONResponse({"chunks": _chunks(records, http)})
+        return _chunks(await passages_in(choice.collection).document(source_path), http)
 
     @app.get("/chunks/{chunk_id}", responses=answers(CHUNK), tags=TAGS)
-    async def chunk(http: Request, chunk_id: ChunkId, choice: Choice) -> JSONResponse:
+    async def chunk(http: Request, chunk_id: ChunkId, choice: Choice) -> Response:
         """A chunk with its text and metadata."""
         record = await passages_in(choice.collection).chunk(chunk_id)
-        return JSONResponse(_chunks([record], http)[0])
+        linked = linked_record(record, address_of(http))
+        return response_of(http, linked, ChunkRecord, lambda: chunk_json(linked))
 
     @app.get("/chunks/{chunk_id}/neighbours", responses=answers(CHUNKS), tags=TAGS)
     async def neighbours(
         http: Request, chunk_id: ChunkId, around: Annotated[NeighbourRange, Query()]
-    ) -> JSONResponse:
+    ) -> Response:
         """A chunk and its neighbours in the document, in order."""
         passages = passages_in(around.collection)
-        records = await passages.neighbours(chunk_id, around.before, around.after)
-        return JSONResponse({"chunks": _chunks(records, http)})
+        return _chunks(await passages.neighbours(chunk_id, around.before, around.after), http)
+
+    @app.get("/chunks/{chunk_id}/section", responses=answers(CHUNKS), tags=TAGS)
+    async def section(http: Request, chunk_id: ChunkId, choice: Choice) -> Response:
+        """All chunks of the section that a chunk is in, subsections included, in order."""
+        return _chunks(await passages_in(choice.collection).section(chunk_id), http)
 
 
-def _chunks(records: Sequence[ChunkRecord], http: Request) -> list[Json]:
+def _chunks(records: Sequence[ChunkRecord], http: Request) -> Response:
     address = address_of(http)
-    return [chunk_json(linked_record(record, address)) for record in records]
+    linked = [linked_record(record, address) for record in records]
+    return response_of(
+        http, linked, list[ChunkRecord], lambda: {"chunks": list(map(chunk_json, linked))}
+    )
 
 
 def _document(record: DocumentRecord, address: str) -> Json:

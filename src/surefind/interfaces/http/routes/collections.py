@@ -1,26 +1,24 @@
 """Routes for collections: list generations, show their changes, and roll back."""
 
-import logging
 from typing import Annotated
 
-from fastapi import FastAPI, Path, Query
-from fastapi.responses import JSONResponse
+from fastapi import FastAPI, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from surefind.bootstrap import Application
 from surefind.contracts.request import StrictRequest
-from surefind.errors import SurefindError
 from surefind.interfaces.http.examples import CHANGES, COLLECTIONS, GENERATION, GENERATIONS
 from surefind.interfaces.http.middleware.access import AdminOnly
 from surefind.interfaces.http.openapi import FORBIDDEN, TAGS, answers
-from surefind.interfaces.json_output import Json
-from surefind.interfaces.json_output.generations import changes_json, document_count, manifest_json
-from surefind.model import GenerationRef
+from surefind.interfaces.http.typed_responses import response_of
+from surefind.interfaces.json_output.generations import (
+    changes_json,
+    collection_json,
+    manifest_json,
+)
+from surefind.model import CollectionSummary, Manifest
 from surefind.model.strings import COLLECTION_NAME
-
-_log = logging.getLogger(__name__)
-
-MAX_NUMBER = 10**9
+from surefind.services.generations.generations import MAX_NUMBER, GenerationChanges
 
 Number = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="A generation's number")]
 
@@ -47,59 +45,44 @@ class RollbackRequest(StrictRequest):
 
 def add_collections(app: FastAPI, application: Application) -> None:
     @app.get("/collections", responses=answers(COLLECTIONS), tags=TAGS)
-    async def collections() -> JSONResponse:
+    async def collections(http: Request) -> Response:
         """Every collection of the installation, with its current generation."""
-        names = await application.parts.catalogs.collections()
-        described = [await _collection(application, name) for name in sorted(names)]
-        return JSONResponse({"collections": [one for one in described if one is not None]})
+        found = await application.searching.collections()
+        return response_of(
+            http,
+            found,
+            list[CollectionSummary],
+            lambda: {"collections": [collection_json(one) for one in found]},
+        )
 
     @app.get("/generations", responses=answers(GENERATIONS), tags=TAGS)
-    async def generations(choice: Annotated[CollectionChoice, Query()]) -> JSONResponse:
+    async def generations(http: Request, choice: Annotated[CollectionChoice, Query()]) -> Response:
         """The stored generations of a collection, oldest first."""
         builds = application.parts.generations(choice.collection)
         current = await builds.current()
         manifests = await builds.list()
-        return JSONResponse(
-            {
+        return response_of(
+            http,
+            manifests,
+            list[Manifest],
+            lambda: {
                 "generations": [
                     manifest_json(manifest, current=manifest.number == current)
                     for manifest in manifests
                 ]
-            }
+            },
         )
 
     @app.get("/generations/{number}/changes", responses=answers(CHANGES), tags=TAGS)
-    async def changes(number: Number, choice: Annotated[CollectionChoice, Query()]) -> JSONResponse:
+    async def changes(
+        http: Request, number: Number, choice: Annotated[CollectionChoice, Query()]
+    ) -> Response:
         """The pages that a generation added, changed and removed."""
-        return JSONResponse(
-            changes_json(await application.parts.generations(choice.collection).changes(number))
-        )
+        found = await application.parts.generations(choice.collection).changes(number)
+        return response_of(http, found, GenerationChanges, lambda: changes_json(found))
 
     @app.post("/generations/rollback", responses={**answers(GENERATION), **FORBIDDEN}, tags=TAGS)
-    async def rollback(request: RollbackRequest, _admin: AdminOnly) -> JSONResponse:
+    async def rollback(http: Request, request: RollbackRequest, _admin: AdminOnly) -> Response:
         """Make another generation the current one. Nothing is deleted. Requires an admin key."""
         manifest = await application.parts.generations(request.collection).rollback(request.to)
-        return JSONResponse(manifest_json(manifest, current=True))
-
-
-async def _collection(application: Application, name: str) -> Json | None:
-    """None for a collection that was never published."""
-    number = await application.parts.catalogs.current(name)
-    if number is None:
-        return None
-    served = name == application.settings.collection
-    facts: Json = {"name": name, "served": served, "generation": number}
-    try:
-        manifest = await application.parts.catalogs.manifest(GenerationRef(name, number))
-    except SurefindError as error:
-        # If another team's store is unavailable, still list our own collections.
-        if served or not any(one.name == name for one in application.settings.connected):
-            raise
-        _log.warning("can't read the connected collection %s: %s", name, error)
-        return {**facts, "documents": None, "chunks": None, "created_at": None}
-    return {
-        **facts,
-        "documents": document_count(manifest),
-        "chunks": manifest.chunks,
-        "created_at": manifest.created_at.isoformat(),
-    }
+        return response_of(http, manifest, Manifest, lambda: manifest_json(manifest, current=True))

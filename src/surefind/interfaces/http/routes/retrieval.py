@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self, cast
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
@@ -21,10 +21,11 @@ from surefind.interfaces.http.middleware.access import count_searches
 from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
 from surefind.interfaces.http.routes.collections import CollectionName
+from surefind.interfaces.http.typed_responses import response_of
 from surefind.interfaces.json_output.search import search_json, why_not_json
 from surefind.interfaces.links import linked_cause, with_links
 from surefind.interfaces.search_options import SearchOptions, query_of
-from surefind.model import Collapse, Expand, GroupBy, Mode, Query
+from surefind.model import Collapse, Expand, GroupBy, Mode, Query, SearchResult
 from surefind.model.strings import MAX_STRING, NO_NUL
 from surefind.services.search.filters import MAX_CONDITIONS, MAX_VALUES, NUMBER_OR_DATE
 from surefind.services.search.search import (
@@ -33,6 +34,7 @@ from surefind.services.search.search import (
     MAX_QUERY_LENGTH,
     MAX_TOP_K,
 )
+from surefind.services.search.why_not import WhyNot
 
 MAX_HTTP_BATCH = 100
 _EXAMPLE: dict[str, JsonValue] = {
@@ -174,26 +176,36 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
     responses = {**ERRORS, **NOT_FOUND}
 
     @app.post("/retrieve", responses=responses, tags=["surefind"])
-    async def retrieve(http: Request, request: RetrieveRequest) -> PassagesResponse:
+    async def retrieve(http: Request, request: RetrieveRequest) -> Response:
         """Search with all options: hybrid by default, with every score of every hit."""
         query = request.to_query(request.query, served)
-        result = await application.searching.search(query)
-        return PassagesResponse(search_json(with_links(result, address_of(http))))
+        result = with_links(await application.searching.search(query), address_of(http))
+        return response_of(
+            http, result, SearchResult, lambda: search_json(result), PassagesResponse
+        )
 
     @app.post("/retrieve/batch", responses=responses, tags=["surefind"])
-    async def batch(http: Request, request: BatchRequest) -> PassagesResponse:
+    async def batch(http: Request, request: BatchRequest) -> Response:
         """Run several queries; the results come in the same order."""
         count_searches(http, len(request.queries))
         queries = [request.to_query(text, served) for text in request.queries]
-        results = await application.searching.search_many(queries)
         address = address_of(http)
-        return PassagesResponse(
-            {"results": [search_json(with_links(result, address)) for result in results]}
+        results = [
+            with_links(result, address)
+            for result in await application.searching.search_many(queries)
+        ]
+        return response_of(
+            http,
+            results,
+            list[SearchResult],
+            lambda: {"results": [search_json(result) for result in results]},
+            PassagesResponse,
         )
 
     @app.post("/retrieve/why-not", responses=responses, tags=["surefind"])
-    async def why_not(http: Request, request: WhyNotRequest) -> PassagesResponse:
+    async def why_not(http: Request, request: WhyNotRequest) -> Response:
         """Explain why a passage is not among the hits: the cause and its scores."""
         query = request.to_query(request.query, served)
-        answer = await application.searching.why_not(query, request.wanted)
-        return PassagesResponse(why_not_json(linked_cause(answer, address_of(http))))
+        found = await application.searching.why_not(query, request.wanted)
+        answer = linked_cause(found, address_of(http))
+        return response_of(http, answer, WhyNot, lambda: why_not_json(answer), PassagesResponse)

@@ -3,7 +3,6 @@
 from pydantic import Field
 
 from surefind.bootstrap import Application
-from surefind.interfaces.json_output.generations import document_count
 from surefind.interfaces.mcp.tools.tool import Caller, Tool, ToolAnswer, ToolArguments, values_of
 from surefind.services.reading.page_tree import page_tree
 
@@ -47,7 +46,7 @@ async def _run(application: Application, _caller: Caller, asked: ListArguments) 
         locales=values_of("locale", facets),
         generation=manifest.number,
         ingested_at=manifest.created_at.isoformat(),
-        total_pages=document_count(manifest),
+        total_pages=manifest.counted_documents,
         folders=list(tree.folders),
         pages=[ListedPage(path=page.source_path, title=page.title) for page in tree.pages],
         next=tree.next_path,

@@ -1,0 +1,1 @@
+"""The library against a surefind server: the same methods, over HTTP."""
