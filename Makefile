@@ -72,6 +72,14 @@ corpora: $(VENV)/dev model  ## Run the tests on real corpora (SUREFIND_DATA, def
 	@.venv-sites/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/sites.txt
 	@touch $@
 
+# Without lifecycle scripts, npm runs no code of the packages. A second attempt continues with its cache.
+.venv-sites/docusaurus/installed: .venv-sites/installed requirements/docusaurus/package.json requirements/docusaurus/package-lock.json
+	@echo "installing Docusaurus into .venv-sites"
+	@mkdir -p .venv-sites/docusaurus
+	@cp requirements/docusaurus/package.json requirements/docusaurus/package-lock.json .venv-sites/docusaurus
+	@cd .venv-sites/docusaurus && export PATH="$(CURDIR)/.venv-sites/bin:$$PATH" && for attempt in 1 2 3; do \
+	  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=5 && touch installed && break; done; test -f installed
+
 .venv-website/installed: $(VENV)/python requirements/website.txt
 	@echo "installing MkDocs Material into .venv-website"
 	@$(PYTHON) -m venv .venv-website
@@ -81,7 +89,7 @@ corpora: $(VENV)/dev model  ## Run the tests on real corpora (SUREFIND_DATA, def
 site: .venv-website/installed  ## Build the documentation site in build/site; SEARCH=ADDRESS of a surefind server for its search box
 	@NO_MKDOCS_2_WARNING=1 SUREFIND_SITE_SEARCH=$(SEARCH) .venv-website/bin/mkdocs build --quiet --strict -f website/mkdocs.yml
 
-sites: $(VENV)/dev .venv-sites/installed  ## Build small sites with MkDocs and others, and compare them with what surefind reads
+sites: $(VENV)/dev .venv-sites/docusaurus/installed  ## Build small sites with MkDocs and others, and compare them with what surefind reads
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/sites
 
 browser: $(VENV)/dev model  ## Test the search page in Chromium

@@ -110,12 +110,14 @@ class AnchorRule:
     """How a site generator derives the anchors of headings.
 
     `split` separates a heading's title from the anchor that it declares, if any. `slug` gives the
-    anchor of a title, and `numbered` the n-th alternative to an anchor that is taken.
+    anchor of a title, and `numbered` the n-th alternative to an anchor that is taken. Only
+    headings from `first_level` on get an anchor.
     """
 
     split: Callable[[str], tuple[str, str]]
     slug: Callable[[str], str]
     numbered: Callable[[str, int], str] = "{}-{}".format
+    first_level: int = 1
 
 
 @dataclass(frozen=True, slots=True)

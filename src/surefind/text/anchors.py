@@ -29,4 +29,7 @@ def attribute_list(title: str) -> tuple[str, str]:
 
 
 GITHUB = AnchorRule(explicit_id, anchor_of)
-"""Also the rule of Docusaurus and of surefind's own reader."""
+"""Also the rule of surefind's own reader."""
+
+DOCUSAURUS = AnchorRule(explicit_id, anchor_of, first_level=2)
+"""As on GitHub, but a heading of the first level, the title of the page, has no anchor."""

@@ -121,7 +121,7 @@ def _sections(document: Document, structure: Outline) -> Iterator[_Section]:
         if titles[:1] != (document.title,):
             titles, above = (document.title, *titles), (document.title, *above)
         name = (
-            heading.anchor or f"# {heading.title}"
+            heading.name or f"# {heading.title}"
         )  # a title without letters still differs from the start of the page
         yield _Section(start, end, titles, above, heading.anchor, name)
         start = None

@@ -107,6 +107,31 @@ class TestFolderSource(SourceContract):
         (tmp_path / "docs" / "guide" / "again").symlink_to(tmp_path / "docs")
         assert len(await collect(source)) == len(PAGES)
 
+    async def test_a_link_out_of_the_source_is_refused_and_named(
+        self, source: Source, tmp_path: Path
+    ) -> None:
+        (tmp_path / "secret").mkdir()
+        (tmp_path / "secret" / ".env").write_text("PASSWORD=1")
+        (tmp_path / "docs" / "notes.md").symlink_to("../secret/.env")
+        (tmp_path / "docs" / "more").symlink_to("../secret")
+        (tmp_path / "docs" / "same.md").symlink_to("index.md")
+        pages = await collect(source)
+        [failure] = [page for page in pages if isinstance(page, PageFailure)]
+        assert failure == PageFailure(
+            "docs/notes.md",
+            "it is a symlink to a file outside the source; replace it by a copy of the file",
+        )
+        assert len(pages) == len(PAGES) + 2
+        assert source.skipped == [
+            PageFailure(
+                "docs/more/",
+                "it is a symlink to a folder outside the source; name that folder as a source",
+            )
+        ]
+        for named in (tmp_path / "docs" / "notes.md", f"{tmp_path}/docs/n*.md"):
+            [chosen] = sources_of([named], "docs", None)
+            assert [await collect(chosen)] == [[failure]]
+
     async def test_a_page_that_can_not_be_read_is_a_failure_and_the_rest_goes_on(
         self, source: Source, tmp_path: Path
     ) -> None:

@@ -28,7 +28,8 @@ def sources_of(
 ) -> list["FolderSource"]:
     """One source for each given folder, and one for each folder that contains given files.
 
-    A pattern such as `docs/**/*.md` gives the matching pages below its fixed part, `docs`.
+    The folder of a site also adds the folders of its pages elsewhere, such as `../docs`. A
+    pattern such as `docs/**/*.md` gives the matching pages below its fixed part, `docs`.
     """
     files: dict[Path, list[Path]] = {}
     sources = []
@@ -37,11 +38,13 @@ def sources_of(
         root, matching = _matching(pattern)
         files.setdefault(root, []).extend(matching)
     for path in dict.fromkeys(_checked(path) for path in paths if not _is_pattern(path)):
-        resolved = path.resolve()
         if path.is_dir():
+            resolved = path.resolve()
             sources.append(FolderSource(resolved, find_site(resolved, collection, base_url)))
         else:
-            files.setdefault(resolved.parent, []).append(resolved)
+            folder = path.parent.resolve()
+            files.setdefault(folder, []).append(folder / path.name)
+    sources += [outer for source in tuple(sources) for outer in source.elsewhere(sources)]
     return sources + [
         FolderSource(root, find_site(root, collection, base_url), list(dict.fromkeys(chosen)))
         for root, chosen in files.items()
@@ -59,7 +62,7 @@ def _matching(pattern: str) -> tuple[Path, list[Path]]:
     fixed = next(at for at, step in enumerate(steps) if glob.has_magic(step))
     root = Path(*steps[:fixed])
     found = sorted(root.glob("/".join(steps[fixed:])))
-    pages = [path.resolve() for path in found if path.suffix.lower() in SUFFIXES]
+    pages = [path.parent.resolve() / path.name for path in found if path.suffix.lower() in SUFFIXES]
     pages = [path for path in pages if path.is_file() and path.name.lower() not in _NO_PAGES]
     if not pages:
         raise InputError(f"{pattern} matches no page; use a folder of documentation, or a page")
@@ -75,7 +78,7 @@ def page_of(
 ) -> "FolderSource":
     """The source of one page, under the folder that it was or would be ingested from."""
     _checked(path)
-    resolved = path.resolve()
+    resolved = path.parent.resolve() / path.name
     roots = [folder for folder in resolved.parents if folder.name in names]
     if not roots:
         raise InputError(
@@ -121,6 +124,7 @@ class FolderSource:
         self._root = root
         self._folder = folder
         self._chosen = files
+        self._linked: list[Path] = []
 
     @property
     def name(self) -> str:
@@ -141,17 +145,33 @@ class FolderSource:
 
     @property
     def skipped(self) -> Sequence[PageFailure]:
-        return ()
+        reason = "it is a symlink to a folder outside the source; name that folder as a source"
+        linked = (path for path in self._linked if not self._holds(path))
+        return [PageFailure(f"{self._source_path(path)}/", reason) for path in linked]
+
+    def elsewhere(self, others: Sequence["FolderSource"]) -> list["FolderSource"]:
+        """Sources for the site's folders of pages outside this one that no other source covers."""
+        if not self._folder.root.is_relative_to(self._root):
+            return []  # it is only a part of the site
+        covered = [source._root for source in others]  # noqa: SLF001 - of the same class
+        return [
+            FolderSource(folder, self._folder)
+            for folder in self._folder.outer
+            if not any(
+                folder.is_relative_to(root) or root.is_relative_to(folder) for root in covered
+            )
+        ]
 
     async def pages(
         self,
         known: Mapping[str, str] | None = None,  # noqa: ARG002 - reading a file is as cheap as checking it
     ) -> AsyncIterator[SourcePage | PageFailure]:
         refused: list[OSError] = []
+        self._linked = []
         paths = await asyncio.to_thread(lambda: sorted(self._files(refused)))
         for error in refused:
-            folder = Path(error.filename).relative_to(self._root).as_posix()
-            yield PageFailure(f"{self.name}/{folder}/", f"it can't be read: {error.strerror}")
+            folder = self._source_path(Path(error.filename))
+            yield PageFailure(f"{folder}/", f"it can't be read: {error.strerror}")
         for start in range(0, len(paths), _PAGES_AT_ONCE):
             some = paths[start : start + _PAGES_AT_ONCE]
             for page in await asyncio.to_thread(self._read_all, some):
@@ -162,9 +182,7 @@ class FolderSource:
         if self._chosen is not None:
             yield from self._chosen
             return
-        for folder, folders, names in os.walk(
-            self._root, onerror=refused.append
-        ):  # without symlinks there are no loops
+        for folder, folders, names in os.walk(self._root, onerror=refused.append):
             folders[:] = [n for n in folders if self._may_hold_pages(Path(folder) / n)]
             for name in names:
                 path = Path(folder) / name
@@ -175,17 +193,25 @@ class FolderSource:
     def _may_hold_pages(self, folder: Path) -> bool:
         if folder.name.startswith(".") or folder.name in PRUNED:
             return False
+        if folder.is_symlink():  # to follow them could be endless
+            self._linked.append(folder)
+            return False
         unread = self._folder.unread_folders
-        return not unread or folder.relative_to(self._folder.root).as_posix() not in unread
+        return not unread or self._folder.site_path(folder) not in unread
 
     def _read_all(self, paths: Sequence[Path]) -> list[SourcePage | PageFailure]:
         return [self._read(path) for path in paths]
 
     def _read(self, path: Path) -> SourcePage | PageFailure:
-        source_path = f"{self.name}/{path.relative_to(self._root).as_posix()}"
+        source_path = self._source_path(path)
         if not source_path.isprintable():
             reason = "its name is not valid text; rename it"
             return PageFailure(_spelled_out(source_path), reason)
+        if path.is_symlink() and not self._holds(path):
+            return PageFailure(
+                source_path,
+                "it is a symlink to a file outside the source; replace it by a copy of the file",
+            )
         try:
             content = _content(path)
         except OSError as error:
@@ -193,9 +219,21 @@ class FolderSource:
         suffix = path.suffix.lower()
         if self._folder.markdown_is_mdx and suffix == ".md":
             suffix = ".mdx"  # Docusaurus treats both as MDX
-        site_path = path.relative_to(self._folder.root).as_posix()
+        site_path = self._folder.site_path(path)
         content, warnings = self._with_included(site_path, content)
         return SourcePage(source_path, site_path, content, suffix, warnings=warnings)
+
+    def _source_path(self, path: Path) -> str:
+        return f"{self.name}/{path.relative_to(self._root).as_posix()}"
+
+    def _holds(self, link: Path) -> bool:
+        """Whether a symlink leads into this source or its site."""
+        try:
+            target = Path(os.path.realpath(link, strict=True))
+        except OSError:
+            return True  # reading it says why it can't be read
+        folders = (self._root, self._folder.root, *self._folder.outer)
+        return any(target.is_relative_to(folder.resolve()) for folder in folders)
 
     def _with_included(self, site_path: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
         """Expand includes; bytes that are not text stay unchanged, and the parser reports them."""

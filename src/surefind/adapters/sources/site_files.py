@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,10 @@ WithIncluded = Callable[[str, str, ReadFile], tuple[str, tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class SiteFolder:
-    """`root` is the folder that site paths are relative to."""
+    """`root` is the folder that site paths are relative to.
+
+    `outer` are folders of pages outside it; their site paths start with `../`.
+    """
 
     root: Path
     site: Site
@@ -29,12 +32,19 @@ class SiteFolder:
     unread_folders: frozenset[str] = frozenset()  # templates and output, below the root
     markdown_is_mdx: bool = False
     with_included: WithIncluded | None = None
+    outer: tuple[Path, ...] = ()
 
     @property
     def project(self) -> Path:
-        """The repository of the site, else its own folder: no include leads out of it."""
-        above = (folder for folder in upwards(self.root) if (folder / ".git").exists())
-        return next(above, self.root)
+        """The repository of the site, else the folder of its pages: no include leads out of it."""
+        return repository_of(self.root) or Path(os.path.commonpath((self.root, *self.outer)))
+
+    def site_path(self, path: Path) -> str:
+        return Path(os.path.relpath(path, self.root)).as_posix()
+
+
+def repository_of(folder: Path) -> Path | None:
+    return next((root for root in upwards(folder) if (root / ".git").exists()), None)
 
 
 def upwards(folder: Path) -> Iterator[Path]:
@@ -44,13 +54,18 @@ def upwards(folder: Path) -> Iterator[Path]:
             return
 
 
-def pages_below(root: Path, suffixes: frozenset[str] = MARKDOWN_SUFFIXES) -> list[str]:
-    """Every page of a site, because neighbours can affect whether a page is published."""
-    found = []
+def pages_below(
+    root: Path, suffixes: frozenset[str] = MARKDOWN_SUFFIXES, outer: Iterable[Path] = ()
+) -> list[str]:
+    """The site paths of all pages, because neighbours can affect whether a page is published."""
+    found = (path for folder in (root, *outer) for path in page_files(folder, suffixes))
+    return sorted(Path(os.path.relpath(path, root)).as_posix() for path in found)
+
+
+def page_files(root: Path, suffixes: frozenset[str] = MARKDOWN_SUFFIXES) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
         folders[:] = [n for n in folders if not n.startswith(".") and n not in PRUNED]
-        found += [Path(folder) / n for n in names if Path(n).suffix.lower() in suffixes]
-    return sorted(path.relative_to(root).as_posix() for path in found)
+        yield from (Path(folder, n) for n in names if Path(n).suffix.lower() in suffixes)
 
 
 def read_text(path: Path) -> str:

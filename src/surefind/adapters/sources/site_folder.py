@@ -1,18 +1,22 @@
 """Finds the site that a folder of documentation belongs to, by its configuration file."""
 
+import os
 from pathlib import Path
 
+from surefind.adapters.sources.nearby_sites import nearby_site
 from surefind.adapters.sources.site_files import (
     MARKDOWN_SUFFIXES,
     SiteFolder,
     fingerprint_of,
     pages_below,
     read_text,
+    repository_of,
     upwards,
 )
 from surefind.text.formats.registry import SUFFIXES
 from surefind.text.sites.config_files import CONFIG_SUFFIXES
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
+from surefind.text.sites.docusaurus.options import DocusaurusSettings
 from surefind.text.sites.hugo.addresses import CONTENT_SUFFIXES, HugoSite
 from surefind.text.sites.hugo.config import CONFIG_FOLDERS, CONFIG_NAMES, HugoConfig
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
@@ -23,22 +27,32 @@ _MKDOCS = ("mkdocs.yml", "mkdocs.yaml")
 
 
 def find_site(folder: Path, collection: str, base_url: str | None) -> SiteFolder:
-    """Use the nearest configuration in the folder or above it, within one repository."""
+    """Use the nearest configuration in the folder or above it, within one repository.
+
+    Otherwise, that of a site below or beside the folder which is made of the folder's pages.
+    """
     for root in upwards(folder):
-        for name in _DOCUSAURUS:
-            if (root / name).is_file():
-                return _docusaurus(root, root / name, base_url)
-        for name in _MKDOCS:
-            if (root / name).is_file():
-                return _mkdocs(root, root / name, base_url)
-        hugo = _hugo(root, base_url)
-        if hugo is not None:
-            return hugo
+        site = _site_at(root, base_url)
+        if site is not None:
+            return site
+    found = nearby_site(folder, lambda root: _site_at(root, base_url))
+    if isinstance(found, SiteFolder):
+        return found
     if base_url is not None:
         return SiteFolder(folder, PlainSite(base_url), f"plain {base_url}", SUFFIXES)
-    return SiteFolder(
-        folder, ReaderSite(collection, folder.name), f"unpublished {collection}", SUFFIXES
-    )
+    reader = ReaderSite(collection, folder.name)
+    return SiteFolder(folder, reader, f"unpublished {collection}", SUFFIXES, found)
+
+
+def _site_at(root: Path, base_url: str | None) -> SiteFolder | None:
+    """The site whose configuration is in this folder."""
+    for name in _DOCUSAURUS:
+        if (root / name).is_file():
+            return _docusaurus(root, root / name, base_url)
+    for name in _MKDOCS:
+        if (root / name).is_file():
+            return _mkdocs(root, root / name, base_url)
+    return _hugo(root, base_url)
 
 
 def _docusaurus(root: Path, config: Path, base_url: str | None) -> SiteFolder:
@@ -48,13 +62,39 @@ def _docusaurus(root: Path, config: Path, base_url: str | None) -> SiteFolder:
         path.name.removesuffix("_versions.json"): read_text(path)
         for path in sorted(root.glob("*_versions.json"))
     }
-    pages = pages_below(root)
-    site = DocusaurusSite.from_config(
-        text, versions_text, base_url=base_url, instance_versions=others, pages=pages
-    )
+    settings = DocusaurusSettings(text, base_url)
+    outer = _outer_folders(root, settings)
+    pages = pages_below(root, outer=outer)
+    site = DocusaurusSite.from_settings(settings, versions_text, others, pages)
     parts = (text, versions_text, *others.values(), base_url)
-    fingerprint = fingerprint_of("docusaurus", *parts)
-    return SiteFolder(root, site, fingerprint, MARKDOWN_SUFFIXES, site.notes, markdown_is_mdx=True)
+    return SiteFolder(
+        root,
+        site,
+        fingerprint_of("docusaurus", *parts),
+        MARKDOWN_SUFFIXES,
+        site.notes,
+        markdown_is_mdx=True,
+        outer=outer,
+    )
+
+
+def _outer_folders(root: Path, settings: DocusaurusSettings) -> tuple[Path, ...]:
+    """The content folders outside the site's own, such as `../docs`.
+
+    They are in the same repository; without one, they are neighbours of the site's folder.
+    """
+    project, found = repository_of(root) or root.parent, []
+    for plugin in settings.plugins:
+        folder = Path(os.path.normpath(root / plugin.path))
+        if plugin.kind == "blog" or folder.is_relative_to(root) or not folder.is_dir():
+            continue
+        if folder.resolve().is_relative_to(project) and folder != project:
+            found.append(folder)
+        else:
+            settings.notes.append(
+                f"the {plugin.kind} folder {plugin.path} is outside the project and was not read."
+            )
+    return tuple(dict.fromkeys(found))
 
 
 def _mkdocs(root: Path, config: Path, base_url: str | None) -> SiteFolder:

@@ -61,13 +61,17 @@ _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)(\1)(?!\w)"
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """`start` and `end` span the heading's lines in the text."""
+    """`start` and `end` span the heading's lines in the text.
+
+    `name` identifies the heading in its page. It is the anchor, unless the site renders none.
+    """
 
     level: int
     title: str
     anchor: str
     start: int
     end: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +301,8 @@ class _Scanner:
         self._anchors[anchor] = repeats + 1
         if repeats and anchor and not declared:
             anchor = self._next_free(anchor, repeats)
-        self.headings.append(Heading(level, title, anchor, start, end))
+        shown = anchor if level >= self._rule.first_level else ""
+        self.headings.append(Heading(level, title, shown, start, end, name=anchor))
         self._close_containers()
 
     def _next_free(self, anchor: str, repeats: int) -> str:

@@ -60,10 +60,8 @@ DOCU = of(DocusaurusSite.from_config(DOCUSAURUS), prefix="docs/")
     "link",
     [
         "install.md",
-        "./install.md#install",
         "../guide/install.md#volts",
         "install.md?plain=1#volts",
-        "#page",
         "#",
         "#top",
         "#:~:text=page",
@@ -82,6 +80,15 @@ DOCU = of(DocusaurusSite.from_config(DOCUSAURUS), prefix="docs/")
 )
 def test_these_are_fine_or_not_ours_to_judge(source: SourceRoot, link: str) -> None:
     assert broken(source, link) == []
+
+
+@pytest.mark.parametrize("link", ["#page", "./install.md#install"])
+def test_titles_have_anchors_except_in_docusaurus(link: str) -> None:
+    """It renders headings of the first level without an id, and warns of such links, too."""
+    assert [broken(source, link) for source in (READER, PLAIN, MK)] == [[], [], []]
+    assert [reason.split(" has ")[1] for reason in broken(DOCU, link)] == [
+        f"no heading {link[link.index('#') :]}"
+    ]
 
 
 @pytest.mark.parametrize("source", [READER, PLAIN, MK, DOCU])

@@ -14,7 +14,7 @@ from typing import Self
 from urllib.parse import quote, urlsplit
 
 from surefind.model import PageLocation, SkippedPage
-from surefind.text.anchors import GITHUB
+from surefind.text.anchors import DOCUSAURUS
 from surefind.text.sites.addresses import addresses_below, encode_uri
 from surefind.text.sites.docusaurus.options import DocusaurusSettings, Locale, Plugin, join_paths
 from surefind.text.sites.globs import glob_expression
@@ -52,7 +52,7 @@ class DocusaurusSite:
     """
 
     name = "docusaurus"
-    anchors = GITHUB
+    anchors = DOCUSAURUS
 
     def __init__(
         self,
@@ -87,7 +87,17 @@ class DocusaurusSite:
         a translation into the default locale replaces are skipped.
         """
         settings = DocusaurusSettings(config_text, base_url)
-        texts = {"default": versions_text, **(instance_versions or {})}
+        return cls.from_settings(settings, versions_text, instance_versions or {}, pages)
+
+    @classmethod
+    def from_settings(
+        cls,
+        settings: DocusaurusSettings,
+        versions_text: str | None,
+        instance_versions: Mapping[str, str],
+        pages: Collection[str],
+    ) -> Self:
+        texts = {"default": versions_text, **instance_versions}
         versions = {
             name: _version_names(text, settings.notes)
             for name, text in texts.items()

@@ -1,9 +1,9 @@
 """The options of a Docusaurus site that affect page URLs, with their defaults."""
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -207,7 +207,7 @@ def _list(value: object) -> list[object]:
 
 def _folder(path: str) -> str:
     """`./docs/` becomes `docs`; the site's folder becomes the empty string."""
-    return "" if (folder := str(PurePosixPath(path))) == "." else folder
+    return "" if (folder := posixpath.normpath(path)) == "." else folder
 
 
 def join_paths(*parts: str) -> str:
