@@ -24,8 +24,9 @@ COMMAND = Path(sys.executable).parent / "schemathesis"
 
 def of_this_installation(document: Any, fields: Any) -> Any:
     """The document with what no document can say: the fields of the collection, that there is no
-    reranker, and that test ids differ from each other.
+    reranker, that test ids differ from each other, and which filters can be combined.
     """
+    describe_vector_stores(document)
     for model in document["components"]["schemas"].values():
         properties = model.get("properties", {})
         if "rerank" in properties:
@@ -41,6 +42,27 @@ def of_this_installation(document: Any, fields: Any) -> Any:
                 "additionalProperties": False,
             }
     return document
+
+
+def describe_vector_stores(document: Any) -> None:
+    """The collections that exist or don't, a field, and filters that can be combined."""
+    for operation in (one for path in document["paths"].values() for one in path.values()):
+        for parameter in operation.get("parameters", ()):
+            if parameter["name"] == "vector_store_id":
+                parameter["schema"] = {"enum": ["docs", "nope"]}
+    models = document["components"]["schemas"]
+    text = {"type": "string", "maxLength": 4000}
+    listed = {"type": "array", "items": text, "minItems": 1, "maxItems": 256}
+    models["ComparisonFilter"]["properties"] |= {
+        "key": {"const": "title"},
+        "type": {"enum": ["in", "nin"]},
+        "value": {"anyOf": [text, listed]},
+    }
+    models["CompoundFilter"]["properties"] |= {
+        "type": {"const": "and"},
+        "filters": {**listed, "items": {"$ref": "#/components/schemas/ComparisonFilter"}},
+    }
+    models["CompoundFilter"]["properties"]["filters"]["maxItems"] = 32
 
 
 def condition_on(kinds: list[str]) -> Any:

@@ -39,6 +39,7 @@ SHARED_FILE_NAMES = {
     "summary.py": "the summary of a report and its HTML",
     "transfer.py": "the transfer of a generation, its wiring and its command",
     "validate.py": "a validation and its command",
+    "vector_stores.py": "collections as vector stores: their JSON and their routes",
     "validation.py": "the published validation formats and the wiring of a validation",
 }
 

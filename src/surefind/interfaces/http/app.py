@@ -24,6 +24,7 @@ from surefind.interfaces.http.routes.pages import add_pages
 from surefind.interfaces.http.routes.probes import add_probes
 from surefind.interfaces.http.routes.reference import add_reference
 from surefind.interfaces.http.routes.retrieval import add_retrieval
+from surefind.interfaces.http.routes.vector_stores import add_vector_stores
 from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 from surefind.services.serving.rate_limiter import RateLimiter
 
@@ -68,6 +69,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     add_retrieval(app, application)
     add_catalog(app, application)
     add_collections(app, application)
+    add_vector_stores(app, application)
     add_assistants(app, application)
     add_probes(app, application, metrics)
     add_pages(app, application)

@@ -1,7 +1,12 @@
-"""Sends every error as `{error, message}`, with the contract's names and statuses."""
+"""Sends every error as `{error, message}`, with the contract's names and statuses.
+
+The endpoints of other protocols send it in their own form, which their clients show.
+"""
 
 import logging
+import re
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,17 +17,25 @@ from starlette.types import Receive, Scope, Send
 from surefind.contracts.request import explain
 from surefind.errors import SurefindError
 from surefind.interfaces.failures import failure_of, public_message
+from surefind.interfaces.json_output import Json
 from surefind.interfaces.json_output.typed import ERROR_HEADER
 
 _log = logging.getLogger(__name__)
 _NAMES = {403: "forbidden", 404: "not_found", 405: "method_not_allowed", 429: "rate_limited"}
 _INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603  # of JSON-RPC
+_OPENAI_TYPES = {429: "rate_limit_error"}
+_OPENAI_CODES = {"unauthorized": "invalid_api_key", "rate_limited": "rate_limit_exceeded"}
+_NO_SUCH_ENDPOINT = (
+    "surefind has no such endpoint: below /v1 it only lists and searches vector stores; "
+    "use `surefind ingest` to change a collection"
+)
+_PARAMETER = re.compile(r"([a-z_]+)[.\w]*: ")
 STOPPING = (503, "service_unavailable", "the server is shutting down; try again later")
 INTERNAL_ERROR = (500, "internal_error", "Something went wrong; see the server log")
 
 
 class _ErrorResponse(JSONResponse):
-    """An error as `{error, message}`; at the MCP endpoints as JSON-RPC, which clients show."""
+    """An error as `{error, message}`; as JSON-RPC at the MCP endpoints, as OpenAI's below /v1."""
 
     def __init__(
         self, status: int, name: str, message: str, headers: Mapping[str, str] | None = None
@@ -33,16 +46,40 @@ class _ErrorResponse(JSONResponse):
         code = _INVALID_REQUEST if status < 500 else _INTERNAL_ERROR
         error = {"code": code, "message": message, "data": {"error": name}}
         self._as_rpc = {"jsonrpc": "2.0", "id": None, "error": error}
+        self._as_openai = openai_error(status, name, message)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if is_mcp(scope["path"]):
-            self.body = self.render(self._as_rpc)
-            self.headers["Content-Length"] = str(len(self.body))
+            self._say(self._as_rpc)
+        elif is_openai(scope["path"]):
+            self._say(self._as_openai)
         await super().__call__(scope, receive, send)
+
+    def _say(self, error: Mapping[str, object]) -> None:
+        self.body = self.render(error)
+        self.headers["Content-Length"] = str(len(self.body))
 
 
 def is_mcp(path: str) -> bool:
     return path == "/mcp" or path.startswith("/mcp/")
+
+
+def is_openai(path: str) -> bool:
+    return path == "/v1" or path.startswith("/v1/")
+
+
+def openai_error(status: int, name: str, message: str) -> Json:
+    """`param` names the invalid parameter, with which our messages begin."""
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    parameter = _PARAMETER.match(message) if status == 400 else None
+    return {
+        "error": {
+            "message": message,
+            "type": _OPENAI_TYPES.get(status, kind),
+            "param": parameter and parameter[1],
+            "code": _OPENAI_CODES.get(name, name),
+        }
+    }
 
 
 def error_response(
@@ -76,9 +113,11 @@ def add_error_handlers(app: FastAPI) -> None:
         return error_response(400, "validation_error", message)
 
     @app.exception_handler(HTTPException)
-    async def _http(_request: Request, error: HTTPException) -> JSONResponse:
-        name = _NAMES.get(error.status_code, "validation_error")
-        response = error_response(error.status_code, name, str(error.detail))
+    async def _http(request: Request, error: HTTPException) -> JSONResponse:
+        name, message = _NAMES.get(error.status_code, "validation_error"), str(error.detail)
+        if is_openai(request.url.path) and message == HTTPStatus(error.status_code).phrase:
+            message = _NO_SUCH_ENDPOINT
+        response = error_response(error.status_code, name, message)
         response.headers.update(error.headers or {})
         return response
 

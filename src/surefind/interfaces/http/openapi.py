@@ -4,11 +4,26 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, Field
 
 from surefind.contracts.api import ErrorResponse
+from surefind.interfaces.http.errors import is_openai, openai_error
 from surefind.interfaces.http.middleware.access import is_open
 
 Responses = dict[int | str, dict[str, Any]]
+
+
+class OpenaiProblem(BaseModel):
+    message: str
+    type: str
+    param: str | None = Field(description="The invalid parameter")
+    code: str | None
+
+
+class OpenaiErrorResponse(BaseModel):
+    """An error in OpenAI's shape, below `/v1`."""
+
+    error: OpenaiProblem
 
 
 def _error(description: str, name: str, message: str) -> dict[str, Any]:
@@ -82,11 +97,28 @@ _KEYS = {
 }
 
 
+def _as_openai(responses: Responses) -> Responses:
+    """The same errors in OpenAI's shape."""
+    found: Responses = {}
+    for status, answer in responses.items():
+        example = answer["content"]["application/json"]["example"]
+        shown = openai_error(int(status), example["error"], example["message"])
+        content = {"application/json": {"example": shown}}
+        found[status] = {**answer, "model": OpenaiErrorResponse, "content": content}
+    return found
+
+
+OPENAI_ERRORS = _as_openai({**ERRORS, **NOT_FOUND})
+
+
 def _add_guards(path: str, operation: dict[str, Any]) -> None:
     """Add the responses of the middleware, which FastAPI does not know."""
     more = {} if is_open(path) else dict(_GUARDED)
     if "requestBody" in operation:
         more |= _SLOW
+    if is_openai(path):
+        more = _as_openai(more)
+    schema = "OpenaiErrorResponse" if is_openai(path) else "ErrorResponse"
     for status, answer in more.items():
         operation["responses"].setdefault(
             str(status),
@@ -94,7 +126,7 @@ def _add_guards(path: str, operation: dict[str, Any]) -> None:
                 "description": answer["description"],
                 "content": {
                     "application/json": {
-                        "schema": {"$ref": "#/components/schemas/ErrorResponse"},
+                        "schema": {"$ref": f"#/components/schemas/{schema}"},
                         **answer["content"]["application/json"],
                     }
                 },
