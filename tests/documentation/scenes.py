@@ -80,6 +80,7 @@ SCENES: dict[str, Scene] = {
         varying=(r"\b\d+(?= (?:added|in the catalog|in the index|embedded|chunks))",),
     ),
     "docs/tutorial.md": Scene(start=""),
+    "docs/command-line.md": Scene(start=""),
     "docs/library.md": Scene(),
     "docs/providers.md": Scene(
         start="",
@@ -136,6 +137,7 @@ SCENES: dict[str, Scene] = {
     ),
     "docs/commands/inspect.md": Scene(),
     "docs/commands/keys.md": Scene(varying=_KEYS),
+    "docs/commands/mcp.md": Scene(start=""),
     "docs/commands/query.md": Scene(width=80),
     "docs/commands/search.md": Scene(),
     "docs/commands/serve.md": Scene(
@@ -150,6 +152,7 @@ SCENES: dict[str, Scene] = {
 """By the path of the page in the project."""
 
 NOT_RUN: dict[str, str] = {
+    "docs/mcp.md": "an installation in a folder that readers know",
     "docs/connect.md": "a Qdrant server with a collection of another tool",
     "docs/commands/audit.md": "a Qdrant server with a collection of another tool",
     "docs/commands/connect.md": "a Qdrant server with a collection of another tool",

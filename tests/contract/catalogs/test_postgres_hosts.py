@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
@@ -52,7 +53,9 @@ async def test_of_several_hosts_one_may_be_away(
     """The one that is there is found, to read and to write; if it goes, the next one is."""
     async with line_to(postgres) as other:
         ports = NOBODY, port_of(line), port_of(other)
-        database = opened(address(postgres, *ports, target_session_attrs="read-write"))
+        patient = replace(QUICK, timeout_s=5.0)  # enough to try all hosts on a busy machine
+        wanted = address(postgres, *ports, target_session_attrs="read-write")
+        database = opened(wanted, patient)
         store = PostgresCatalogStore(database, 0.0)
         await build(store)
         await store.seal(manifest(ONE))

@@ -139,7 +139,7 @@ def test_long_passages_are_shortened_in_the_table(home: Path) -> None:
         (("x", "--threshold", "nan"), "threshold"),
         (("x", "--threshold", "0.5", "--mode", "lexical"), "threshold"),
         (("x", "--mode", "magic"), "--mode"),
-        ((), "query_text"),
+        ((), "QUERY is missing"),
     ],
 )
 def test_what_the_contract_forbids_is_exit_2_and_named(
