@@ -176,7 +176,7 @@ bench-hostile: $(VENV)/dev  ## Processor time for pages that are designed to be 
 
 lock:  ## Update requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
-	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra mcp --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites" "website:--group website -c requirements/sites.txt"; do \
+	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra docx --extra mcp --extra pdf --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites" "website:--group website -c requirements/sites.txt"; do \
 	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	    $${part#*:} -o requirements/$${part%%:*}.txt; done
 

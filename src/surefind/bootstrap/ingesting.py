@@ -77,6 +77,7 @@ class Ingesting:
                 version=version("surefind"),
                 price_per_million_tokens=parts.price_per_million_tokens,
                 kind_weights=parts.kind_weights,
+                formats=settings.formats,
             )
         )
         options = IngestOptions(
@@ -104,13 +105,15 @@ class Ingesting:
         parts, settings = self._parts, self._parts.settings
         if not check_links:
             [source] = sources_of([path], settings.collection, settings.base_url)
-            return await inspect(source, settings.chunker, await parts.embedder())
+            embedder = await parts.embedder()
+            return await inspect(source, settings.chunker, embedder, formats=settings.formats)
         async with parts.reader.lease() as generation:
             catalog = generation.require_catalog()
             known = {record.source_path for record in await catalog.documents()}
             names = generation.manifest.sources
             page = page_of(path, names, known, settings.collection, settings.base_url)
-            return await inspect(page, settings.chunker, await parts.embedder(), catalog)
+            embedder = await parts.embedder()
+            return await inspect(page, settings.chunker, embedder, catalog, settings.formats)
 
     async def _gate(self, request: IngestRequest) -> Gate | None:
         from surefind.services.validation.gate import Gate

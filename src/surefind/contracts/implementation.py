@@ -40,6 +40,14 @@ _PAGE_KINDS = {
     ".htm": "html-page",
     ".rst": "restructuredtext-page",
     ".txt": "text-page",
+    ".ipynb": "notebook-page",
+    ".adoc": "asciidoc-page",
+    ".asciidoc": "asciidoc-page",
+    ".pdf": "pdf-page",
+    ".docx": "docx-page",
+    ".json": "openapi-page",
+    ".yaml": "openapi-page",
+    ".yml": "openapi-page",
 }
 
 _CHUNK: JsonDict = {

@@ -121,6 +121,22 @@ class AnchorRule:
 
 
 @dataclass(frozen=True, slots=True)
+class FormatOptions:
+    """How some formats are read. `openapi_anchors` names the tool that publishes API references."""
+
+    notebook_outputs: bool = False
+    openapi_anchors: str = "redoc"
+
+    @property
+    def fingerprint(self) -> tuple[str, ...]:
+        """The options that differ from the defaults."""
+        default = FormatOptions()
+        names = (item.name for item in fields(self))
+        chosen = ((name, getattr(self, name)) for name in names)
+        return tuple(f"{name} {value}" for name, value in chosen if value != getattr(default, name))
+
+
+@dataclass(frozen=True, slots=True)
 class SkippedPage:
     """A page that its site does not publish, and why."""
 
@@ -238,8 +254,10 @@ class ChunkRecord:
 
     @property
     def link(self) -> str:
-        """The page's URL with the anchor of the chunk's heading."""
-        return f"{self.url}#{quote(self.chunk.anchor)}" if self.chunk.anchor else self.url
+        """The page's URL with the anchor of the chunk: `#install`, `#page=3`."""
+        return (
+            f"{self.url}#{quote(self.chunk.anchor, safe='/=')}" if self.chunk.anchor else self.url
+        )
 
 
 @dataclass(frozen=True, slots=True)

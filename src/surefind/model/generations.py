@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from surefind.model.documents import BrokenLink, PageFailure
@@ -209,6 +210,7 @@ class Cost:
 class IngestReport:
     """The outcome of an ingest. `generation` is the current one afterwards.
 
+    `unread` counts the documents in formats that are not read, by format.
     `broken_links` is None if links were not checked, `cost` if the embedder is free or its price
     is not configured, and `gate` if no golden tests ran.
     """
@@ -236,6 +238,7 @@ class IngestReport:
     broken_links: tuple[BrokenLink, ...] | None = None
     cost: Cost | None = None
     gate: GateResult | None = None
+    unread: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def added(self) -> int:

@@ -154,6 +154,11 @@ class Source(Protocol):
         """Pages that the last read skipped, and why."""
         ...
 
+    @property
+    def unread(self) -> Mapping[str, int]:
+        """The number of documents in formats that are not read, by format, in the last read."""
+        ...
+
     def pages(
         self, known: Mapping[str, str] | None = None
     ) -> AsyncIterator[SourcePage | PageFailure | PageUnchanged]:

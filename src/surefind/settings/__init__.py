@@ -32,7 +32,13 @@ from pydantic_settings import (
 
 from surefind.adapters.files.connection_table import TABLE, read_connection
 from surefind.errors import InputError, without_passwords
-from surefind.model import DEFAULT_COLLECTION, ChunkerSettings, Connection, is_address
+from surefind.model import (
+    DEFAULT_COLLECTION,
+    ChunkerSettings,
+    Connection,
+    FormatOptions,
+    is_address,
+)
 from surefind.settings.providers import EMBEDDERS, RERANKERS
 from surefind.settings.surroundings import (
     ADDRESS_OF_KUBERNETES,
@@ -148,6 +154,12 @@ class Settings(BaseSettings):
     kind_weights: dict[str, float] = Field(
         default_factory=dict,
         description="Factors for the hybrid scores of kinds of pages, such as blog; 0 excludes one",
+    )
+    notebook_outputs: bool = Field(
+        default=False, description="Also read the text outputs of Jupyter notebooks"
+    )
+    openapi_anchors: Literal["redoc", "swagger-ui"] = Field(
+        "redoc", description="The tool that publishes OpenAPI documents, for links to operations"
     )
     keep_generations: int = Field(5, ge=1, description="Number of generations to keep")
     gate: Path | None = Field(
@@ -396,6 +408,10 @@ class Settings(BaseSettings):
     @property
     def chunker(self) -> ChunkerSettings:
         return ChunkerSettings(max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens)
+
+    @property
+    def formats(self) -> FormatOptions:
+        return FormatOptions(self.notebook_outputs, self.openapi_anchors)
 
     @property
     def index_url(self) -> str | None:

@@ -11,6 +11,7 @@ from surefind.model import (
     AnchorRule,
     Attribute,
     Document,
+    FormatOptions,
     PageLocation,
     SkippedPage,
     SourcePage,
@@ -50,10 +51,12 @@ def content_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def read_document(page: SourcePage, site: PlacesPages) -> ReadPage | SkippedPage:
+def read_document(
+    page: SourcePage, site: PlacesPages, options: FormatOptions | None = None
+) -> ReadPage | SkippedPage:
     """Parse a page; InputError, with the reason, if it is not text or its URL is unsafe."""
     suffix = page.suffix or PurePosixPath(page.site_path).suffix.lower()
-    parsed = parse(page.content, suffix, site.anchors)
+    parsed = parse(page.content, suffix, site.anchors, options)
     place = site.place(page.site_path, parsed.front_matter)
     if isinstance(place, SkippedPage):
         return place

@@ -84,7 +84,7 @@ def _by_place(site_path: str, title: str, front_matter: Mapping[str, object]) ->
 
 
 def _by_shape(text: str, structure: Outline) -> PageKind | None:
-    below = [heading.title for heading in structure.headings if heading.level > 1]
+    below = [heading.title for heading in structure.headings if heading.level > 1 and heading.title]
     versions = sum(_VERSION_HEADING.match(title) is not None for title in below)
     if versions >= _FEWEST_VERSIONS and 2 * versions >= len(below):
         return PageKind.CHANGELOG

@@ -1,8 +1,12 @@
 """What `surefind ingest` reads: sites, formats, rehearsals; and what `inspect` shows."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from fpdf import FPDF
 
 from support.commands import surefind, surefind_json
 from support.website.local_site import Reply, serve
@@ -50,6 +54,97 @@ def test_a_site_gives_its_pages_their_real_addresses(book: Path) -> None:
     assert hit["url"] == "https://tea.example/docs/brewing#brewing"
     assert "import" not in hit["text"]
     assert "Tabs" not in hit["text"]
+
+
+@pytest.fixture
+def formats(tmp_path: Path) -> Path:
+    """A folder with formats that are read, some that are not, and files that are no documents."""
+    folder = tmp_path / "formats"
+    folder.mkdir()
+    notebook = {"cells": [{"cell_type": "markdown", "source": "# Train\n\nTrain the kettle."}]}
+    (folder / "train.ipynb").write_text(json.dumps(notebook))
+    operation = {"operationId": "boil", "summary": "Boil the water", "tags": ["kettle"]}
+    api = {"openapi": "3.1.0", "info": {"title": "API"}, "paths": {"/boil": {"post": operation}}}
+    (folder / "api.json").write_text(json.dumps(api))
+    (folder / "package.json").write_text('{"dependencies": {"openapi": "3.0.0"}}')
+    (folder / "data.yaml").write_text("a: 1\n")
+    paper = FPDF()
+    for words in ("The cup is white.", "The spoon is silver."):
+        paper.add_page()
+        paper.set_font("Helvetica", "", 11)
+        paper.cell(0, 6, words)
+    (folder / "manual.pdf").write_bytes(bytes(paper.output()))
+    for name in ("a.odt", "b.odt", "c.PPTX", "logo.png", ".hidden.odt"):
+        (folder / name).write_bytes(b"x")
+    return folder
+
+
+def test_documents_that_are_not_read_are_counted_by_format(formats: Path) -> None:
+    done = surefind("ingest", "formats", "--base-url", "https://tea.example", cwd=formats.parent)
+    assert done.returncode == 0, done.stderr
+    assert "pages    3 added" in done.stdout
+    assert "  skipped  3 files: 2 .odt, 1 .pptx; see https://surefind.github.io/" in done.stdout
+    planned = surefind_json("ingest", "formats", "--dry-run", cwd=formats.parent)
+    assert planned["unread_files"] == {".odt": 2, ".pptx": 1}
+    for query, link in (
+        ("the spoon is silver", "https://tea.example/manual.pdf#page=2"),
+        ("boil the water", "https://tea.example/api#tag/kettle/operation/boil"),
+        ("train the kettle", "https://tea.example/train#Train"),
+    ):
+        [hit, *_] = surefind_json("search", query, cwd=formats.parent)["hits"]
+        assert hit["url"] == link
+
+
+def test_settings_of_formats_apply_to_pages_that_have_not_changed(formats: Path) -> None:
+    assert surefind("ingest", "formats", cwd=formats.parent).returncode == 0
+    (formats.parent / "surefind.toml").write_text('openapi_anchors = "swagger-ui"\n')
+    assert surefind("ingest", "formats", cwd=formats.parent).returncode == 0
+    [hit, *_] = surefind_json("search", "boil the water", cwd=formats.parent)["hits"]
+    assert hit["url"].endswith("/formats/api.json#/kettle/boil")
+    shown = surefind("inspect", "formats/api.json", cwd=formats.parent).stdout
+    assert "--- 0  API > kettle > Boil the water  #/kettle/boil" in shown
+
+
+def test_a_format_whose_extra_is_missing_is_counted_and_named(formats: Path) -> None:
+    program = (
+        "import sys; sys.modules['pypdfium2'] = None; "
+        "from surefind.interfaces.cli import main; main()"
+    )
+    run = [sys.executable, "-c", program]
+    whole = subprocess.run(
+        [*run, "ingest", "formats"], cwd=formats.parent, capture_output=True, text=True, check=False
+    )
+    assert whole.returncode == 0, whole.stderr
+    assert "  skipped  4 files: 2 .odt, 1 .pdf (surefind[pdf]), 1 .pptx; see" in whole.stdout
+    single = subprocess.run(
+        [*run, "inspect", "formats/manual.pdf"],
+        cwd=formats.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert single.returncode == 2
+    assert "run pip install 'surefind[pdf]'" in single.stderr
+
+
+def test_broken_documents_are_named_and_the_others_are_read(formats: Path) -> None:
+    (formats / "broken.pdf").write_bytes(b"%PDF-1.7")
+    (formats / "broken.docx").write_bytes(b"PK")
+    (formats / "broken.ipynb").write_text("{")
+    (formats / "broken.yaml").write_text("openapi: 3.0.0\ninfo: [")
+    done = surefind("ingest", "formats", cwd=formats.parent)
+    assert done.returncode == 1
+    assert "pages    3 added, 4 failed" in done.stdout
+    for name, reason in (
+        ("broken.pdf", "it is not a valid PDF"),
+        ("broken.docx", "it is not a valid Word document"),
+        ("broken.ipynb", "it is not a notebook"),
+        ("broken.yaml", "its YAML is invalid in line"),
+    ):
+        assert f"failed   formats/{name}: {reason}" in done.stdout
+    single = surefind("inspect", "formats/package.json", cwd=formats.parent)
+    assert single.returncode == 2
+    assert "it is not an OpenAPI 3 document" in single.stderr
 
 
 def test_a_page_changes_with_what_it_includes(tmp_path: Path) -> None:

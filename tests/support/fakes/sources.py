@@ -30,6 +30,10 @@ class PageSource:
         self.fingerprint = f"site {base_url}"
 
     @property
+    def unread(self) -> Mapping[str, int]:
+        return {}
+
+    @property
     def skipped(self) -> Sequence[PageFailure]:
         return ()
 

@@ -4,6 +4,7 @@ import asyncio
 import glob
 import os
 import stat
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,13 +15,26 @@ from surefind.errors import InputError
 from surefind.model import PageFailure, SourcePage
 from surefind.ports import Site
 from surefind.text.encodings import decode
-from surefind.text.formats.registry import SUFFIXES
+from surefind.text.formats.registry import DATA_SUFFIXES, SUFFIXES, is_page, missing_extra
 
 MAX_PAGE_BYTES = 32 * 2**20
 _PAGES_AT_ONCE = 16  # a thread costs more than reading a small file
 _NO_PAGES = frozenset(
     {"requirements.txt", "robots.txt", "humans.txt", "cmakelists.txt", "llms.txt"}
 )
+# Formats of documents that are not read. They are counted, so that no document is missed silently.
+_UNREAD = frozenset(
+    {
+        *(".azw3", ".chm", ".creole", ".dbk", ".dita", ".ditamap", ".djvu", ".doc", ".docbook"),
+        *(".docm", ".dot", ".eml", ".epub", ".fb2", ".fodt", ".key", ".latex", ".mdown", ".mdtext"),
+        *(".mdtxt", ".mdwn", ".mediawiki", ".mht", ".mhtml", ".mkd", ".mkdn", ".mobi", ".msg"),
+        *(".numbers", ".odp", ".ods", ".odt", ".one", ".org", ".ott", ".pages", ".pod", ".ppt"),
+        *(".pptx", ".ps", ".qmd", ".rdoc", ".rest", ".rmd", ".rtf", ".tex", ".texi", ".texinfo"),
+        *(".textile", ".typ", ".wiki", ".wpd", ".xhtml", ".xls", ".xlsx", ".xps"),
+    }
+)
+# A site of a generator has these for other purposes.
+_ASSETS = DATA_SUFFIXES | {".htm", ".html", ".txt"}
 
 
 def sources_of(
@@ -64,9 +78,19 @@ def _matching(pattern: str) -> tuple[Path, list[Path]]:
     found = sorted(root.glob("/".join(steps[fixed:])))
     pages = [path.parent.resolve() / path.name for path in found if path.suffix.lower() in SUFFIXES]
     pages = [path for path in pages if path.is_file() and path.name.lower() not in _NO_PAGES]
+    pages = [path for path in pages if not _is_data(path)]
     if not pages:
         raise InputError(f"{pattern} matches no page; use a folder of documentation, or a page")
     return root.resolve(), pages
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file of data only shares its suffix with a format; false if it can't be read."""
+    suffix = path.suffix.lower()
+    try:
+        return suffix in DATA_SUFFIXES and not is_page(_content(path), suffix)
+    except OSError:
+        return False
 
 
 def page_of(
@@ -110,6 +134,11 @@ def _checked(given: str | PathLike[str]) -> Path:
         raise InputError(
             f"{path} is not a supported page; supported are {', '.join(sorted(SUFFIXES))}"
         )
+    extra = "" if folder else missing_extra(path.suffix.lower())
+    if extra:
+        raise InputError(
+            f"{path} can't be read without another package; run pip install 'surefind[{extra}]'"
+        )
     return path
 
 
@@ -125,6 +154,7 @@ class FolderSource:
         self._folder = folder
         self._chosen = files
         self._linked: list[Path] = []
+        self._unread: Counter[str] = Counter()
 
     @property
     def name(self) -> str:
@@ -162,12 +192,17 @@ class FolderSource:
             )
         ]
 
+    @property
+    def unread(self) -> Mapping[str, int]:
+        return self._unread
+
     async def pages(
         self,
         known: Mapping[str, str] | None = None,  # noqa: ARG002 - reading a file is as cheap as checking it
     ) -> AsyncIterator[SourcePage | PageFailure]:
         refused: list[OSError] = []
         self._linked = []
+        self._unread.clear()
         paths = await asyncio.to_thread(lambda: sorted(self._files(refused)))
         for error in refused:
             folder = self._source_path(Path(error.filename))
@@ -185,10 +220,15 @@ class FolderSource:
         for folder, folders, names in os.walk(self._root, onerror=refused.append):
             folders[:] = [n for n in folders if self._may_hold_pages(Path(folder) / n)]
             for name in names:
+                if name.startswith(".") or name.lower() in _NO_PAGES:
+                    continue
                 path = Path(folder) / name
-                hidden = name.startswith(".") or name.lower() in _NO_PAGES
-                if path.suffix.lower() in self._folder.suffixes and not hidden:
+                suffix = path.suffix.lower()
+                if suffix in self._folder.suffixes and not missing_extra(suffix):
                     yield path
+                elif suffix in _UNREAD or (suffix in SUFFIXES and suffix not in _ASSETS):
+                    extra = suffix in self._folder.suffixes and missing_extra(suffix)
+                    self._unread[f"{suffix} (surefind[{extra}])" if extra else suffix] += 1
 
     def _may_hold_pages(self, folder: Path) -> bool:
         if folder.name.startswith(".") or folder.name in PRUNED:
@@ -200,9 +240,11 @@ class FolderSource:
         return not unread or self._folder.site_path(folder) not in unread
 
     def _read_all(self, paths: Sequence[Path]) -> list[SourcePage | PageFailure]:
-        return [self._read(path) for path in paths]
+        pages = (self._read(path) for path in paths)
+        return [page for page in pages if page is not None]
 
-    def _read(self, path: Path) -> SourcePage | PageFailure:
+    def _read(self, path: Path) -> SourcePage | PageFailure | None:
+        """None for a file of data."""
         source_path = self._source_path(path)
         if not source_path.isprintable():
             reason = "its name is not valid text; rename it"
@@ -217,6 +259,8 @@ class FolderSource:
         except OSError as error:
             return PageFailure(source_path, f"it can't be read: {error.strerror or error}")
         suffix = path.suffix.lower()
+        if self._chosen is None and not is_page(content, suffix):
+            return None
         if self._folder.markdown_is_mdx and suffix == ".md":
             suffix = ".mdx"  # Docusaurus treats both as MDX
         site_path = self._folder.site_path(path)

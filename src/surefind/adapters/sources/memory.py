@@ -10,10 +10,11 @@ from surefind.model import Page, PageFailure, PageLocation, SourcePage
 from surefind.model.strings import string_problem
 from surefind.ports import Site
 from surefind.text.anchors import GITHUB
-from surefind.text.formats.registry import SUFFIXES
+from surefind.text.formats.registry import BINARY_SUFFIXES, SUFFIXES, is_page
 from surefind.text.sites.plain import PlainSite, ReaderSite
 
 _MARKDOWN = ".md"
+_TEXT_SUFFIXES = SUFFIXES - BINARY_SUFFIXES
 
 
 def sources_of_pages(
@@ -65,6 +66,10 @@ class MemorySource:
         return f"pages {self._name} {digest[:16]}"
 
     @property
+    def unread(self) -> Mapping[str, int]:
+        return {}
+
+    @property
     def skipped(self) -> Sequence[PageFailure]:
         return ()
 
@@ -82,7 +87,8 @@ class MemorySource:
                 yield PageFailure(page.source_path, reason)
                 continue
             suffix = PurePosixPath(path).suffix.lower()
-            suffix = suffix if suffix in SUFFIXES else _MARKDOWN
+            if suffix not in _TEXT_SUFFIXES or not is_page(content, suffix):
+                suffix = _MARKDOWN
             yield SourcePage(page.source_path, path, content, suffix)
 
     def place(self, site_path: str, front_matter: Mapping[str, object]) -> PageLocation:

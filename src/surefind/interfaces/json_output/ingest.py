@@ -31,6 +31,7 @@ def ingest_json(report: IngestReport) -> Json:
         "added_pages": list(report.added_pages),
         "changed_pages": list(report.changed_pages),
         "removed_pages": list(report.removed_pages),
+        "unread_files": dict(report.unread),
         "failures": _notes(report.failures),
         "left_out": _notes(report.left_out),
         "warnings": _notes(report.warnings),

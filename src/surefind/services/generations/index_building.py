@@ -11,6 +11,7 @@ from surefind.model import (
     ChunkerSettings,
     ChunkRecord,
     Cost,
+    FormatOptions,
     GenerationRef,
     KindWeights,
     SparseVector,
@@ -60,6 +61,7 @@ class IngestTools:
     optimized_from: int = 1000
     """The engine optimizes no index with fewer chunks, so its word statistics stay exact."""
     kind_weights: KindWeights = field(default_factory=dict)
+    formats: FormatOptions = field(default_factory=FormatOptions)
 
     def cost(self, tokens: int) -> Cost | None:
         """The cost, or None if the price is zero or unknown."""

@@ -118,7 +118,7 @@ class _IngestRun:
         self._params = BuildParams(
             now=datetime.now(UTC),
             sources=tuple(source.name for source in sources),
-            sites=tuple(source.fingerprint for source in sources),
+            sites=(*(source.fingerprint for source in sources), *tools.formats.fingerprint),
             rebuild=options.rebuild,
             max_cost=options.max_cost,
         )
@@ -210,6 +210,7 @@ class _IngestRun:
             failures=tuple(changes.failures),
             left_out=tuple(changes.left_out),
             warnings=tuple(changes.warnings),
+            unread=dict(sorted(changes.unread.items())),
             empty_pages=tuple(changes.empty_pages),
             pruned=pruned,
             seconds=time.monotonic() - self._started,

@@ -9,6 +9,7 @@ from surefind.model import (
     Chunk,
     ChunkerSettings,
     Document,
+    FormatOptions,
     SkippedPage,
     SourcePage,
 )
@@ -40,6 +41,7 @@ async def inspect(
     chunker: ChunkerSettings,
     embedder: Embedder,
     linked: Catalog | None = None,
+    formats: FormatOptions | None = None,
 ) -> Inspection:
     """Inspect the only page of `source`. Raises InputError if it can't be read.
 
@@ -49,7 +51,7 @@ async def inspect(
     if not isinstance(page, SourcePage):
         reason = getattr(page, "reason", "it has not changed")
         raise InputError(f"{page.source_path}: {reason}")
-    read = read_document(page, source.site)
+    read = read_document(page, source.site, formats)
     if isinstance(read, SkippedPage):
         return Inspection(page.source_path, None, (), (), read.reason)
     chunks = chunk_document(read.document, read.structure, chunker, embedder.count_tokens)

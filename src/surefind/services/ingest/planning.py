@@ -1,5 +1,6 @@
 """The changes an ingest is about to make, and the guards that may stop it."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -36,6 +37,7 @@ class PlannedChanges:
     replaced: int = 0
     emptied: list[str] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
+    unread: Counter[str] = field(default_factory=Counter)
     broken_links: list[BrokenLink] | None = None
 
     @property

@@ -105,6 +105,7 @@ class SourceScan:
                 await self._process(page, source)
                 report(Progress("reading", len(self._seen)))
             self.changes.left_out += source.skipped
+            self.changes.unread.update(source.unread)
         self._check_anything_read(", ".join(source.name for source in sources))
         self.changes.warnings += _same_addresses(self._urls)
         if self._links is not None:
@@ -151,7 +152,7 @@ class SourceScan:
     def _collect_links(self, page: SourcePage, source: Source, links: LinkCheck) -> None:
         """Collect the links of an unchanged page, unless it can no longer be parsed."""
         with suppress(Exception):
-            read = read_document(page, source.site)
+            read = read_document(page, source.site, self._tools.formats)
             if not isinstance(read, SkippedPage):
                 links.add(page, SourceRoot.of(page, source), read)
 
@@ -190,7 +191,7 @@ class SourceScan:
     def _chunk(self, page: SourcePage, source: Source) -> "_ChunkedPage | SkippedPage":
         """Pure computation; runs in a thread."""
         tools = self._tools
-        read = read_document(page, source.site)
+        read = read_document(page, source.site, tools.formats)
         if isinstance(read, SkippedPage):
             return read
         if self._links is not None:

@@ -2,12 +2,18 @@
 
 import re
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 
 from surefind.errors import InputError
-from surefind.model import AnchorRule
+from surefind.model import AnchorRule, FormatOptions
 from surefind.text.anchors import GITHUB
 from surefind.text.encodings import decode
+from surefind.text.formats.docx import read_docx
+from surefind.text.formats.notebook import read_notebook
+from surefind.text.formats.openapi.api_reference import read_openapi
+from surefind.text.formats.openapi.detection import is_openapi
 from surefind.text.formats.page import ParsedPage
+from surefind.text.formats.pdf import read_pdf
 from surefind.text.formats.restructured import read_restructured
 from surefind.text.front_matter import split_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
@@ -19,12 +25,20 @@ _BLANK_LINES = re.compile(r"(?:^|\n)[ \t]*\n\s*?(?=[ \t]*\S)")
 _MDX_SYNTAX = re.compile(r"[<{]|:::|^(?:import|export)\b", re.MULTILINE)
 
 
-def parse(content: bytes, suffix: str, anchors: AnchorRule = GITHUB) -> ParsedPage:
+def parse(
+    content: bytes,
+    suffix: str,
+    anchors: AnchorRule = GITHUB,
+    options: FormatOptions | None = None,
+) -> ParsedPage:
     """Parse a page: `parse(b"# Title", ".md")`. `anchors` applies to Markdown.
 
     InputError, with the reason, if the bytes are not text or the suffix is not supported.
     """
     reader = READERS.get(suffix.lower())
+    document_reader = DOCUMENT_READERS.get(suffix.lower())
+    if document_reader is not None:
+        return document_reader(content, options or FormatOptions())
     if reader is None:
         supported = ", ".join(sorted(SUFFIXES))
         found = f"files ending in {suffix}" if suffix else "files without a suffix"
@@ -79,4 +93,27 @@ READERS: Mapping[str, Callable[[bytes, AnchorRule], ParsedPage]] = {
     ".rst": lambda content, _: read_restructured(content),
     ".txt": _read_plain_text,
 }
-SUFFIXES = frozenset(READERS)
+DOCUMENT_READERS: Mapping[str, Callable[[bytes, FormatOptions], ParsedPage]] = {
+    ".docx": lambda content, _: read_docx(content),
+    ".ipynb": read_notebook,
+    ".json": read_openapi,
+    ".pdf": lambda content, _: read_pdf(content),
+    ".yaml": read_openapi,
+    ".yml": read_openapi,
+}
+SUFFIXES = frozenset((*READERS, *DOCUMENT_READERS))
+BINARY_SUFFIXES = frozenset({".docx", ".pdf"})
+DATA_SUFFIXES = frozenset({".json", ".yaml", ".yml"})
+"""Most files with these suffixes are data and not pages: see `is_page`."""
+_EXTRAS = {".docx": ("docx", "mammoth"), ".pdf": ("pdf", "pypdfium2")}
+
+
+def is_page(content: bytes, suffix: str) -> bool:
+    """False for files of data that only share their suffix with a format."""
+    return suffix not in DATA_SUFFIXES or is_openapi(content, suffix)
+
+
+def missing_extra(suffix: str) -> str:
+    """The extra of surefind that a format needs and that is not installed; else empty."""
+    extra, module = _EXTRAS.get(suffix, ("", ""))
+    return extra if extra and find_spec(module) is None else ""

@@ -14,11 +14,17 @@ _ENDINGS = (
     "/index.html",
 )
 _INDEX_NAMES = {"index", "readme"}
+_SERVED_AS_FILES = frozenset({".docx", ".pdf"})
 
 
 def page_url(site_path: str, base_url: str) -> str:
-    """`guide/install.md` on `https://docs.example.com/` is `https://docs.example.com/guide/install`."""
+    """`guide/install.md` on `https://docs.example.com/` is `https://docs.example.com/guide/install`.
+
+    Files that sites serve as they are, such as PDF, keep their suffix.
+    """
     path = PurePosixPath(site_path)
+    if path.suffix.lower() in _SERVED_AS_FILES:
+        return f"{base_url.rstrip('/')}/{quote(site_path)}"
     index = path.stem.lower() in _INDEX_NAMES
     path = path.parent if index else path.parent / path.stem
     tail = "" if str(path) == "." else quote(str(path))

@@ -37,6 +37,10 @@ class WebsiteSource:
         return self._scope.name
 
     @property
+    def unread(self) -> Mapping[str, int]:
+        return {}
+
+    @property
     def skipped(self) -> list[PageFailure]:
         """Pages that the last crawl skipped, by path."""
         skipped = self._crawl.skipped if self._crawl else {}

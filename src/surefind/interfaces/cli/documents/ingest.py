@@ -17,7 +17,7 @@ from surefind.interfaces.cli.console import (
     show,
     show_json,
 )
-from surefind.interfaces.cli.usage import examples
+from surefind.interfaces.cli.usage import DOCUMENTATION, examples
 from surefind.interfaces.failures import FAILED, INCONCLUSIVE
 
 _SMALLEST_COST_SHOWN = 0.0001
@@ -274,6 +274,11 @@ def _notes(report: "IngestReport") -> list[str]:
         ("failed", report.failures),
     ):
         lines += [f"  {verb:<8} {note.source_path}: {note.reason}" for note in notes]
+    if report.unread:
+        count = sum(report.unread.values())
+        formats = ", ".join(f"{number} {name}" for name, number in report.unread.items())
+        files = "1 file" if count == 1 else f"{count} files"
+        lines.append(f"  skipped  {files}: {formats}; see {DOCUMENTATION}what-surefind-reads/")
     if report.broken_links is not None:
         lines.append(f"  links    {len(report.broken_links) or 'none'} broken")
         lines += [f"  {line}" for line in broken_lines(report.broken_links)]

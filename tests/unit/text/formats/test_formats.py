@@ -97,7 +97,7 @@ def test_bytes_are_read_in_their_encoding(
         (b"\x89PNG" + b"x" * 9000 + b"\xff\x00", ".md", "not UTF-8"),
         (b"\xff\xfea", ".md", "not UTF-16"),
         (b"\xff\xfe\x00\x00a\x00\x00\x00", ".md", "binary"),
-        (b"words", ".docx", r"files ending in \.docx are not supported"),
+        (b"words", ".odt", r"files ending in \.odt are not supported"),
         (b"words", "", "files without a suffix"),
     ],
 )
