@@ -152,7 +152,9 @@ class Page:
 
     @property
     def headings(self) -> list[str]:
-        script = "return [...document.querySelectorAll('.hit h2')].map(each => each.textContent)"
+        script = (
+            "return [...document.querySelectorAll('.hit > :is(h2, h3)')].map(x => x.textContent)"
+        )
         return [str(heading) for heading in self.run(script)]
 
     @property

@@ -56,7 +56,7 @@ def test_an_address_carries_the_filters(page: Page) -> None:
     expressions = ["has_code=true", "source_path^=docs/kitchen", "tokens>=3"]
     page.open(f"/?q=dough&{'&'.join(f'where={quote(one)}' for one in expressions)}")
     page.wait_for_answer("dough")
-    assert chips(page) == ["has code is yes", "file under docs/kitchen", "tokens ≥ 3"]
+    assert chips(page) == ["has code is yes", "folder docs/kitchen", "tokens ≥ 3"]
     assert paths(page) <= {"docs/kitchen/bread.md", "docs/kitchen/oven.md"}
     assert page.headings[0] == "Kneading the dough"
     assert page.find("#filter").text == "Filter (3)"
@@ -72,7 +72,7 @@ def test_an_address_carries_the_filters(page: Page) -> None:
 @pytest.mark.parametrize(
     ("field", "sign", "value", "expression", "chip"),
     [
-        ("source_path", "^=", "docs/garden", "source_path^=docs/garden", "file under docs/garden"),
+        ("source_path", "^=", "docs/garden", "source_path^=docs/garden", "folder docs/garden"),
         ("tokens", "<=", "60", "tokens<=60", "tokens ≤ 60"),
         ("level", "!=", None, "level!=easy", "level is not easy"),
         ("created_at", ">=", "2020-01-31", "created_at>=2020-01-31", "created at ≥ 2020-01-31"),
@@ -146,3 +146,23 @@ def test_markup_in_front_matter_is_shown_and_never_run(page: Page) -> None:
     page.wait(lambda: paths(page) == {"docs/traps.md"}, "the filtered passages")
     assert page.find_all("#asking img, main img") == []
     assert page.run("return window.pwned") is None
+
+
+def test_a_folder_is_chosen_with_a_click_one_at_a_time(page: Page) -> None:
+    page.ask(QUESTION)
+    open_filters(page)
+    names = [name.text for name in page.find_all("#filters .name")]
+    assert "folder" in names
+    assert "has code" not in names, "the content says it, too"
+    choose_folder(page, "garden")
+    choose_folder(page, "kitchen")
+
+
+def choose_folder(page: Page, folder: str) -> None:
+    [choice] = [one for one in page.find_all(".choice") if one.text.split()[0] == folder]
+    choice.click()
+    page.wait(lambda: chips(page) == [f"folder docs/{folder}"], "the filter")
+    page.wait(
+        lambda: {path.split("/")[1] for path in paths(page)} == {folder},
+        "passages of this folder alone",
+    )

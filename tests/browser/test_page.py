@@ -68,16 +68,16 @@ def test_the_link_of_a_hit_opens_the_page_at_its_heading(page: Page) -> None:
     page.ask(QUESTION)
     page.find(".hit h2 a").click()
     page.wait(lambda: "/read/docs/" in page.driver.current_url, "the reader's page")
-    assert page.driver.current_url.endswith("garden/tomatoes.md#watering-tomatoes")
+    assert "garden/tomatoes.md?passage=" in page.driver.current_url
+    assert page.driver.current_url.endswith("#watering-tomatoes")
     target = page.find("section:target")
-    assert target.text.startswith("## Watering tomatoes")
+    assert target.text.startswith("Watering tomatoes\nWater tomatoes deeply")
     seen = page.run(
         "const box = arguments[0].getBoundingClientRect();"
         "return box.top >= 0 && box.top < innerHeight",
         target,
     )
     assert seen
-    assert target.value_of_css_property("white-space-collapse") == "preserve"
     page.driver.back()
     page.wait_for_answer(QUESTION)
     assert page.headings[0] == "Watering tomatoes"

@@ -210,7 +210,7 @@ def test_the_summary_is_there_without_scripts(shown: Page) -> None:
     finally:
         shown.emulate("setScriptExecutionDisabled", value=False)
     assert words.count("Failed") == 1
-    assert "In numbers" in words
+    assert "Results" in words
     assert "Comparison with the baseline" in words
     assert "The table of all tests needs JavaScript" in words
     assert len(shown.find_all("svg.chart")) == 4

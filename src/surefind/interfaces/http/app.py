@@ -23,6 +23,7 @@ from surefind.interfaces.http.routes.contracts import add_contracts
 from surefind.interfaces.http.routes.pages import add_pages
 from surefind.interfaces.http.routes.probes import add_probes
 from surefind.interfaces.http.routes.reference import add_reference
+from surefind.interfaces.http.routes.rendered_pages import add_reader
 from surefind.interfaces.http.routes.retrieval import add_retrieval
 from surefind.interfaces.http.routes.vector_stores import add_vector_stores
 from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
@@ -72,7 +73,8 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     add_vector_stores(app, application)
     add_assistants(app, application)
     add_probes(app, application, metrics)
-    add_pages(app, application)
+    add_pages(app)
+    add_reader(app, application)
     if settings.docs or (settings.docs is None and not public):
         add_reference(app)
     return app

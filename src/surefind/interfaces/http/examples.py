@@ -87,4 +87,5 @@ FIELDS: Json = {
         },
         {"name": "tokens", "kinds": ["number"], "front_matter": False, "values": None},
     ],
+    "folders": [{"path": "handbook/guide", "chunks": 25}],
 }

@@ -1,8 +1,11 @@
 """Search results and passages as JSON."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 
 from surefind.interfaces.json_output import Json, rounded
+from surefind.interfaces.rendering.elements import JsonNode, Spans, json_of, marked
+from surefind.interfaces.rendering.rendered_passage import rendered_passage
 from surefind.model import (
     ChunkRecord,
     Confidence,
@@ -15,6 +18,9 @@ from surefind.model import (
 from surefind.services.search.facets import FilterOptions
 from surefind.services.search.filters import describe
 from surefind.services.search.why_not import WhyNot
+
+Matches = Callable[[str, str], Spans]
+"""Finds the words of a query, the second argument, in a text."""
 
 
 def search_json(result: SearchResult) -> Json:
@@ -76,6 +82,15 @@ def hit_json(hit: Hit) -> Json:
     }
 
 
+def rendered_json(hit: Hit, query: str, matches: Matches | None = None) -> list[JsonNode]:
+    """The passage as a tree of elements, with the matches of the query marked."""
+    record = hit.record
+    nodes = rendered_passage(record.chunk.text, record.breadcrumb, record.chunk.content_type)
+    if matches is not None:
+        nodes = marked(nodes, lambda text: matches(text, query))
+    return json_of(nodes)
+
+
 def chunk_json(record: ChunkRecord) -> Json:
     chunk = record.chunk
     return {
@@ -122,6 +137,9 @@ def why_not_json(answer: WhyNot) -> Json:
                 "rank": hit.rank,
                 "score": rounded(hit.score),
                 "chunk_id": hit.record.chunk.id,
+                "title": hit.record.title,
+                "breadcrumb": hit.record.breadcrumb,
+                "source_path": hit.record.chunk.source_path,
                 "url": hit.record.link,
             }
             for hit in answer.ahead
@@ -143,6 +161,7 @@ def fields_json(options: FilterOptions) -> Json:
             }
             for facet in options.facets
         ],
+        "folders": [{"path": path, "chunks": number} for path, number in options.folders],
     }
 
 

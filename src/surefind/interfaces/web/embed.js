@@ -12,6 +12,11 @@
   const PAUSE_MS = 200;
   const AROUND = 90; // letters before the first word that was sought
   const LENGTH = 260;
+  const TOP_K = 8;
+  const PER_PAGE = 3; // passages of one page
+  const RECENT = 5;
+  const RECENT_KEY = "surefind.recent";
+  const BLOCKS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre table tr th td br hr".split(" "));
   const MAC = /mac|iphone|ipad/i.test(navigator.platform);
 
   const STYLES = `
@@ -49,6 +54,7 @@
     .field { display: flex; align-items: center; gap: .7rem; padding: .9rem 1.1rem; border-bottom: 1px solid var(--line); }
     .field svg { flex: none; color: var(--quiet); }
     input { flex: 1; min-width: 0; border: 0; background: none; color: inherit; font-size: 1.08em; outline: none; }
+    input:focus-visible { outline: none; }
     input::placeholder { color: var(--quiet); opacity: 1; }
     .field:focus-within { box-shadow: inset 0 -2px var(--accent); }
     .close { padding: .15em .6em; border: 1px solid var(--line); border-radius: 6px; background: none; color: var(--quiet); font-size: .8em; cursor: pointer; }
@@ -61,6 +67,12 @@
     .found[aria-busy="true"] ol { opacity: .55; }
     a { display: block; padding: .65rem .7rem; border-radius: calc(var(--round) - 4px); color: inherit; text-decoration: none; overflow-wrap: anywhere; }
     a:hover, a:focus { background: var(--tint); }
+    .page-title { padding: .7rem .7rem .1rem; color: var(--quiet); font-size: .8em; font-weight: 600; }
+    .page a { margin-left: .7rem; border-left: 2px solid var(--line); border-radius: 0 calc(var(--round) - 4px) calc(var(--round) - 4px) 0; padding: .45rem .7rem; }
+    .recent { display: block; width: 100%; padding: .5rem .7rem; border: 0; border-radius: calc(var(--round) - 4px); background: none; color: inherit; text-align: left; cursor: pointer; overflow-wrap: anywhere; }
+    .recent:is(:hover, :focus) { background: var(--tint); }
+    .forget { color: var(--quiet); font-size: .85em; }
+    .trail:empty { display: none; }
     .title { color: var(--accent); font-weight: 600; }
     .trail { color: var(--quiet); font-size: .78em; }
     .text { margin-top: .15rem; font-size: .88em; color: var(--quiet); }
@@ -111,18 +123,25 @@
 
   let timer;
   let request;
+  let answered = null; // the question of the passages that are shown
   let blocked = false; // by the policy of this very page
 
   async function search() {
     clearTimeout(timer);
     request?.abort();
     const query = input.value.trim();
-    if (!query) return show("");
+    if (!query) {
+      request = null;
+      found.ariaBusy = "false";
+      return showRecent();
+    }
     const mine = (request = new AbortController());
     found.ariaBusy = "true";
     try {
       const answer = await retrieve(query, mine.signal);
-      if (mine === request) show(sentence(answer.hits.length, query), answer.hits.map(hitOf));
+      if (mine !== request) return;
+      show(sentence(answer.hits.length, query), pagesOf(answer.hits));
+      answered = query;
     } catch (problem) {
       if (mine === request && problem.name !== "AbortError") show(problem.message, [], true);
     }
@@ -133,7 +152,11 @@
     number ? `${number} passage${number === 1 ? "" : "s"} for “${query}”` : `Nothing found for “${query}”. Try other words.`;
 
   async function retrieve(query, signal) {
-    const body = { query, top_k: Number(options.topK) || 6, mode: options.mode || "hybrid", highlight: true, ...where() };
+    const body = {
+      query, top_k: Number(options.topK) || TOP_K, mode: options.mode || "hybrid", highlight: true, rendered: true,
+      ...(options.group !== "off" && { group_by: "document", group_size: PER_PAGE }),
+      ...(options.collection && { collection: options.collection }), ...where(),
+    };
     const headers = { "Content-Type": "application/json", ...(options.key && { Authorization: `Bearer ${options.key}` }) };
     let response;
     try {
@@ -184,6 +207,7 @@
   // --- showing --------------------------------------------------------------------------------
 
   function show(told, hits = [], bad = false) {
+    answered = null;
     status.textContent = told;
     status.classList.toggle("bad", bad);
     const within = list.contains(list.getRootNode().activeElement);
@@ -193,39 +217,72 @@
     if (!told) found.ariaBusy = "false";
   }
 
-  function hitOf({ url, read_path: readPath, title, source_path: path, section, section_highlights: marks, breadcrumb, text, highlights }) {
-    const name = section ? marked(section, unitsOf(section, marks), 0, section.length) : [title || path];
-    const above = breadcrumb.slice(0, breadcrumb.length - section.length).split(" > ").filter(Boolean).join(" › ");
+  /** In the order of their best passages. A page with one passage has no heading of its own. */
+  function pagesOf(hits) {
+    const pages = new Map();
+    for (const hit of hits) {
+      const page = options.group === "off" ? hit.chunk_id : `${hit.collection}/${hit.source_path || hit.chunk_id}`;
+      pages.set(page, [...(pages.get(page) ?? []), hit]);
+    }
+    return [...pages.values()].map((found) => {
+      const passages = found.map((hit) => passageOf(hit, found.length > 1));
+      if (passages.length === 1) return element("li", {}, passages[0]);
+      return element("li", { className: "page" },
+        element("div", { className: "page-title" }, found[0].title || found[0].source_path), ...passages);
+    });
+  }
+
+  function passageOf({ url, read_path: readPath, chunk_id: passage, title, source_path: path, section, section_highlights: marks, breadcrumb, rendered }, underTitle) {
+    const name = section ? marked(section, unitsOf(section, marks)) : [title || path];
+    const titles = breadcrumb.slice(0, breadcrumb.length - section.length).split(" > ").filter(Boolean);
+    const above = (underTitle ? titles.slice(1) : titles).join(" › ");
     const link = element("a", {},
       element("div", { className: "trail" }, above),
       element("div", { className: "title" }, ...name),
-      element("div", { className: "text" }, ...excerpt(text, unitsOf(text, highlights))));
-    const place = url.endsWith(readPath) ? service + readPath : url;
+      element("div", { className: "text" }, ...excerpt(piecesOf(rendered))));
+    const [page, anchor] = readPath.split("#");
+    const place = url.endsWith(readPath) ? `${service}${page}?passage=${encodeURIComponent(passage)}${anchor ? `#${anchor}` : ""}` : url;
     if (/^https?:\/\//i.test(place)) link.href = place;
-    return element("li", {}, link);
+    link.addEventListener("click", () => remember(input.value.trim()));
+    return link;
+  }
+
+  /** The text of a rendered passage as [text, whether it was sought]. */
+  function piecesOf(nodes, sought = false) {
+    return nodes.flatMap((node) => {
+      if (typeof node === "string") return [[node.replace(/\s+/g, " "), sought]];
+      const [tag, , ...inside] = node;
+      const within = piecesOf(inside, sought || tag === "mark");
+      return BLOCKS.has(tag) ? [[" ", false], ...within, [" ", false]] : within;
+    });
   }
 
   /** Some of the passage, from a little before the first word that was sought. */
-  function excerpt(text, spans) {
-    const body = text.match(/^(?:\s*#+ [^\n]*\n)*\s*/)[0].length;
-    const first = spans.find(([start]) => start >= body)?.[0] ?? body;
-    let start = first - body > LENGTH / 2 ? first - AROUND : body;
-    if (start > body) start += text.slice(start, first).search(/\s/) + 1;
+  function excerpt(pieces) {
+    let text = "";
+    const spans = [];
+    for (const [piece, sought] of pieces) {
+      const part = /(^|\s)$/.test(text) ? piece.trimStart() : piece;
+      if (sought) spans.push([text.length, text.length + part.length]);
+      text += part;
+    }
+    const first = spans[0]?.[0] ?? 0;
+    let start = first > LENGTH / 2 ? first - AROUND : 0;
+    if (start) start += text.slice(start, first).search(/\s/) + 1;
     let end = Math.min(text.length, start + LENGTH);
     if (end < text.length) end = start + text.slice(start, end).replace(/\s\S*$/, "").length;
-    return [start > body ? "… " : "", ...marked(text, spans, start, end), end < text.length ? " …" : ""];
+    return [start ? "… " : "", ...marked(text, spans, start, end), end < text.trimEnd().length ? " …" : ""];
   }
 
-  function marked(text, spans, start, end) {
+  function marked(text, spans, start = 0, end = text.length) {
     const nodes = [];
     let done = start;
-    const plain = (part) => part.replace(/`+|\*\*|^#+ /gm, "");
     for (const [from, to] of spans) {
       if (from < done || to > end) continue;
-      nodes.push(plain(text.slice(done, from)), element("mark", {}, text.slice(from, to)));
+      nodes.push(text.slice(done, from), element("mark", {}, text.slice(from, to)));
       done = to;
     }
-    return [...nodes, plain(text.slice(done, end))];
+    return [...nodes, text.slice(done, end)];
   }
 
   /** The service counts characters, a browser counts halves of some of them. */
@@ -236,19 +293,87 @@
     return spans.map((span) => span.map((place) => places[place]));
   }
 
+  // --- recent searches ------------------------------------------------------------------------
+
+  /** Kept in this browser only; where it keeps nothing, there are none. */
+  function recent() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(RECENT_KEY) ?? "[]");
+      return Array.isArray(kept) ? kept.filter((one) => typeof one === "string").slice(0, RECENT) : [];
+    } catch {
+      return [];
+    }
+  }
+
+  function keepRecent(questions) {
+    try {
+      if (questions.length) localStorage.setItem(RECENT_KEY, JSON.stringify(questions.slice(0, RECENT)));
+      else localStorage.removeItem(RECENT_KEY);
+    } catch {
+      // Forbidden by the visitor's settings.
+    }
+  }
+
+  function remember(question) {
+    if (question && options.recent !== "off") keepRecent([question, ...recent().filter((one) => one !== question)]);
+  }
+
+  function showRecent() {
+    const questions = options.recent === "off" ? [] : recent();
+    const items = questions.map((question) => {
+      const again = element("button", { type: "button", className: "recent" }, question);
+      again.addEventListener("click", () => {
+        input.value = question;
+        input.focus();
+        search();
+      });
+      return element("li", {}, again);
+    });
+    if (items.length) {
+      const forget = element("button", { type: "button", className: "recent forget" }, "Forget these");
+      forget.addEventListener("click", () => {
+        keepRecent([]);
+        showRecent();
+        input.focus();
+      });
+      items.push(element("li", {}, forget));
+    }
+    show(items.length ? "Recent searches" : "", items);
+  }
+
   // --- the visitor ----------------------------------------------------------------------------
 
   function open() {
     if (!dialog.open) dialog.showModal();
+    if (!input.value.trim()) showRecent();
     input.focus();
     input.select();
   }
 
-  function move(step) {
-    const links = [...list.querySelectorAll("a")];
-    const at = links.indexOf(list.getRootNode().activeElement);
-    if (step < 0 && at <= 0) return input.focus();
-    links[Math.min(at + step, links.length - 1)]?.focus();
+  const choices = () => [...list.querySelectorAll("a, button")];
+
+  function move(to) {
+    const all = choices();
+    if (to < 0) return input.focus();
+    const next = all[Math.min(to, all.length - 1)];
+    next?.focus({ preventScroll: true });
+    next?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Enter in the field searches; for the question that is answered, it opens the best passage. */
+  function enter() {
+    if (answered !== null && answered === input.value.trim()) list.querySelector("a")?.click();
+    else search();
+  }
+
+  function actionOf(key) {
+    const active = list.getRootNode().activeElement;
+    const at = choices().indexOf(active);
+    if (key === "Enter") return active === input ? enter : null;
+    if (key === "ArrowDown") return () => move(at + 1);
+    if (key === "ArrowUp") return () => move(at - 1);
+    if (at < 0) return null; // in the field, the other keys edit
+    return { Home: () => move(0), End: () => move(Infinity), Backspace: () => input.focus(), "/": () => input.focus() }[key];
   }
 
   opener.addEventListener("click", open);
@@ -259,11 +384,11 @@
   dialog.addEventListener("keydown", (event) => {
     event.stopPropagation(); // keys of the site are not meant here
     if (event.isComposing) return;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step && !(event.key === "Enter" && event.target === input)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = actionOf(event.key);
+    if (!action) return;
     event.preventDefault();
-    if (step) move(step);
-    else search();
+    action();
   });
   input.addEventListener("input", () => {
     clearTimeout(timer);

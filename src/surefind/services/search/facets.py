@@ -1,8 +1,9 @@
 """The filter fields of a collection, and their values if there are few."""
 
 import asyncio
+import posixpath
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from surefind.model import FIELDS, ChunkRecord, Field, GenerationRef, Scalar
@@ -32,8 +33,11 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class FilterOptions:
+    """`folders` holds the folders below the one that has all pages, with their number of chunks."""
+
     generation: GenerationRef
     facets: tuple[Facet, ...]
+    folders: tuple[tuple[str, int], ...] = ()
 
 
 class Facets:
@@ -59,28 +63,32 @@ async def _offer(generation: OpenGeneration, max_chunks: int) -> FilterOptions:
     added = generation.manifest.fields
     names = {*_SHARED, *(field.name for field in added)}
     few = generation.manifest.chunks <= max_chunks
-    counted = await _count(catalog, names) if few else {}
+    counted, folders = await _count(catalog, names) if few else ({}, ())
     own = [
         Facet(field, from_front_matter=False, values=counted.get(field.name)) for field in FIELDS
     ]
     front = [
         Facet(field, from_front_matter=True, values=counted.get(field.name)) for field in added
     ]
-    return FilterOptions(generation.manifest.ref, (*own, *front))
+    return FilterOptions(generation.manifest.ref, (*own, *front), folders)
 
 
-async def _count(catalog: Catalog, names: Collection[str]) -> dict[str, Values]:
+async def _count(
+    catalog: Catalog, names: Collection[str]
+) -> tuple[dict[str, Values], tuple[tuple[str, int], ...]]:
     """Count values; a field with too many is dropped at once, which limits memory."""
     # The flag keeps True and 1 apart, which are equal.
     counts: dict[str, Counter[tuple[bool, Scalar]]] = {name: Counter() for name in names}
+    folders: Counter[str] = Counter()
     async for record in catalog.chunks():
+        folders[posixpath.dirname(record.chunk.source_path)] += 1
         for name, value in _filter_values(record):
             if name not in counts or value == "":
                 continue
             counts[name][isinstance(value, bool), value] += 1
             if len(counts[name]) > FEW or len(str(value)) > LONGEST_VALUE:
                 del counts[name]
-    return {
+    values: dict[str, Values] = {
         name: tuple(
             sorted(
                 ((value, number) for (_, value), number in counted.items()),
@@ -89,6 +97,19 @@ async def _count(catalog: Catalog, names: Collection[str]) -> dict[str, Values]:
         )
         for name, counted in counts.items()
     }
+    return values, _folders(folders)
+
+
+def _folders(chunks: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """The children of the deepest folder that has all chunks; none if they are too many."""
+    paths = [path.split("/") for path in chunks]
+    common = posixpath.commonpath(list(chunks)) if chunks and all(chunks) else ""
+    depth = len(common.split("/")) if common else 0
+    children: Counter[str] = Counter()
+    for parts, number in zip(paths, chunks.values(), strict=True):
+        if len(parts) > depth and parts[depth]:
+            children["/".join(parts[: depth + 1])] += number
+    return tuple(sorted(children.items())) if len(children) <= FEW else ()
 
 
 def _filter_values(record: ChunkRecord) -> Iterator[tuple[str, Scalar]]:

@@ -64,7 +64,7 @@ class _Chooser:
     def offer(self, candidate: Candidate, record: ChunkRecord) -> None:
         same = self._same_as(candidate, record)
         if same is not None:
-            self._fold(same, record)
+            self._fold(same, candidate, record)
             return
         if self.full or not self._has_room(candidate, record):
             return
@@ -72,23 +72,28 @@ class _Chooser:
         self.chosen.append(chosen)
         self._by_hash.setdefault(record.chunk.content_hash, chosen)
 
-    def _fold(self, kept: Chosen, record: ChunkRecord) -> None:
+    def _fold(self, kept: Chosen, candidate: Candidate, record: ChunkRecord) -> None:
         """Of identical texts, show the one with the shortest URL, usually the default version."""
         equal = kept.record.chunk.content_hash == record.chunk.content_hash
-        if equal and len(record.url) < len(kept.record.url) and self._query.group_by is None:
+        shorter = equal and len(record.url) < len(kept.record.url)
+        if shorter and self._has_room(candidate, record):
+            self._groups[self._group(kept.candidate, kept.record)] -= 1
             kept.record, record = record, kept.record
         kept.also.append(record)
 
     def _has_room(self, candidate: Candidate, record: ChunkRecord) -> bool:
-        if self._query.group_by is None:
-            return True
-        group: tuple[str, ...] = (candidate.collection, record.chunk.source_path)
-        if self._query.group_by is GroupBy.SECTION:
-            group = (*group, *record.chunk.heading_path)
-        if self._groups[group] >= self._query.group_size:
+        """Whether the group of a record can take one more; if so, it has."""
+        group = self._group(candidate, record)
+        if self._query.group_by is not None and self._groups[group] >= self._query.group_size:
             return False
         self._groups[group] += 1
         return True
+
+    def _group(self, candidate: Candidate, record: ChunkRecord) -> tuple[str, ...]:
+        group = (candidate.collection, record.chunk.source_path)
+        if self._query.group_by is GroupBy.SECTION:
+            return (*group, *record.chunk.heading_path)
+        return group
 
     def _same_as(self, candidate: Candidate, record: ChunkRecord) -> Chosen | None:
         if self._query.collapse is Collapse.OFF:

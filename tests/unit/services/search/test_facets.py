@@ -86,3 +86,16 @@ async def test_without_the_catalog_nobody_knows(home: Installation) -> None:
     catalog.unlink()
     with pytest.raises(StoreError, match="catalog is unavailable"):
         await Facets(home.readers).read("docs")
+
+
+async def test_folders_are_counted_below_the_one_that_has_all_pages(tmp_path: Path) -> None:
+    installation = Installation(tmp_path / "data")
+    page = "# A\n\none"
+    await installation.ingest({"guide/a.md": page, "guide/deep/b.md": page, "api/c.md": page})
+    offer = await Facets(installation.readers).read("docs")
+    assert offer.folders == (("docs/api", 1), ("docs/guide", 2))
+    await installation.close()
+
+
+async def test_pages_in_one_folder_have_no_folders_to_choose(home: Installation) -> None:
+    assert (await Facets(home.readers).read("docs")).folders == ()

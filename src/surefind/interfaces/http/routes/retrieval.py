@@ -22,7 +22,8 @@ from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
 from surefind.interfaces.http.routes.collections import CollectionName
 from surefind.interfaces.http.typed_responses import response_of
-from surefind.interfaces.json_output.search import search_json, why_not_json
+from surefind.interfaces.json_output import Json
+from surefind.interfaces.json_output.search import rendered_json, search_json, why_not_json
 from surefind.interfaces.links import linked_cause, with_links
 from surefind.interfaces.search_options import SearchOptions, query_of
 from surefind.model import Collapse, Expand, GroupBy, Mode, Query, SearchResult
@@ -103,6 +104,12 @@ class SearchParameters(StrictRequest):
     max_tokens: int | None = Field(default=None, ge=1, le=10**7)
     rerank: bool = False
     highlight: bool = False
+    rendered: bool = Field(
+        default=False,
+        description="Add `rendered` to every hit: its passage as a tree of elements that is safe "
+        "to show, with the query's words marked if `highlight` is true. A node is a string or "
+        "[tag, attributes, ...nodes]",
+    )
     collection: CollectionName | None = Field(
         default=None, description="The collection to search; by default the one that is served"
     )
@@ -175,13 +182,22 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
     served = application.settings.collection
     responses = {**ERRORS, **NOT_FOUND}
 
+    def found(request: SearchParameters, result: SearchResult) -> Json:
+        """The result as JSON, with the passages rendered on request."""
+        answer = search_json(result)
+        if request.rendered:
+            matches = application.parts.terms.matches if request.highlight else None
+            for hit, shown in zip(result.hits, answer["hits"], strict=True):
+                shown["rendered"] = rendered_json(hit, result.query.text, matches)
+        return answer
+
     @app.post("/retrieve", responses=responses, tags=["surefind"])
     async def retrieve(http: Request, request: RetrieveRequest) -> Response:
         """Search with all options: hybrid by default, with every score of every hit."""
         query = request.to_query(request.query, served)
         result = with_links(await application.searching.search(query), address_of(http))
         return response_of(
-            http, result, SearchResult, lambda: search_json(result), PassagesResponse
+            http, result, SearchResult, lambda: found(request, result), PassagesResponse
         )
 
     @app.post("/retrieve/batch", responses=responses, tags=["surefind"])
@@ -198,7 +214,7 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
             http,
             results,
             list[SearchResult],
-            lambda: {"results": [search_json(result) for result in results]},
+            lambda: {"results": [found(request, result) for result in results]},
             PassagesResponse,
         )
 

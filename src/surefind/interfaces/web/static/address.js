@@ -11,16 +11,20 @@ export function asked() {
     mode: MODES.includes(given.get("mode")) ? given.get("mode") : MODES[0],
     threshold: Number(given.get("threshold")) || 0,
     where: given.getAll("where"),
+    byPage: given.get("group") !== "off",
+    collection: given.get("collection") ?? "",
     view: given.get("view") === "collections" ? "collections" : "search",
   };
 }
 
-export function addressOf({ text = "", mode = MODES[0], threshold = 0, where = [], view = "search" }) {
+export function addressOf({ text = "", mode = MODES[0], threshold = 0, where = [], byPage = true, collection = "", view = "search" }) {
   const parts = new URLSearchParams();
   if (view !== "search") return `/?view=${view}`;
   if (text) parts.set("q", text);
   if (mode !== MODES[0]) parts.set("mode", mode);
   if (text && threshold) parts.set("threshold", threshold);
+  if (!byPage) parts.set("group", "off");
+  if (collection) parts.set("collection", collection);
   for (const expression of where) parts.append("where", expression);
   return String(parts) ? `/?${parts}` : "/";
 }

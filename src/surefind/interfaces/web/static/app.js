@@ -6,14 +6,16 @@ import { showCollections, useCollections } from "/static/collections.js";
 import { button, byId, counted, described, element, milliseconds } from "/static/dom.js";
 import { offerFilters, showFilters, useFilters } from "/static/filters.js";
 import { useKeyboard } from "/static/keyboard.js";
-import { fit, showHit } from "/static/passages.js";
+import { fit, showPage } from "/static/passages.js";
 import { problemOf } from "/static/problems.js";
 import { useTheme } from "/static/theme-switch.js";
 import { askWhyNot, useWhyNot } from "/static/why-not.js";
 
 const TOP_K = 10;
+const PER_PAGE = 3; // passages of one page
 const PAUSE_MS = 250;
 const SLOW_MS = 1000;
+const VERDICT_MS = 1200; // of rest, before half a word is judged
 const TOPICS = "install start use configure create add change run build deploy support error";
 const STAGES = {
   received: "opening the index",
@@ -29,6 +31,7 @@ const [notice, hits, facts, timings] = ["notice", "hits", "facts", "timings"].ma
 let timer; // of the pause in typing
 let request; // the newest; answers to older ones are dropped
 let latest = "/"; // the address of the search that was last looked at
+let verdict; // of the evidence, once the visitor rests
 let settled = true; // typing changes the history entry that typing began; anything else adds one
 
 // --- the question -----------------------------------------------------------------------------
@@ -47,7 +50,8 @@ function go(changes, { done = true } = {}) {
 const written = () => ({ text: field.value.trim(), mode: form.elements.mode.value });
 
 function draw() {
-  const { view, where } = asked();
+  const { view, where, byPage } = asked();
+  byId("by-page").ariaPressed = String(byPage);
   const searching = view === "search";
   for (const [id, shown] of [["search", searching], ["asking", searching], ["collections", !searching]]) byId(id).hidden = !shown;
   for (const [id, here] of [["to-search", searching], ["to-collections", !searching]]) {
@@ -77,15 +81,18 @@ function restore() {
 async function search() {
   request?.abort();
   const mine = (request = new AbortController());
-  const { text, mode, threshold, where } = asked();
+  clearTimeout(verdict);
+  const { text, mode, threshold, where, byPage, collection } = asked();
   document.title = text ? `${text} · surefind` : "surefind";
   const body = text
     ? {
-        query: text, top_k: TOP_K, mode, highlight: true,
+        query: text, top_k: TOP_K, mode, highlight: true, rendered: true,
+        ...(byPage && { group_by: "document", group_size: PER_PAGE }),
+        ...(collection && { collection }),
         ...(threshold && mode !== "lexical" && { threshold }),
         ...(where.length && { where: whereOf(where) }),
       }
-    : { query: TOPICS, top_k: 15, mode: "lexical" }; // costs no embedding, tells what is there
+    : { query: TOPICS, top_k: 15, mode: "lexical", ...(collection && { collection }) }; // costs no embedding, tells what is there
   hits.ariaBusy = "true";
   const slow = setTimeout(() => {
     if (mine === request) status.textContent = "Still searching: the server takes its time. You may go on typing.";
@@ -176,11 +183,26 @@ function showAnswer(answer, body) {
   const told = answer.status === "partial"
     ? [element("p", {}, "The catalog is unavailable: the passages are the index’s own copies, and whole pages can’t be opened here.")]
     : [];
-  if (answer.confidence?.evidence === "thin") {
-    told.push(element("p", {}, "The evidence is thin: this may not be in the documentation at all. These are the nearest passages."));
+  const thin = answer.confidence?.evidence === "thin"
+    ? [element("p", {}, "The evidence is thin: this may not be in the documentation at all. These are the nearest passages.")]
+    : [];
+  const pages = asked().byPage ? groupedByPage(answer.hits) : answer.hits.map((hit) => [hit]);
+  show(`${counted(answer.hits.length, "passage")} for “${answer.query}”`, settled ? [...told, ...thin] : told, pages.map(showPage));
+  if (settled || !thin.length) return;
+  verdict = setTimeout(() => {
+    notice.append(...thin);
+    notice.hidden = false;
+  }, VERDICT_MS);
+}
+
+/** In the order of their best passages. */
+function groupedByPage(found) {
+  const pages = new Map();
+  for (const hit of found) {
+    const page = `${hit.collection}/${hit.source_path || hit.chunk_id}`;
+    pages.set(page, [...(pages.get(page) ?? []), hit]);
   }
-  const passages = answer.hits.map(showHit);
-  show(`${counted(passages.length, "passage")} for “${answer.query}”`, told, passages);
+  return [...pages.values()];
 }
 
 function showNothing({ mode, best_similarity: best, threshold, chunks, where }) {
@@ -242,6 +264,10 @@ for (const id of ["to-search", "to-collections"]) {
     if (id === "to-search") field.focus();
   });
 }
+byId("by-page").addEventListener("click", () => {
+  settled = true;
+  go({ ...written(), byPage: !asked().byPage });
+});
 byId("forget").addEventListener("click", () => {
   keep(null);
   draw();

@@ -33,7 +33,11 @@ export const milliseconds = (value) => `${value.toFixed(1)} ms`;
 export const placeOf = (url) => /^https?:\/\//i.test(url) ? url : "";
 
 /** Where a hit is read. Unpublished pages are read here, even if a proxy hides this server's name. */
-export const placeOfHit = ({ url, read_path: path }) => url.endsWith(path) ? path : placeOf(url) || path;
+export function placeOfHit({ url, read_path: path, chunk_id: passage }) {
+  if (!url.endsWith(path)) return placeOf(url) || path;
+  const [page, anchor] = path.split("#");
+  return `${page}?passage=${encodeURIComponent(passage)}${anchor ? `#${anchor}` : ""}`;
+}
 
 /** The URL of a page in this server's reader, as the collection stores it. */
 export function knownAs(address) {

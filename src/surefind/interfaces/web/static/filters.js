@@ -14,7 +14,9 @@ const SIGNS = {
   date: [[">=", "is not before"], ["<", "is before"]],
 };
 const WORDS = { "=": " is ", "!=": " is not ", "^=": " under ", ">=": " ≥ ", "<=": " ≤ ", ">": " > ", "<": " < " };
-const NAMES = { content_type: "kind", source_path: "file", url: "address", locale: "language" };
+const NAMES = { content_type: "content", kind: "kind of page", source_path: "file", url: "address", locale: "language" };
+const SAID_TWICE = new Set(["has_code"]); // the content says it, too
+const FOLDER = "source_path^=";
 
 let offered; // what the server says there is, of one generation
 let given = []; // the expressions in use
@@ -25,6 +27,7 @@ const valueOf = (value) => ({ true: "yes", false: "no" })[value] ?? String(value
 
 function told(expression) {
   const parts = read(expression);
+  if (expression.startsWith(FOLDER)) return `folder ${parts[2]}`;
   return parts ? nameOf(parts[0]) + WORDS[parts[1]] + valueOf(parts[2]) : expression;
 }
 
@@ -78,24 +81,39 @@ export function showFilters(where) {
 
 function drawPanel() {
   const fields = offered?.fields ?? [];
-  const near = fields.filter(({ values }) => values?.length > 1 && values.length <= AT_HAND);
-  panel.replaceChildren(...near.map(choices), condition(fields));
+  const near = fields.filter(({ name, values }) => values?.length > 1 && values.length <= AT_HAND && !SAID_TWICE.has(name));
+  const folders = (offered?.folders ?? []).slice(0, AT_HAND);
+  panel.replaceChildren(...near.map(choices), ...(folders.length > 1 ? [folderChoices(folders)] : []), condition(fields));
 }
 
 function choices({ name, values }) {
-  const toggles = values.map(({ value, chunks }) => {
-    const expression = `${name}=${value}`;
+  return choicesOf(nameOf(name), values.map(({ value, chunks }) => ({
+    label: valueOf(value), chunks, expression: `${name}=${value}`,
+  })));
+}
+
+/** One folder at a time, named without the folders that all have in common. */
+function folderChoices(folders) {
+  const parent = folders[0].path.slice(0, folders[0].path.lastIndexOf("/") + 1);
+  return choicesOf("folder", folders.map(({ path, chunks }) => ({
+    label: path.slice(parent.length), chunks, expression: FOLDER + path, alone: FOLDER,
+  })));
+}
+
+/** Expressions that begin with `alone` exclude each other. */
+function choicesOf(called, options) {
+  const toggles = options.map(({ label, chunks, expression, alone }) => {
     const toggle = button("", () => {
-      const without = given.filter((other) => other !== expression);
-      change(without.length < given.length ? without : [...given, expression]);
+      const others = given.filter((other) => other !== expression && !(alone && other.startsWith(alone)));
+      change(given.includes(expression) ? others : [...others, expression]);
     }, { className: "choice", ariaPressed: String(given.includes(expression)) });
     toggle.dataset.expression = expression;
-    toggle.append(valueOf(value), " ", element("small", {}, chunks.toLocaleString("en")));
+    toggle.append(label, " ", element("small", {}, chunks.toLocaleString("en")));
     return toggle;
   });
-  const group = element("div", { className: "choices" }, element("span", { className: "name" }, nameOf(name)), ...toggles);
+  const group = element("div", { className: "choices" }, element("span", { className: "name" }, called), ...toggles);
   group.role = "group";
-  group.ariaLabel = nameOf(name);
+  group.ariaLabel = called;
   return group;
 }
 

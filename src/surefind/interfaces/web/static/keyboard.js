@@ -7,8 +7,8 @@ const [field, hits, list, single] = ["question", "hits", "keys", "single-keys"].
 const OFF = "surefind.single-keys";
 
 function move(step) {
-  const links = [...hits.querySelectorAll("h2 a")];
-  const at = links.findIndex((link) => link.closest("li").contains(document.activeElement));
+  const links = [...hits.querySelectorAll(":is(h2, h3) a")];
+  const at = links.findIndex((link) => link.closest("li") === document.activeElement?.closest("li.hit"));
   if (step < 0 && at <= 0) return field.focus();
   const next = links[Math.min(at + step, links.length - 1)];
   next?.focus({ preventScroll: true });
@@ -16,7 +16,7 @@ function move(step) {
 }
 
 function explain() {
-  const summary = document.activeElement?.closest(".hit")?.querySelector(".score summary");
+  const summary = document.activeElement?.closest(".hit")?.querySelector(":scope > .score summary");
   summary?.click();
 }
 

@@ -48,7 +48,7 @@ function show({ cause: name, message, rank, score, similarity, chunk, ahead }) {
   if (score !== null) facts.push(["score", score.toFixed(3)]);
   if (similarity !== null) facts.push(["cosine", similarity.toFixed(3)]);
   if (ahead.length && name === "outranked") {
-    const links = ahead.map((hit) => element("li", {}, `${hit.rank}. `, linkTo(hit.url, hit.chunk_id), ` with ${hit.score.toFixed(3)}`));
+    const links = ahead.map((hit) => element("li", {}, `${hit.rank}. `, linkTo(hit.url, hit.breadcrumb.replaceAll(" > ", " › ") || hit.source_path), ` with ${hit.score.toFixed(3)}`));
     facts.push(["the last before it", element("ul", {}, ...links)]);
   }
   cause.replaceChildren(
