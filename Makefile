@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites browser tour drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants browser tour drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,22 @@ site: .venv-website/installed  ## Build the documentation site in build/site; SE
 sites: $(VENV)/dev .venv-sites/docusaurus/installed  ## Build small sites with MkDocs and others, and compare them with what surefind reads
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/sites
 
+.venv-assistants/installed: $(VENV)/python requirements/assistants.txt
+	@echo "installing MCP clients into .venv-assistants"
+	@$(PYTHON) -m venv .venv-assistants
+	@.venv-assistants/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/assistants.txt
+	@touch $@
+
+.venv-assistants/conformance/installed: .venv-assistants/installed requirements/conformance/package.json requirements/conformance/package-lock.json
+	@echo "installing the conformance tests of MCP into .venv-assistants"
+	@mkdir -p .venv-assistants/conformance
+	@cp requirements/conformance/package.json requirements/conformance/package-lock.json .venv-assistants/conformance
+	@cd .venv-assistants/conformance && export PATH="$(CURDIR)/.venv-assistants/bin:$$PATH" && for attempt in 1 2 3; do \
+	  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=5 && touch installed && break; done; test -f installed
+
+assistants: $(VENV)/dev model .venv-assistants/conformance/installed  ## Run the conformance tests of MCP, and clients of other projects
+	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/assistants
+
 browser: $(VENV)/dev model  ## Test the search page in Chromium
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/browser
 
@@ -104,7 +120,7 @@ drill: $(VENV)/dev model  ## Kill, fill, damage and overload surefind for minute
 drill-short:  ## Run two fixed cycles of each drill
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist load tests/drill
 
-check: lint types thorough coverage corpora sites browser drill-short  ## Run everything that CI runs
+check: lint types thorough coverage corpora sites assistants browser drill-short  ## Run everything that CI runs
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
 	@$(BIN)/python -m bench.speed.overhead
@@ -176,7 +192,7 @@ bench-hostile: $(VENV)/dev  ## Processor time for pages that are designed to be 
 
 lock:  ## Update requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
-	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra docx --extra mcp --extra pdf --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites" "website:--group website -c requirements/sites.txt"; do \
+	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra docx --extra mcp --extra pdf --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites" "website:--group website -c requirements/sites.txt" "assistants:--group assistants"; do \
 	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	    $${part#*:} -o requirements/$${part%%:*}.txt; done
 
@@ -187,4 +203,4 @@ lock-peers:  ## Update bench/peers/*.txt from the *.in files
 	    $$peer -o $${peer%.in}.txt; done
 
 clean:  ## Remove the environments, the caches and the sample index
-	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .venv-website build .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .venv-assistants .venv-website build .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
