@@ -180,6 +180,11 @@ def _compare_link(
     if target is None:
         found.dead_links.append(f"{where}#{chunk.anchor}")
         return
+    if target.tag == "dt":  # the description of a function or an option
+        shown = words_of(target.text())
+        if f" {words_of(chunk.heading_path[-1])} " not in f" {shown} ":
+            found.wrong_headings.append(f"{where}#{chunk.anchor}: it describes {shown!r}")
+        return
     heading = target
     while heading.tag not in _HEADINGS and heading.parent is not None:
         inner = heading.css_first("h1, h2, h3, h4, h5, h6")

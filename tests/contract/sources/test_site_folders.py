@@ -85,3 +85,40 @@ async def test_a_broken_config_is_named_and_loses_no_page(tmp_path: Path) -> Non
     assert not [page async for page in source.pages() if isinstance(page, PageFailure)]
     assert await urls_of(source) == {"content/a.md": "/a/"}
     assert "hugo.toml can't be read" in source.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("other", "url"),
+    [
+        ({}, "https://x.org/a.html"),
+        ({"_dot_readthedocs_dot_yaml": "sphinx:\n  builder: dirhtml\n"}, "https://x.org/a/"),
+        ({"_dot_readthedocs_dot_yaml": "commands: [sphinx-build -b dirhtml docs out]"},
+         "https://x.org/a/"),
+        ({"docs__Makefile": "html:\n\tsphinx-build -M dirhtml . out\n"}, "https://x.org/a/"),
+    ],
+)  # fmt: skip
+async def test_a_sphinx_site_is_known_by_its_conf_py(
+    tmp_path: Path, other: dict[str, str], url: str
+) -> None:
+    written(
+        tmp_path,
+        docs__conf_dot_py="html_baseurl = 'https://x.org'\nextensions = []\n",
+        docs__a_dot_rst="A\n=\n\n:doc:`b`\n\n.. include:: ../part.inc\n",
+        docs__b_dot_rst="The other\n=========\n",
+        docs__c_dot_md="# Not a page",
+        part_dot_inc="included",
+        _dot_git__HEAD="",
+        **other,
+    )
+    source = source_of(tmp_path / "docs")
+    urls = await urls_of(source)
+    assert urls["a.rst"] == url
+    assert set(urls) == {"a.rst", "b.rst"}
+    texts = [page.content async for page in source.pages() if isinstance(page, SourcePage)]
+    assert b":doc:`The other <b>`" in texts[0]
+    assert b"included" in texts[0]
+
+
+async def test_another_conf_py_is_no_site(tmp_path: Path) -> None:
+    written(tmp_path, conf_dot_py="DEBUG = True\n", a_dot_md="A")
+    assert await urls_of(source_of(tmp_path)) == {"a.md": f"surefind://docs/{tmp_path.name}/a.md"}

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from surefind.adapters.sources.generators import find_generator
 from surefind.adapters.sources.nearby_sites import nearby_site
 from surefind.adapters.sources.site_files import (
     MARKDOWN_SUFFIXES,
@@ -52,7 +53,7 @@ def _site_at(root: Path, base_url: str | None) -> SiteFolder | None:
     for name in _MKDOCS:
         if (root / name).is_file():
             return _mkdocs(root, root / name, base_url)
-    return _hugo(root, base_url)
+    return _hugo(root, base_url) or find_generator(root, base_url)
 
 
 def _docusaurus(root: Path, config: Path, base_url: str | None) -> SiteFolder:

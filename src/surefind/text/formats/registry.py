@@ -14,7 +14,7 @@ from surefind.text.formats.openapi.api_reference import read_openapi
 from surefind.text.formats.openapi.detection import is_openapi
 from surefind.text.formats.page import ParsedPage
 from surefind.text.formats.pdf import read_pdf
-from surefind.text.formats.restructured import read_restructured
+from surefind.text.formats.restructured.conversion import read_restructured
 from surefind.text.front_matter import split_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
 from surefind.text.markdown.blocks import Outline, outline

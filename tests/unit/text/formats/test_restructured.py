@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefind.text.formats.restructured import read_restructured
+from surefind.text.formats.restructured.conversion import read_restructured
 
 
 def markdown(source: str) -> str:
@@ -32,7 +32,7 @@ def markdown(source: str) -> str:
         (".. image:: x.png\n   :alt: Alt\n   :scale: no number\n", ""),
         (".. image:: x.png\n   :alt: Alt\n   :scale: 50\n", "Alt"),
         (".. toctree::\n   :maxdepth: 2\n\n   a\n   b\n\nwords", "words"),
-        (".. automodule:: a.b\n   :members:\n\nwords", "words"),
+        (".. automodule:: a.b\n   :members:\n\nwords", "`a.b`\n\nwords"),
         (".. literalinclude:: secret.txt\n\nwords", "words"),
         (".. include:: /etc/passwd\n\nwords", "words"),
         (".. csv-table::\n   :file: /etc/passwd\n\nwords", "words"),
@@ -106,3 +106,68 @@ def test_nothing_breaks_it_and_no_message_leaks(source: str) -> None:
         found = markdown(source)
     assert "rror" not in found
     assert "system" not in found
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (".. py:function:: f(a)\n\n   Does it.", "## `f` {#f}\n\n`f(a)`\n\nDoes it."),
+        (".. currentmodule:: m.n\n\n.. function:: f(a) -> int\n   :async:",
+         "## `m.n.f` {#m.n.f}\n\n`async m.n.f(a) -> int`"),
+        (".. class:: A.B(x)\n   :module: m\n\n   .. method:: c()\n      :classmethod:\n\n"
+         "   .. attribute:: A.B.d\n      :type: int\n      :value: 3",
+         "## `A.B` {#m.A.B}\n\n`class A.B(x)`\n\n### `c` {#m.A.B.c}\n\n`classmethod c()`\n\n"
+         "### `d` {#m.A.B.d}\n\n`d: int = 3`"),
+        (".. py:data:: X\n\nwords", "`X`\n\nwords"),
+        (".. py:data:: X\n\n.. py:data:: X", "`X`\n\n`X`"),
+        (".. py:data:: X\n   :no-index:", "`X`"),
+        (".. py:function:: broken(\n\n   a", "`broken(`\n\na"),
+        (".. program:: my tool\n\n.. option:: -a <b>, --all\n\n   All.\n\n"
+         ".. program:: None\n\n.. option:: name",
+         "## `-a <b>, --all` {#cmdoption-my-tool-a}\n\nAll.\n\n## `name` {#cmdoption-arg-name}"),
+        (".. option:: =", "`=`"),
+        (".. confval:: a_b", "## `a_b` {#confval-a_b}"),
+        (".. default-domain:: c\n\n.. function:: int f(void)", "`int f(void)`"),
+        (".. class:: big\n\nwords", "words"),
+        (".. js:function:: f(a)", "`f(a)`"),
+        (".. py:function:: f(a)\n\n   :param int a: One.\n   :param b: Two\n   :type b: str\n"
+         "   :type c: no\n   :raises E: Never.\n   :rtype: x\n   :meta: y",
+         "## `f` {#f}\n\n`f(a)`\n\nParameters:\n\n- a (int) – One.\n- b (str) – Two\n\n"
+         "Raises:\n\n- E – Never.\n\nReturn type:\n\n- x\n\nMeta:\n\n- y"),
+        (".. py:function:: f(a)\n\n   :arg a:", "## `f` {#f}\n\n`f(a)`\n\nParameters:\n\n- a"),
+    ],
+)  # fmt: skip
+def test_objects_are_headings_where_nothing_else_follows(source: str, text: str) -> None:
+    assert markdown(f"T\n=\n\n{source}") == f"# T {{#t}}\n\n{text}"
+
+
+def test_objects_outside_of_sections_are_text() -> None:
+    assert markdown(".. py:data:: X\n") == "`X`"
+
+
+@pytest.mark.parametrize(
+    ("condition", "shown"),
+    [
+        ("html", True), ("latex", False), ("not latex", True), ("html and not latex", True),
+        ("latex or html", True), ("latex or not html", False), ("(html)", True),
+        ("html and", False),
+        ("a " * 60, True),
+    ],
+)  # fmt: skip
+def test_only_what_websites_show_is_read(condition: str, *, shown: bool) -> None:
+    assert markdown(f".. only:: {condition}\n\n   words") == ("words" if shown else "")
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (".. seealso:: That page.\n", "See also\n\nThat page."),
+        (".. todo:: Later.\n", ""),
+        (".. sidebar:: Side\n   :subtitle: Sub\n\n   words\n", "Side\n\nSub\n\nwords"),
+        (".. productionlist::\n   a: `b` c\n   d   : e\n", "```\na ::= b c\nd ::= e\n```"),
+        (":abbr:`POS (point of sale)` :file:`a/{b}.txt`", "POS `a/b.txt`"),
+        (".. _One:\n\nOne\n===\n\nwords", "# One {#one}\n\nwords"),
+    ],
+)  # fmt: skip
+def test_sphinx_shows_more_than_docutils(source: str, text: str) -> None:
+    assert markdown(source) == text

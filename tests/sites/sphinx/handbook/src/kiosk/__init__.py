@@ -1,0 +1,5 @@
+"""Sells tickets."""
+
+from .tickets import Ticket, sell
+
+__all__ = ["Ticket", "sell"]
