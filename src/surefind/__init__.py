@@ -1,111 +1,48 @@
 """surefind finds the passages that answer a question in your documentation, and measures how well.
 
-Names from modules that bring NumPy or pydantic are imported when they are first used.
+Every name is imported when it is first used, so `import surefind` takes a few milliseconds.
 """
 
 from typing import TYPE_CHECKING
 
-from surefind.contracts.aggregation import aggregate_results_to_report
-from surefind.contracts.layer import QueryEmbedding
-from surefind.contracts.layer import RetrievalResult as LayerRetrievalResult
-from surefind.contracts.validation import (
-    RetrievalQuery,
-    RetrievalResult,
-    ValidationReport,
-    extract_metadata_safely,
-    qdrant_result_to_retrieval_result,
-    validate_retrieval_query,
-)
-from surefind.errors import (
-    AddressInUse,
-    EmbeddingError,
-    FormatTooNew,
-    GuardStopped,
-    InputError,
-    NotComparable,
-    NothingIngested,
-    Overloaded,
-    RerankingError,
-    StoreBusy,
-    StoreChanged,
-    StoreError,
-    StoreFull,
-    StoreRefused,
-    StoreUnreachable,
-    SurefindError,
-    UnknownChunk,
-    UnknownCollection,
-    UnknownDocument,
-    UnknownGeneration,
-    VersionMismatch,
-)
-from surefind.interfaces.library.async_client import AsyncSurefind, Golden, OnProgress
-from surefind.interfaces.library.default_client import (
-    generate_query_embedding,
-    retrieve_content_chunks,
-)
 from surefind.interfaces.library.lazy_names import load_name
-from surefind.interfaces.library.open_options import OpenOptions
-from surefind.interfaces.library.opening import (
-    aconnect_to,
-    aopen,
-    connect_to,
-    open,  # noqa: A004
-)
-from surefind.interfaces.library.served.server_options import ClientOptions
-from surefind.interfaces.library.sync_client import Surefind
-from surefind.interfaces.search_options import SearchOptions
-from surefind.model import (
-    AnyOf,
-    Between,
-    BrokenLink,
-    Calibration,
-    Chunk,
-    ChunkerSettings,
-    ChunkRecord,
-    Collapse,
-    CollectionSummary,
-    Condition,
-    Confidence,
-    Connection,
-    Context,
-    Cost,
-    Distance,
-    Document,
-    EmbedderFingerprint,
-    Evidence,
-    Expand,
-    FailedTest,
-    Field,
-    FieldKind,
-    GateResult,
-    GenerationRef,
-    GroupBy,
-    Hit,
-    IngestReport,
-    LegScore,
-    LexicalSettings,
-    Manifest,
-    Mode,
-    Page,
-    PageFailure,
-    PayloadMapping,
-    PositionKind,
-    Query,
-    Rate,
-    Reranking,
-    Role,
-    SearchResult,
-    Status,
-    Threshold,
-    Timings,
-    Under,
-    VectorSpace,
-)
-from surefind.ports import EmbeddedQuery, Embedder, Matrix, Reranker, Vector
 
 if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions
+    from surefind.contracts.aggregation import aggregate_results_to_report
+    from surefind.contracts.layer import QueryEmbedding
+    from surefind.contracts.layer import RetrievalResult as LayerRetrievalResult
+    from surefind.contracts.validation import (
+        RetrievalQuery,
+        RetrievalResult,
+        ValidationReport,
+        extract_metadata_safely,
+        qdrant_result_to_retrieval_result,
+        validate_retrieval_query,
+    )
+    from surefind.errors import (
+        AddressInUse,
+        EmbeddingError,
+        FormatTooNew,
+        GuardStopped,
+        InputError,
+        NotComparable,
+        NothingIngested,
+        Overloaded,
+        RerankingError,
+        StoreBusy,
+        StoreChanged,
+        StoreError,
+        StoreFull,
+        StoreRefused,
+        StoreUnreachable,
+        SurefindError,
+        UnknownChunk,
+        UnknownCollection,
+        UnknownDocument,
+        UnknownGeneration,
+        VersionMismatch,
+    )
     from surefind.evaluation.golden.expectations import (
         ByAddress,
         ByChunk,
@@ -148,6 +85,69 @@ if TYPE_CHECKING:
         MeasureDifference,
         Verdict,
     )
+    from surefind.interfaces.library.async_client import AsyncSurefind, Golden, OnProgress
+    from surefind.interfaces.library.default_client import (
+        generate_query_embedding,
+        retrieve_content_chunks,
+    )
+    from surefind.interfaces.library.open_options import OpenOptions
+    from surefind.interfaces.library.opening import (
+        aconnect_to,
+        aopen,
+        connect_to,
+        open,  # noqa: A004
+    )
+    from surefind.interfaces.library.served.server_options import ClientOptions
+    from surefind.interfaces.library.sync_client import Surefind
+    from surefind.interfaces.search_options import SearchOptions
+    from surefind.model import (
+        AnyOf,
+        Between,
+        BrokenLink,
+        Calibration,
+        Chunk,
+        ChunkerSettings,
+        ChunkRecord,
+        Collapse,
+        CollectionSummary,
+        Condition,
+        Confidence,
+        Connection,
+        Context,
+        Cost,
+        Distance,
+        Document,
+        EmbedderFingerprint,
+        Evidence,
+        Expand,
+        FailedTest,
+        Field,
+        FieldKind,
+        GateResult,
+        GenerationRef,
+        GroupBy,
+        Hit,
+        IngestReport,
+        LegScore,
+        LexicalSettings,
+        Manifest,
+        Mode,
+        Page,
+        PageFailure,
+        PayloadMapping,
+        PositionKind,
+        Query,
+        Rate,
+        Reranking,
+        Role,
+        SearchResult,
+        Status,
+        Threshold,
+        Timings,
+        Under,
+        VectorSpace,
+    )
+    from surefind.ports import EmbeddedQuery, Embedder, Matrix, Reranker, Vector
     from surefind.services.generations.generations import GenerationChanges
     from surefind.services.generations.history import GenerationDiff
     from surefind.services.generations.index_building import Progress

@@ -50,7 +50,7 @@ def test_a_refused_question_is_explained_and_the_page_goes_on(page: Page) -> Non
         page.field,
     )
     page.wait(lambda: "validation_error" in page.find("#notice").text, "the error")
-    assert "query: String should have at most 2000 characters" in page.find("#notice").text
+    assert "query: at most 2000 characters are allowed" in page.find("#notice").text
     assert "The search failed: query:" in page.status
     assert page.headings == []
     assert any("400 (Bad Request)" in complaint for complaint in page.complaints())

@@ -6,6 +6,7 @@ number slowly. Permanent failures are raised at once.
 
 import asyncio
 import itertools
+import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -24,20 +25,26 @@ _REPORTED_PAUSE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Limits of retrying. `longest_wait_s` is the longest Retry-After that is honoured."""
+    """Limits of retrying. `longest_wait_s` is the longest Retry-After that is honoured.
+
+    No attempt begins later than `begin_within_s` after the first one.
+    """
 
     tries: int
     first_pause_s: float
     longest_pause_s: float
     longest_wait_s: float
     concurrency: int
+    begin_within_s: float = math.inf
 
 
 PATIENT = RetryPolicy(8, 1.0, 60.0, 300.0, concurrency=4)
 """For an ingest: outlasts per-minute rate limits and a restart of the service."""
 
-BRIEF = RetryPolicy(3, 0.2, 1.0, 2.0, concurrency=16)
-"""For a search: a user is waiting for the answer."""
+BRIEF = RetryPolicy(3, 0.2, 1.0, 2.0, concurrency=16, begin_within_s=8.0)
+"""For a search: a user is waiting for the answer. A service that hangs until the timeout of 10 s is
+not called again, so the search fails, and counts as a failure, before its own deadline of 30 s.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,7 @@ class AdaptiveLimiter:
 
     async def call(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """The first successful answer; raises the last AttemptFailed if there is none."""
+        last_start = _now() + self._retry_policy.begin_within_s
         for number in itertools.count(1):
             try:
                 async with self._turn():
@@ -98,7 +106,7 @@ class AdaptiveLimiter:
             except AttemptFailed as failure:
                 failure.tries = number
                 pause_s = self._pause_s(failure, number)
-                if pause_s is None:
+                if pause_s is None or _now() + pause_s > last_start:
                     raise
                 self._tell(failure, pause_s)
             await asyncio.sleep(pause_s)

@@ -1,5 +1,6 @@
 """The base of all request shapes: strict types, no unknown fields."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Self
 
@@ -50,6 +51,38 @@ PUBLISHED = "published"
 """The type of errors whose message a contract publishes, to be sent word for word."""
 
 
+_INTEGER, _NUMBER = "it must be a whole number", "it must be a number"
+_BOOLEAN, _OBJECT = "it must be true or false", "it must be an object"
+_PROBLEMS = {
+    "missing": "it is required",
+    "extra_forbidden": "unknown field",
+    "string_type": "it must be a string",
+    "string_too_short": "at least {min_length} characters are required",
+    "string_too_long": "at most {max_length} characters are allowed",
+    "int_type": _INTEGER,
+    "int_parsing": _INTEGER,
+    "int_from_float": _INTEGER,
+    "float_type": _NUMBER,
+    "float_parsing": _NUMBER,
+    "finite_number": "it must be a finite number",
+    "greater_than": "it must be greater than {gt}",
+    "greater_than_equal": "it must be at least {ge}",
+    "less_than": "it must be less than {lt}",
+    "less_than_equal": "it must be at most {le}",
+    "bool_type": _BOOLEAN,
+    "bool_parsing": _BOOLEAN,
+    "enum": "it must be {expected}",
+    "literal_error": "it must be {expected}",
+    "list_type": "it must be a list",
+    "too_short": "at least {min_length} items are required",
+    "too_long": "at most {max_length} items are allowed",
+    "dict_type": _OBJECT,
+    "model_type": _OBJECT,
+    "model_attributes_type": _OBJECT,
+}
+"""By the types of pydantic's errors. The values in braces are in their `ctx`."""
+
+
 def without_cosine(threshold: str, *, required: bool = False) -> JsonDict:
     """For JSON Schema: lexical mode accepts no threshold above 0, since it has no cosine.
 
@@ -83,12 +116,22 @@ class StrictRequest(BaseModel):
         try:
             return cls(**values)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise InputError(explain(first["loc"], first["msg"], first["type"])) from error
+            raise InputError(explain(error.errors(include_url=False)[0])) from error
 
 
-def explain(place: tuple[int | str, ...], message: str, kind: str) -> str:
-    if kind == PUBLISHED:
-        return message
-    field = ".".join(str(part) for part in place if part != "body")
-    return f"{field or 'body'}: {message.removeprefix('Value error, ')}"
+def explain(error: Mapping[str, Any]) -> str:
+    """The field and its problem, from an error of pydantic."""
+    if error["type"] == PUBLISHED:
+        return str(error["msg"])
+    field = ".".join(str(part) for part in error["loc"] if part != "body")
+    return f"{field or 'body'}: {problem_of(error)}"
+
+
+def problem_of(error: Mapping[str, Any]) -> str:
+    """The reason of an error of pydantic, in the words of surefind's own checks."""
+    kind, details = error["type"], error.get("ctx", {})
+    if kind in {"string_too_short", "too_short"} and details["min_length"] == 1:
+        return "it cannot be empty"
+    if kind in _PROBLEMS:
+        return _PROBLEMS[kind].format(**details)
+    return str(error["msg"]).removeprefix("Value error, ")

@@ -31,6 +31,7 @@ from pydantic_settings import (
 )
 
 from surefind.adapters.files.connection_table import TABLE, read_connection
+from surefind.contracts.request import problem_of
 from surefind.errors import InputError, without_passwords
 from surefind.model import (
     DEFAULT_COLLECTION,
@@ -499,4 +500,4 @@ def _check_names(given: Iterable[str]) -> None:
 def _explain(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     name = ".".join(str(part) for part in first["loc"])
-    return f"the setting {name}: {first['msg'].removeprefix('Value error, ')}"
+    return f"the setting {name}: {problem_of(first)}"

@@ -188,6 +188,11 @@ def test_what_is_no_website_is_said(start: str) -> None:
         WebsiteSource(start)
 
 
+def test_a_login_in_a_url_is_named_as_the_reason() -> None:
+    with pytest.raises(InputError, match="a user name or password in it is not supported"):
+        WebsiteSource("https://somebody:secret@x.org/docs")
+
+
 def test_a_url_has_one_spelling() -> None:
     base = "https://x.org/d/p"
     assert normalise("../a/./b/..", base) == "https://x.org/a/"

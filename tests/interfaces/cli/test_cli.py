@@ -6,6 +6,7 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -246,6 +247,42 @@ def test_ctrl_c_publishes_nothing_and_says_so(home: Path) -> None:
     assert "Traceback" not in err
     assert surefind_json("chunks", "count", cwd=home)["generation"] == 1
     assert not building.exists()
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+signal.signal(signal.SIGINT, signal.{handler})
+from surefind.__main__ import main
+sys.argv = ["surefind", "--version"]
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "surefind.errors", "surefind.interfaces.cli.usage"])
+def test_ctrl_c_during_the_imports_ends_the_command_silently(module: str) -> None:
+    program = INTERRUPTED_IMPORT.format(module=module, handler="default_int_handler")
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGINT
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_command_that_ignores_ctrl_c_goes_on_doing_so() -> None:
+    """A shell starts commands in the background like this."""
+    program = INTERRUPTED_IMPORT.format(module="typer", handler="SIG_IGN")
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("surefind ")
 
 
 def test_a_terminal_sees_bars(home: Path) -> None:

@@ -188,7 +188,7 @@ def test_a_baseline_is_saved_and_compared_with(home: Path, golden: Path) -> None
     assert changed["comparison"]["verdict"] == "inconclusive"
     shown = surefind("validate", golden, "--baseline", "base.json", cwd=home).stdout
     assert "compared with the baseline: inconclusive: 0 better, 1 worse, 2 the same" in shown
-    assert "at most 86.5% of similar queries got worse, with 95 % confidence" in shown
+    assert "at most 86.5 % of similar queries got worse, with 95 % confidence" in shown
 
 
 def test_one_test_that_changed_does_not_make_a_baseline_unusable(home: Path, golden: Path) -> None:

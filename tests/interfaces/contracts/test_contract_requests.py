@@ -196,6 +196,42 @@ def test_what_the_contract_forbids_is_a_400_that_names_the_field(
     assert told["message"].startswith(begin)
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/query", {"query_text": ""}, "query_text: it cannot be empty"),
+        ("/query", {"query_text": " \t"}, "query_text: it cannot be empty"),
+        ("/search", {"query": ""}, "Query cannot be empty"),
+        ("/search", {"query": " "}, "Query cannot be empty"),
+        ("/search", {}, "query: it is required"),
+        ("/search", [], "body: it must be an object"),
+        ("/search", {"query": "x" * 501}, "query: at most 500 characters are allowed"),
+        ("/search", {"query": "x", "top_k": 0}, "top_k: it must be at least 1"),
+        ("/search", {"query": "x", "top_k": 21}, "top_k: it must be at most 20"),
+        ("/search", {"query": "x", "top_k": "5"}, "top_k: it must be a whole number"),
+        ("/search", {"query": 5}, "query: it must be a string"),
+        ("/search", {"query": "x", "limit": 5}, "limit: unknown field"),
+        ("/api/v1/search", {"query_text": "x"}, "query_text: at least 10 characters are required"),
+        (VALIDATE, {"test_queries": []}, "test_queries: it cannot be empty"),
+        (VALIDATE, {"test_queries": {}}, "test_queries: it must be a list"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_in_our_own_words(
+    contracts: httpx2.Client, path: str, body: object, message: str
+) -> None:
+    answer = post(contracts, path, body)
+    assert (answer.status_code, answer.json()["message"]) == (400, message)
+
+
+@pytest.mark.parametrize("path", [*TABLES, VALIDATE, "/retrieve"])
+def test_a_post_refuses_a_query_string(contracts: httpx2.Client, path: str) -> None:
+    """Ignored, `?collection=b` would answer from another collection."""
+    answer = contracts.post(f"{path}?collection=b", json={"query": "which voltage"})
+    assert answer.status_code == 400
+    reason = f"collection: POST {path} has no query parameters; send options in the JSON body"
+    assert answer.json()["message"] == reason
+
+
 BROKEN = [
     b"",
     b"{",

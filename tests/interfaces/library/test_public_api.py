@@ -1,5 +1,6 @@
 """What `surefind` exports, derived from the annotations of its own methods."""
 
+import ast
 import dataclasses
 import inspect
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import types
 import typing
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -195,6 +197,32 @@ def test_names_of_version_0_1_are_still_there() -> None:
 def test_public_names_are_sorted_and_exist() -> None:
     assert surefind.__all__ == sorted(surefind.__all__)
     assert set(surefind.__all__) == set(dir(surefind)) == set(exported())
+
+
+def test_what_type_checkers_see_is_what_is_imported_on_first_use() -> None:
+    """`__init__.py` imports the names for type checkers alone; a table has them for Python."""
+    assert surefind.__file__
+    tree = ast.parse(Path(surefind.__file__).read_text())
+    imports = [
+        (name.asname or name.name, node.module, name.name)
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    ]
+    assert {name for name, _, _ in imports} == set(surefind.__all__) - {"__version__"}
+    for name, module, original in imports:
+        assert module
+        assert getattr(surefind, name) is getattr(import_module(module), original)
+
+
+def test_submodules_are_there_without_an_import_of_their_own() -> None:
+    program = "import surefind; print(surefind.errors.StoreError is surefind.StoreError)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "True"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -54,11 +54,11 @@ async def test_chatgpt_searches_and_fetches(chatgpt: Client, guarded: Guarded) -
 @pytest.mark.parametrize(
     ("tool", "arguments", "problem"),
     [
-        ("search", {}, "query: Field required"),
+        ("search", {}, "query: it is required"),
         ("search", {"query": " "}, "query is empty"),
         ("search", {"query": "x", "top_k": 3}, "top_k: unknown argument"),
         ("fetch", {"id": "attic"}, "matches 'attic'. Search again"),
-        ("fetch", {"id": 7}, "id: Input should be a valid string"),
+        ("fetch", {"id": 7}, "id: it must be a string"),
         ("search_docs", {"query": "x"}, "Use one of: search, fetch."),
     ],
 )
@@ -116,8 +116,8 @@ async def test_maintainers_see_what_an_ingest_changed(maintainer: Client) -> Non
     [
         ([{"query": "x"}], "the question 'x' needs either a page or a quote"),
         ([{"query": "x", "page": "a", "quote": "b"}], "needs either a page or a quote"),
-        ([{"query": "x", "quote": "y"}] * 51, "questions: List should have at most 50 items"),
-        ("all", "questions: Input should be a valid list"),
+        ([{"query": "x", "quote": "y"}] * 51, "questions: at most 50 items are allowed"),
+        ("all", "questions: it must be a list"),
     ],
 )
 async def test_wrong_questions_are_explained(

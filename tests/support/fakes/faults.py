@@ -33,6 +33,7 @@ class FaultyIndexStore:
     left: int | None = None
     loses: Callable[[int], bool] | None = None
     written_by: Callable[[IndexWriter], IndexWriter] | None = None
+    uncountable: bool = False
     opened: list[GenerationRef] = field(default_factory=list)
 
     def call(self) -> None:
@@ -101,6 +102,8 @@ class FaultyIndex:
         return await self._inner.vectors(point_ids)
 
     async def count(self) -> int:
+        if self._store.uncountable:
+            raise StoreError("the index is unavailable")
         return await self._inner.count()
 
     async def indexed(self) -> int:

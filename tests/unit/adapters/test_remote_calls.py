@@ -108,6 +108,16 @@ async def test_a_retry_after_that_is_too_long_is_not_waited_for() -> None:
     assert service.calls == 1
 
 
+@pytest.mark.parametrize(("begin_within_s", "attempts"), [(0.0, 1), (60.0, 4)])
+async def test_no_attempt_begins_too_late(begin_within_s: float, attempts: int) -> None:
+    """A service that hangs until the timeout each time would take longer than the search may."""
+    policy = RetryPolicy(4, 0.001, 0.002, 1.0, concurrency=8, begin_within_s=begin_within_s)
+    service = Scripted(*(AttemptFailed("no answer within 10 s") for _ in range(9)))
+    with pytest.raises(AttemptFailed) as failed:
+        await AdaptiveLimiter("it", policy, print).call(service)
+    assert failed.value.tries == service.calls == attempts
+
+
 async def test_a_long_wait_is_told() -> None:
     notes: list[str] = []
     calls = AdaptiveLimiter("it", RetryPolicy(2, 1.0, 1.0, 60.0, 1), notes.append)

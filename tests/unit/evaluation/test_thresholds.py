@@ -228,6 +228,20 @@ async def test_a_few_negatives_teach_nothing_unless_that_is_asked_for(home: Inst
     assert (await home.generations.one()).threshold == threshold
 
 
+@pytest.mark.parametrize(
+    ("positives", "negatives", "message"),
+    [
+        ([0.7], [0.4], "1 positive and 1 negative are too few"),
+        ([0.7, 0.8], [0.4], "2 positives and 1 negative are too few"),
+        ([0.4], [0.7], "can't be separated: 100% of them"),
+    ],
+)
+def test_a_doubt_about_a_few_tests_has_the_right_reason(
+    positives: list[float], negatives: list[float], message: str
+) -> None:
+    assert message in separated(positives, negatives).message
+
+
 async def test_what_is_not_taught_is_not_stored(home: Installation) -> None:
     await home.ingest({"cats.md": "# Cats\n\nall about cats here"})
     with pytest.raises(NotComparable, match="mode hybrid or dense"):

@@ -223,7 +223,7 @@ def test_a_pure_improvement_is_no_evidence_of_harm_and_passes() -> None:
     assert comparison.worse_at_most == pytest.approx(0.095, abs=0.001)
     lines = (
         "no evidence of harm: 1 better, 0 worse, 29 the same",
-        "at most 9.5% of similar queries got worse, with 95 % confidence",
+        "at most 9.5 % of similar queries got worse, with 95 % confidence",
     )
     for text in (terminal(told), markdown(told), html_page(told), junit(told)):
         assert all(line in text for line in lines), text
@@ -244,7 +244,7 @@ def test_what_was_lost_entirely_is_counted_in_every_report() -> None:
     assert told.comparison.lost_entirely == 1
     for text in (terminal(told), markdown(told), html_page(told), junit(told)):
         assert "1 of the worse tests found something before and finds nothing now" in text
-        assert "at most 19.5% of similar queries got worse" in text
+        assert "at most 19.5 % of similar queries got worse" in text
 
 
 def test_tests_that_both_runs_share_are_compared() -> None:

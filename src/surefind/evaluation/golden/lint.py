@@ -15,6 +15,8 @@ from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKin
 from surefind.evaluation.golden.resolution import ResolvedExpectations
 
 _MOST = 0.5
+_TINY = 20
+"""Collections with this many passages or fewer are trials, in which no test is hard."""
 NEAR = 0.8
 """The word overlap above which two questions are near-duplicates."""
 _WORD = re.compile(r"\w+[+#]*")  # C, C++ and C# are three words
@@ -142,14 +144,14 @@ def _vacuous(test: GoldenTest, known: KnownFacts) -> Iterator[LintFinding]:
         yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
     for one in test.expected:
         met = len(known.meaning.get(one, ()))
-        if known.chunks and met >= max(2, _MOST * known.chunks):
+        if known.chunks > _TINY and met >= _MOST * known.chunks:
             reason = f"{met} of the {known.chunks} passages match {one}: it nearly always passes"
             yield LintFinding(Problem.VACUOUS, test.test_id, test.line, reason)
 
 
 def _too_small(tests: Sequence[GoldenTest], known: KnownFacts) -> Iterator[LintFinding]:
     positive = any(test.kind is TestKind.POSITIVE and not test.where for test in tests)
-    if positive and known.chunks and known.top_k >= _MOST * known.chunks:
+    if positive and known.chunks > _TINY and known.top_k >= _MOST * known.chunks:
         reason = (
             f"top_k is {known.top_k}, and the collection has only {known.chunks} passages, so "
             "nearly any order passes; lower top_k"

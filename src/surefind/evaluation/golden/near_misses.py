@@ -19,6 +19,7 @@ from surefind.model import ChunkRecord
 
 _NEAR = 0.75
 """How similar a suggestion must be: close enough to be a typing error."""
+_NEAR_STEM = 0.6
 MAX_COMPARED = 100_000
 """Limits letter-by-letter comparisons to a few seconds; beyond it, only path ends are compared."""
 
@@ -96,7 +97,8 @@ class _Names:
         if self._left <= 0:
             return ""
         self._left -= len(self.pages)
-        return _closest(name, self.pages)
+        near = _closest(name, self.pages)
+        return near if _ratio(_stem(name), _stem(near)) >= _NEAR_STEM else ""
 
 
 def _hint(one: ByAddress | BySource, name: str, names: _Names) -> str:
@@ -117,6 +119,15 @@ def _within(one: ByAddress | BySource, page: _NamedPage) -> str:
         meant = f"did you mean #{near}?" if near else "see its headings"
         return f"the page exists, but not this anchor; {meant}"
     return "the page exists, but its anchor and heading are of different sections"
+
+
+def _stem(path: str) -> str:
+    """The name of the page alone: paths in one folder with one extension are always similar."""
+    return path.rstrip("/").rpartition("/")[2].partition(".")[0]
+
+
+def _ratio(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
 
 
 def _closest(name: str, names: Iterable[str]) -> str:

@@ -80,19 +80,21 @@ def _doubt(separation: Separation) -> str:
     """Why the threshold is useless: its error rates may add up to 1, as those of a coin toss."""
     if separation.false_accepts.high + separation.false_rejects.high < 1.0:
         return ""
-    if (
-        separation.false_accepts.value + separation.false_rejects.value < 1.0
-        and not separation.overlap
-    ):
+    if not separation.overlap and separation.positive_mean > separation.negative_mean:
         return (
-            f"{separation.positives} positives and {separation.negatives} negatives are too few to "
-            "estimate the error rates of a threshold; add tests of both kinds"
+            f"{_counted(separation.positives, 'positive')} and "
+            f"{_counted(separation.negatives, 'negative')} are too few to estimate the error rates "
+            "of a threshold; add tests of both kinds"
         )
     return (
         f"positives and negatives can't be separated: {separation.overlap:.0%} of them are in the "
         f"range where both kinds occur (means {separation.positive_mean:.3f} and "
         f"{separation.negative_mean:.3f})"
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _best(good: Numbers, bad: Numbers, cost: float) -> float:

@@ -48,8 +48,8 @@ def compared(comparison: Comparison, against: str = "the baseline") -> Iterator[
     )
     if comparison.compared:
         yield (
-            f"at most {comparison.worse_at_most:.1%} of similar queries got worse, with 95 % "
-            "confidence"
+            f"at most {100 * comparison.worse_at_most:.1f} % of similar queries got worse, with "
+            "95 % confidence"
         )
     if lost := comparison.lost_entirely:
         yield f"{lost} of the worse tests found something before and {_find(lost)} nothing now"

@@ -21,10 +21,13 @@ class CheckedRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
+        accepts_query_string = not {"GET", "HEAD"}.isdisjoint(self.methods or ())
 
         async def checked(request: Request) -> Response:
             _check_path(request)
             _check_query_string(request)
+            if not accepts_query_string:
+                _refuse_query_string(request)
             return await handle(_CheckedRequest(request.scope, request.receive))
 
         return checked
@@ -63,3 +66,12 @@ def _check_query_string(request: Request) -> None:
     for name, value in pairs:
         check_string("query string", name, None)
         check_string(name, value, None)
+
+
+def _refuse_query_string(request: Request) -> None:
+    """Ignoring `?collection=b` would search, or roll back, another collection than the caller's."""
+    for name in request.query_params:
+        raise InputError(
+            f"{name[:100]}: {request.method} {request.url.path} has no query parameters; send "
+            "options in the JSON body"
+        )

@@ -127,4 +127,4 @@ def _explain(error: RequestValidationError) -> str:
     if first["type"] == "json_invalid":
         return "The body is not valid JSON"
     _, *place = first["loc"]  # drop "body", "path" or "query"; the field name is enough
-    return explain(tuple(place), first["msg"], first["type"])
+    return explain({**first, "loc": place})

@@ -39,7 +39,7 @@ ERRORS: Responses = {
     400: _error(
         "Invalid request parameters",
         "validation_error",
-        "top_k: Input should be greater than or equal to 1",
+        "top_k: it must be at least 1",
     ),
     500: _error(
         "Unexpected server error", "internal_error", "Something went wrong; see the server log"

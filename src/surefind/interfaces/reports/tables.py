@@ -8,9 +8,18 @@ from rich.table import Table
 from rich.text import Text
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], whole: Sequence[int] = ()) -> str:
-    """A table as wide as the terminal. Long cells are folded, except in the `whole` columns."""
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    whole: Sequence[int] = (),
+    *,
+    dense: bool = False,
+) -> str:
+    """A table as wide as the terminal. Long cells are folded, except in the `whole` columns.
+
+    A `dense` table has less space between its columns.
+    """
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0 if dense else 1))
     for number, name in enumerate(head):
         drawn.add_column(name, overflow="fold", no_wrap=number in whole)
     for row in rows:

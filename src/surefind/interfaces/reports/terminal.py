@@ -69,18 +69,18 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
     rows = [
         (
             change.measure,
-            f"{change.difference.before:.4f}",
-            f"{change.difference.after:.4f}",
-            f"{change.difference.mean:+.4f}",
-            f"{change.difference.low:+.4f} to {change.difference.high:+.4f}",
+            f"{change.difference.before:.3f}",
+            f"{change.difference.after:.3f}",
+            f"{change.difference.mean:+.3f}",
+            f"{change.difference.low:+.3f}..{change.difference.high:+.3f}",
             f"{change.p:.3f}",
-            f"{change.difference.detectable:.4f}",
+            f"{change.difference.detectable:.3f}",
             str(change.evidence),
         )
         for change in comparison.changes
     ]
     head = ("measure", "before", "after", "change", "95 % interval", "p", "detectable", "evidence")
-    yield table(head, rows)
+    yield table(head, rows, whole=range(len(head) - 1), dense=True)
     yield "\n".join(compared(comparison))
     measure = comparison.measure
     yield "\n".join(

@@ -199,17 +199,20 @@ class CollectionReader:
     async def check_index(self) -> None:
         """Raises SurefindError if the index can't be searched now, also because of the catalog."""
         opened = await self._sound()
+        failure: StoreError | None = None
         if opened is not None:
             opened.enter()
             try:
                 await opened.index.count()
-            except StoreError:
-                pass  # it may have been replaced; the lease below opens the new one
+            except StoreError as error:
+                failure = error  # it may have been replaced; the lease below opens the new one
             else:
                 return
             finally:
                 await opened.leave()
         async with self.lease() as generation:
+            if failure is not None and generation is opened:
+                raise failure  # asking it again would count as another failure
             await generation.index.count()
 
     async def check_catalog(self) -> None:

@@ -51,7 +51,10 @@ async def inspect(
     if not isinstance(page, SourcePage):
         reason = getattr(page, "reason", "it has not changed")
         raise InputError(f"{page.source_path}: {reason}")
-    read = read_document(page, source.site, formats)
+    try:
+        read = read_document(page, source.site, formats)
+    except InputError as error:
+        raise InputError(f"{page.source_path}: {error}") from error
     if isinstance(read, SkippedPage):
         return Inspection(page.source_path, None, (), (), read.reason)
     chunks = chunk_document(read.document, read.structure, chunker, embedder.count_tokens)

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from support.fakes import MemoryCatalogStore, MemoryIndexStore
+from support.fakes.faults import FaultyIndexStore
 from surefind.errors import InputError, StoreError, UnknownCollection, UnknownGeneration
 from surefind.model import GenerationRef
 from surefind.ports import VectorIndex
+from surefind.services.encoding.circuit_breaker import BreakingIndexes, Circuit, CircuitBreaker
 from surefind.services.generations.readers import CollectionReader, OpenGeneration, Readers
 from unit.installation import Installation
 
@@ -280,3 +282,18 @@ async def test_names_of_collections_that_do_not_exist_are_not_kept(home: Install
                     pass
         assert len(home.readers._readers) < 2000
         assert home.readers.of("docs") is home.reader
+
+
+async def test_a_health_check_that_fails_counts_as_one_failure(home: Installation) -> None:
+    store = FaultyIndexStore(home.index)
+    breaker = CircuitBreaker("the index", failures=2)
+    breaking = BreakingIndexes(store, lambda _: True, lambda _: breaker)
+    reader = CollectionReader("docs", breaking, home.catalogs)
+    await reader.check_index()
+    store.uncountable = True
+    with pytest.raises(StoreError, match="the index is unavailable"):
+        await reader.check_index()
+    assert breaker.circuit is Circuit.CLOSED
+    store.uncountable = False
+    await reader.check_index()
+    await reader.close()

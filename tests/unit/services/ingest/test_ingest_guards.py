@@ -75,6 +75,12 @@ async def test_pages_that_lost_all_their_text_count_as_gone(home: Installation) 
     assert len(await home.texts()) == 10
 
 
+async def test_a_page_that_can_not_be_inspected_is_named() -> None:
+    deep = PageSource({"deep.html": f"<p>{'<div>' * 40_000}x"})
+    with pytest.raises(InputError, match=r"^docs/deep\.html: its elements are nested too deeply"):
+        await inspect(deep, ChunkerSettings(), WordEmbedder())
+
+
 async def test_a_page_that_can_not_be_read_can_not_be_inspected() -> None:
     source = PageSource({}, {"a.md": "it can't be read"})
     with pytest.raises(InputError, match=r"docs/a\.md: it can't be read"):

@@ -115,7 +115,7 @@ async def test_a_pure_improvement_is_published_though_it_is_too_small_to_be_sign
     assert (told.published, told.gate.verdict, told.gate.reasons) == (True, "pass", ())
     assert told.gate.comparison[:2] == (
         "compared with generation 1: no evidence of harm: 1 better, 0 worse, 7 the same",
-        "at most 31.2% of similar queries got worse, with 95 % confidence",
+        "at most 31.2 % of similar queries got worse, with 95 % confidence",
     )
 
 

@@ -101,7 +101,8 @@ class CrawlScope:
         """The folder of a start URL. `/docs` counts as a folder, `/docs/intro.html` as a page."""
         url = normalise(start_url, "")
         if url is None:
-            raise InputError(f"{start_url} is not a website URL; use https://host/path/")
+            login = "; a user name or password in it is not supported" if "@" in start_url else ""
+            raise InputError(f"{start_url} is not a website URL; use https://host/path/{login}")
         parts = urlsplit(url)
         folder, _, last = parts.path.rpartition("/")
         page = re.search(r"\.(?:x?html?|php|aspx?|jsp)$", last, re.IGNORECASE)

@@ -125,7 +125,7 @@ class Tool(Generic[A]):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             name = str(first["loc"][0]) if first["loc"] else ""
-            problem = explain(first["loc"], first["msg"], first["type"])
+            problem = explain(first)
             if first["type"] == "extra_forbidden":
                 problem = f"{name}: unknown argument"
             raise InputError(f"{problem}. {self.name} accepts: {', '.join(known)}") from error
