@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from surefind.errors import InputError
+from surefind.interfaces.http.errors import is_openai
 from surefind.model.strings import check_string, check_strings
 
 # Invalid UTF-8 in a path is decoded to this character.
@@ -21,7 +22,8 @@ class CheckedRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        accepts_query_string = not {"GET", "HEAD"}.isdisjoint(self.methods or ())
+        # Clients of OpenAI's API may send a query string of their own, such as an API version.
+        accepts_query_string = is_openai(self.path) or "POST" not in (self.methods or ())
 
         async def checked(request: Request) -> Response:
             _check_path(request)
