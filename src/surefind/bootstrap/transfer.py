@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from surefind.model import Manifest
     from surefind.services.generations.index_building import ReportProgress
     from surefind.services.generations.transfer import TransferTarget
+    from surefind.services.reading.llms_export import LlmsTxtExport
 
 
 class Transfer:
@@ -42,6 +43,20 @@ class Transfer:
                 lambda done: report(Progress("exporting", done, manifest.chunks)),
             )
         return manifest
+
+    async def export_llms_txt(self, path: Path, *, force: bool) -> LlmsTxtExport:
+        """Write llms.txt, llms-full.txt and each page of the current generation as Markdown."""
+        from surefind.adapters.files.markdown_folder import MarkdownFolder
+        from surefind.services.reading.llms_export import export_llms_txt
+
+        settings, folder = self._parts.settings, MarkdownFolder(path)
+        async with self._parts.reader.lease() as generation:
+            return await export_llms_txt(
+                generation,
+                settings.base_url,
+                lambda names: folder.prepare(names, force=force),
+                folder.write,
+            )
 
     async def import_archive(
         self, path: Path, collection: str | None, report: ReportProgress

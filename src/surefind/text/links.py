@@ -8,7 +8,7 @@ import posixpath
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from surefind.text.html.facts import read_facts
@@ -70,6 +70,27 @@ def markdown_links(text: str) -> Iterator[str]:
     return (link for link in _markdown_links(_prose(text)) if 0 < len(link) <= _MAX_LENGTH)
 
 
+def relinked(text: str, target_for: Callable[[str], str | None]) -> str:
+    """The text with other link targets; None keeps one. Links in code stay as they are."""
+    return "".join(
+        _relinked_line(line, target_for) if is_prose and "]" in line else line
+        for line, is_prose in _lines(text.splitlines(keepends=True))
+    )
+
+
+def _relinked_line(line: str, target_for: Callable[[str], str | None]) -> str:
+    blanked = _with_blank_code_spans(line)
+    spans = [match.span(match.lastindex or 0) for match in _INLINE.finditer(blanked)]
+    definition = _DEFINITION.match(blanked)
+    if definition is not None:
+        spans.append(definition.span(1))
+    for start, end in sorted(spans, reverse=True):
+        target = target_for(line[start:end].strip())
+        if target is not None:
+            line = line[:start] + target + line[end:]
+    return line
+
+
 def suffix_of(path: str) -> str:
     """`.md` of `guide/install.md`; empty for a version such as `guide/1.2`."""
     suffix = posixpath.splitext(path)[1].lower()
@@ -91,17 +112,26 @@ def _links(content: bytes, raw: str, suffix: str) -> Iterable[str]:
 
 def _prose(text: str) -> Iterator[str]:
     """Lines that are neither code nor comments. An unclosed fence extends to the end."""
+    for line, is_prose in _lines(_without_comments(strip_comments(text)).splitlines()):
+        if is_prose:
+            yield _without_code_spans(line)
+
+
+def _lines(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it is outside of fenced code."""
     fence = ""
-    for line in _without_comments(strip_comments(text)).splitlines():
+    for line in lines:
         mark = _FENCE.match(line)
         if fence:
-            run = line.strip(" \t>")
+            run = line.strip(" \t\r\n>")
             if run.startswith(fence) and not run.strip(fence[0]):
                 fence = ""
+            yield line, False
         elif mark is not None:
             fence = mark.group(1)
+            yield line, False
         else:
-            yield _without_code_spans(line)
+            yield line, True
 
 
 def _without_comments(text: str) -> str:
@@ -131,6 +161,31 @@ def _without_code_spans(line: str) -> str:
     parts = _TICKS.split(line)
     if len(parts) < 4:
         return line
+    ends = _span_ends(parts)
+    kept, place = [parts[0]], 1
+    while place < len(parts):
+        place = ends.get(place, place) + 1
+        kept.append(parts[place])
+        place += 1
+    return " ".join(kept)
+
+
+def _with_blank_code_spans(line: str) -> str:
+    """As long as the line, so that offsets are the same."""
+    parts = _TICKS.split(line)
+    ends = _span_ends(parts)
+    kept, place = [parts[0]], 1
+    while place < len(parts):
+        end = ends.get(place)
+        kept.append(parts[place] if end is None else " " * len("".join(parts[place : end + 1])))
+        place = (place if end is None else end) + 1
+        kept.append(parts[place])
+        place += 1
+    return "".join(kept)
+
+
+def _span_ends(parts: Sequence[str]) -> dict[int, int]:
+    """Of a line split at its runs of backticks: the closing run of each opening one."""
     following: dict[int, int] = {}
     ends: dict[int, int] = {}
     for place in range(len(parts) - 2, 0, -2):
@@ -138,12 +193,7 @@ def _without_code_spans(line: str) -> str:
         if length in following:
             ends[place] = following[length]
         following[length] = place
-    kept, place = [parts[0]], 1
-    while place < len(parts):
-        place = ends.get(place, place) + 1
-        kept.append(parts[place])
-        place += 1
-    return " ".join(kept)
+    return ends
 
 
 def _markdown_links(lines: Iterable[str]) -> Iterator[str]:

@@ -32,6 +32,7 @@ SHARED_FILE_NAMES = {
     "keys.py": "API keys: the type, the port, the service and the command",
     "links.py": "links: those of a page's text, and those to pages without an address",
     "lint.py": "the lint of golden sets and its report",
+    "llms_txt.py": "llms.txt: its text and its routes",
     "past_runs.py": "past runs of a validation: their series, their command and their report",
     "search.py": "a search, its command and its JSON",
     "searching.py": "the types of a search and its wiring",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.text.formats.registry import parse
-from surefind.text.links import References, references, suffix_of
+from surefind.text.links import References, references, relinked, suffix_of
 
 
 def found(text: str, suffix: str = ".md") -> References:
@@ -94,3 +94,20 @@ def test_hostile_pages_are_read_in_time(piece: str) -> None:
     text = (piece * 500_000)[:500_000]
     result = references(text.encode(), ".md", parse(b"", ".md").structure)
     assert all(link in text for link in result.links)
+
+
+@given(st.text(alphabet="ab`[]()<>: \n\t~#{*/}", max_size=200))
+def test_text_without_other_targets_stays_as_it_is(text: str) -> None:
+    assert relinked(text, lambda _: None) == text
+    assert relinked(text, lambda link: link) == text
+
+
+def test_links_in_code_keep_their_targets() -> None:
+    text = (
+        "[a](a.md) ``[b](a.md) ` `` [c](<a.md>) `open [d](a.md)\r\n```\n[e](a.md)\n```\n"
+        "[f]: a.md 'title'\n~~~\n[g](a.md)"
+    )
+    assert relinked(text, {"a.md": "b.md"}.get) == (
+        "[a](b.md) ``[b](a.md) ` `` [c](<b.md>) `open [d](b.md)\r\n```\n[e](a.md)\n```\n"
+        "[f]: b.md 'title'\n~~~\n[g](a.md)"
+    )

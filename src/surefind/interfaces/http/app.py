@@ -20,6 +20,7 @@ from surefind.interfaces.http.routes.assistants import add_assistants
 from surefind.interfaces.http.routes.catalog import add_catalog
 from surefind.interfaces.http.routes.collections import add_collections
 from surefind.interfaces.http.routes.contracts import add_contracts
+from surefind.interfaces.http.routes.llms_txt import add_llms_txt
 from surefind.interfaces.http.routes.pages import add_pages
 from surefind.interfaces.http.routes.probes import add_probes
 from surefind.interfaces.http.routes.reference import add_reference
@@ -75,6 +76,7 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
     add_probes(app, application, metrics)
     add_pages(app)
     add_reader(app, application)
+    add_llms_txt(app, application)
     if settings.docs or (settings.docs is None and not public):
         add_reference(app)
     return app

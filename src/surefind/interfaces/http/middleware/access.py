@@ -28,7 +28,7 @@ _OPEN_FOLDERS = ("/static/",)
 # Pages that a browser opens from a link, where it can't send our headers, so they also accept the
 # key as a Basic password. Other paths don't: browsers send such credentials automatically, which
 # other sites could exploit.
-_BROWSED = ("/read/", "/docs")
+_BROWSED = ("/read/", "/docs", "/llms.txt", "/llms-full.txt")
 _KEY = "surefind.key"
 _RATES = "surefind.rates"
 

@@ -7,21 +7,24 @@ from html import escape
 from itertools import islice
 from urllib.parse import unquote, urljoin, urlsplit
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 
 from surefind.bootstrap import Application
 from surefind.errors import SurefindError, UnknownDocument
 from surefind.interfaces.failures import failure_of, public_message
+from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.rendering.elements import html_of
 from surefind.interfaces.rendering.rendered_page import PassageAnchor, rendered_page
 from surefind.model import ChunkRecord, reader_path
 from surefind.ports import Catalog
+from surefind.services.reading.llms_txt import titled
 from surefind.text.html.to_markdown import readable
-from surefind.text.links import markdown_links
+from surefind.text.links import markdown_links, relinked
 
 _MAX_LINKS = 300
 """Each needs a look into the catalog; further links are text."""
+_TWIN = ".md"
 _SUFFIXES = ("", ".md", ".mdx", "/index.md", "/index.mdx", "/README.md")
 _PAGE = """<!doctype html>
 <html lang="{language}">
@@ -51,17 +54,50 @@ _PAGE = """<!doctype html>
 def add_reader(app: FastAPI, application: Application) -> None:
     @app.head("/read/{name}/{source_path:path}", include_in_schema=False)
     @app.get("/read/{name}/{source_path:path}", include_in_schema=False)
-    async def read(
-        request: Request, name: str, source_path: str, passage: str = ""
-    ) -> HTMLResponse:
-        """`passage` is the ID of a chunk to mark; an unknown one marks nothing."""
+    async def read(request: Request, name: str, source_path: str, passage: str = "") -> Response:
+        """`passage` is the ID of a chunk to mark; an unknown one marks nothing.
+
+        A page is sent as Markdown if `.md` is added to its path, or if Accept requests that.
+        """
         try:
+            markdown = await _markdown(application, name, source_path, request)
+            if markdown is not None:
+                return Response(markdown, media_type="text/markdown")
             return HTMLResponse(await _page(application, name, source_path, passage))
         except SurefindError as error:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
             status = failure_of(error).http_status
             return HTMLResponse(_problem(error, source_path), status)
+
+
+async def _markdown(
+    application: Application, collection: str, source_path: str, request: Request
+) -> bytes | None:
+    """None if the page is requested as HTML, or does not exist."""
+    async with application.parts.readers.of(collection).lease() as generation:
+        catalog = generation.require_catalog()
+        if await catalog.document(source_path) is None:
+            source_path = source_path.removesuffix(_TWIN)
+        elif "text/markdown" not in request.headers.get("accept", ""):
+            return None
+        document = await catalog.document(source_path)
+        if document is None:
+            return None
+        chunks = await catalog.document_chunks(source_path)
+        text, _ = _readable(await catalog.document_text(source_path), chunks)
+        links = await _links(text, chunks, catalog) if not generation.manifest.connected else {}
+    address = address_of(request)
+
+    def target(link: str) -> str | None:
+        found = links.get(link)
+        if found is None or not found.startswith("/read/"):
+            return found
+        path, mark, anchor = found.partition("#")
+        return f"{address}{path}{_TWIN}{mark}{anchor}"
+
+    text = titled(relinked(text.strip(), target), document.title)
+    return text.encode("utf-8", "replace")
 
 
 async def _page(application: Application, collection: str, source_path: str, passage: str) -> str:
