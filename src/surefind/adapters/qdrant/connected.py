@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 from qdrant_client import AsyncQdrantClient, models
 
-from surefind.adapters.qdrant.points import reproducible
+from surefind.adapters.qdrant.points import received, reproducible
 from surefind.adapters.qdrant.server.calls import QdrantServer
 from surefind.errors import StoreChanged, StoreError, UnknownCollection
 from surefind.mapping.paths import parts_of
@@ -90,7 +90,7 @@ class QdrantForeignCollection:
         )
         scores = [point.score for point in answer.points]
         points = [_uuid(point.id) for point in answer.points]
-        return list(zip(points, scores if dense else reproducible(scores), strict=True))
+        return list(zip(points, scores if dense else reproducible(received(scores)), strict=True))
 
     async def points(self, ids: Sequence[UUID], wanted: PointFields) -> list[ForeignPoint]:
         found: list[ForeignPoint] = []

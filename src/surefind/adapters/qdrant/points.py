@@ -11,8 +11,8 @@ from surefind.ports import DenseQuery, SparseQuery, Vector
 DENSE, LEXICAL = "dense", "terms"
 """The names of a point's two vectors."""
 
-
-_HALF_STEP = 2**8  # keeps 15 of a float32's 24 bits
+_TIES_UP = 1 + 2**-30  # a float32 that lies between two rounded scores becomes the upper one
+_SPLIT = (1 + 2**38) * _TIES_UP  # leaves 15 of a float32's 24 bits
 
 
 def check_vector(vector: Vector, dimensions: int, chunk_id: str) -> None:
@@ -34,11 +34,16 @@ def reproducible(scores: list[float]) -> list[float]:
     """Round BM25 scores so that equal content gets equal scores in every build.
 
     The engine sums the terms of a passage in 32 bits, in an order that depends on how the index was
-    filled. The last digits differ between builds and would decide ties, so they are rounded away.
+    filled. The last digits differ between builds and would decide ties, so 15 of 24 bits are kept,
+    by Veltkamp's splitting. For fifty scores, numpy takes three times as long.
     """
-    bits = np.asarray(scores, dtype=np.float32).view(np.int32)
-    rounded: list[float] = ((bits + _HALF_STEP) & -2 * _HALF_STEP).view(np.float32).tolist()
-    return rounded
+    return [(product := score * _SPLIT) - (product - score * _TIES_UP) for score in scores]
+
+
+def received(scores: list[float]) -> list[float]:
+    """The engine's scores, without the digits that a server's JSON may add or lose."""
+    single: list[float] = np.asarray(scores, dtype=np.float32).tolist()
+    return single
 
 
 def ranked(points: list[int], scores: list[float]) -> Ranking:

@@ -107,8 +107,7 @@ async def cut_at_depth(
     `ranking` is the result of `leg_query`, with one point beyond the depth if there are more.
     """
     limit = leg_query.limit
-    deeper = deeper_limit(ranking.scores, depth)
-    if deeper:
+    if deeper := deeper_limit(ranking.scores, depth):
         limit = deeper
         [ranking] = await index.search([leg_query._replace(limit=limit)])
     found, end = len(ranking.points), cutoff(ranking.scores, depth)

@@ -50,7 +50,7 @@ def cutoffs(scores: Sequence[float]) -> list[int]:
 
 def deeper_limit(scores: Sequence[float], depth: int) -> int:
     """The limit that reaches the end of a tie to include; 0 if `scores` already reach it."""
-    if cutoff(scores, depth) < len(scores) or len(scores) <= depth:
+    if len(scores) <= depth or cutoff(scores, depth) < len(scores):
         return 0
     limit = _tie_start(scores, depth) + LONGEST_TIE + 1
     return limit if len(scores) < limit else 0

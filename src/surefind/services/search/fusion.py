@@ -109,13 +109,33 @@ class Pool:
             return None
         return _clamped(max(self.similarities))
 
+    def ranked(self, threshold: float = 0.0) -> Iterator[tuple[int, float]]:
+        """The rows that reach the threshold and their scores, best first."""
+        ranked = zip(self.order, self.scores, strict=True)
+        if self.dense is None or threshold <= 0:
+            return ranked
+        similarities = self.similarities
+        return ((row, score) for row, score in ranked if similarities[row] >= threshold)
+
     def candidates(self, threshold: float = 0.0) -> Iterator["Candidate"]:
         """The candidates that reach the threshold, best first."""
-        similarities = self.similarities if self.dense and threshold > 0 else None
-        for row, score in zip(self.order, self.scores, strict=True):
-            if similarities is None or similarities[row] >= threshold:
-                collection = self.collections[self.origins[row]]
-                yield Candidate(collection, self.points[row], score, self, row)
+        for row, score in self.ranked(threshold):
+            yield self.candidate(row, score)
+
+    def candidate(
+        self, row: int, score: float, weight: float = 1.0, *, exact_heading: bool = False
+    ) -> "Candidate":
+        collection = self.collections[self.origins[row]]
+        return Candidate(collection, self.points[row], score, self, row, weight, exact_heading)
+
+    def first_batch(self, origin: int) -> tuple[Sequence[int], Sequence[int]]:
+        """The rows of a collection that are in no later batch, and their points."""
+        if not self.later and len(self.collections) == 1:
+            return range(len(self.points)), self.points
+        rows = [
+            row for row, of in enumerate(self.origins) if of == origin and row not in self.later
+        ]
+        return rows, [self.points[row] for row in rows]
 
     def has_all_above(self, threshold: float) -> bool:
         """Whether a deeper search can't find more candidates that reach the threshold.
@@ -187,7 +207,7 @@ class Candidate:
         if leg is None:
             return None
         origin, score = self.pool.origins[self.row], leg.scores[self.row]
-        cosine = leg.cosines.get(self.point)
+        cosine = leg.cosines.get(self.point) if leg.cosines else None
         return LegScore(
             score, leg.rank(self.point, origin), leg.contribution(score, origin), cosine
         )

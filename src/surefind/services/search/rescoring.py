@@ -10,12 +10,22 @@ Only the candidates of the first batch are adjusted, so a larger `top_k` still o
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, field
+from sys import intern
+from weakref import WeakKeyDictionary
 
 from surefind.model import AnyOf, ChunkRecord, Condition, Field, KindWeights, Mode, PageKind, Query
-from surefind.services.search.fusion import Candidate
+from surefind.services.generations.readers import OpenGeneration
+from surefind.services.search.fusion import Candidate, Pool
 
 KIND = "kind"
 
@@ -46,92 +56,171 @@ _WORD = re.compile(r"\w+")
 _SHORTEST_PLURAL = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Rescoring:
-    """The adjustments for one query. `weights` has the kinds whose weight is not 1."""
+@dataclass(slots=True)
+class Traits:
+    """By point: the words of its section, see `heading_words`, and its kind, if it has one."""
 
-    heading: frozenset[str]
-    weights: Mapping[str, float]
+    sections: dict[int, str] = field(default_factory=dict)
+    kinds: dict[int, str] = field(default_factory=dict)
+
+    def learn(self, points: Iterable[int], records: Iterable[ChunkRecord]) -> None:
+        for point, record in zip(points, records, strict=True):
+            self.sections[point] = intern(heading_words(record.section))
+            kind = record.attributes.get(KIND)
+            if isinstance(kind, str):
+                self.kinds[point] = intern(str(kind))
+
+    def part(self, points: Iterable[int]) -> "Traits":
+        known = [point for point in points if point in self.sections]
+        return Traits(
+            {point: self.sections[point] for point in known},
+            {point: self.kinds[point] for point in known if point in self.kinds},
+        )
+
+
+class TraitsCache:
+    """The traits of passages that searches have ranked, by generation.
+
+    A search ranks some eighty candidates and returns five. Traits are smaller than records, so
+    more are kept. Connected collections may change, so theirs are read again for each search.
+    """
+
+    def __init__(self, most: int = 100_000) -> None:
+        self._most = most  # about 20 MB
+        self._kept: WeakKeyDictionary[OpenGeneration, Traits] = WeakKeyDictionary()
+
+    async def read(self, generation: OpenGeneration, points: Sequence[int]) -> tuple[Traits, bool]:
+        """The traits of these points and maybe more, and whether all came from the catalog."""
+        traits = self._kept.get(generation) or Traits()
+        if all(map(traits.sections.__contains__, points)):
+            return traits, True
+        missing = [point for point in points if point not in traits.sections]
+        records, whole = await generation.numbered(missing)
+        keep = whole and generation.manifest.connected is None
+        if not keep or len(traits.sections) + len(missing) > self._most:
+            traits = traits.part(points)  # a copy, because other searches use the original
+        traits.learn(missing, records)
+        if keep:
+            self._kept[generation] = traits
+        return traits, whole
+
+
+ReadTraits = Callable[[str, Sequence[int]], Awaitable[Traits]]
+"""Reads the traits of points of a collection."""
+
+
+class Rescoring:
+    """The adjustments for one query.
+
+    A kind with a weight above 1 keeps its score, and everything else is lowered instead.
+    """
+
+    def __init__(self, query: Query, weights: KindWeights) -> None:
+        self._query = query
+        self._heading = heading_words(query.text)
+        self._given = {} if any(one.key == KIND for one in query.where) else weights
+        self._weights: dict[str, float] = {}
+        above = [self._weight(kind) for kind, weight in self._given.items() if weight > 1]
+        self._highest = max([1.0, *above])
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """The kinds with a weight of 0."""
+        given = self._given.items()
+        return tuple(kind for kind, weight in given if not weight and not self._weight(kind))
 
     def score(self, score: float, record: ChunkRecord) -> float:
-        if self.is_heading_of(record):
-            score += EXACT_HEADING * (1 - score)
-        return score * self.weight(record)
+        traits = Traits()
+        traits.learn([0], [record])
+        weight = self._weight(traits.kinds.get(0, "")) / self._highest
+        return _adjusted(score, weight, exact_heading=self._is_heading(traits.sections[0]))
 
-    def is_heading_of(self, record: ChunkRecord) -> bool:
-        return bool(self.heading) and _words(record.section) == self.heading
+    def _is_heading(self, section: str) -> bool:
+        return bool(self._heading) and section == self._heading
 
-    def weight(self, record: ChunkRecord) -> float:
-        """A kind with a weight above 1 keeps its score, and everything else is lowered instead."""
-        if not self.weights:
-            return 1.0
-        kind = record.attributes.get(KIND)
-        weight = self.weights.get(kind, 1.0) if isinstance(kind, str) else 1.0
-        return weight / max(1.0, *self.weights.values())
+    def _weight(self, kind: str) -> float:
+        """The weight of a kind; 1 if the query names the kind."""
+        weight = self._weights.get(kind)
+        if weight is None:
+            weight = self._given.get(kind, 1.0)
+            if weight != 1.0 and _names(self._query.text, kind):
+                weight = 1.0
+            self._weights[kind] = weight
+        return weight
 
     async def apply(
-        self,
-        candidates: Iterable[Candidate],
-        fetch: Callable[[Sequence[Candidate]], Awaitable[Sequence[ChunkRecord]]],
+        self, pool: Pool, threshold: float, read_traits: ReadTraits
     ) -> Iterator[Candidate]:
-        """The candidates in the order of their adjusted scores."""
-        first: list[Candidate] = []
-        rest: list[Candidate] = []
-        for candidate in candidates:
-            (rest if candidate.row in candidate.pool.later else first).append(candidate)
-        adjusted = []
-        for candidate, record in zip(first, await fetch(first), strict=True):
-            score = self.score(candidate.score, record)
-            if score != candidate.score:
-                candidate = replace(  # noqa: PLW2901 - the adjusted one takes its place
-                    candidate,
-                    score=score,
-                    weight=self.weight(record),
-                    exact_heading=self.is_heading_of(record),
-                )
-            adjusted.append(candidate)
-        adjusted.sort(key=lambda candidate: -candidate.score)
-        last = adjusted[-1].score if adjusted else 1.0
-        return chain(adjusted, (replace(late, score=min(last, late.score)) for late in rest))
+        """The candidates that reach the threshold, in the order of their adjusted scores."""
+        exact: set[int] = set()
+        weights: dict[int, float] = {}
+        for origin, collection in enumerate(pool.collections):
+            rows, points = pool.first_batch(origin)
+            traits = await read_traits(collection, points)
+            sections = list(map(traits.sections.__getitem__, points))
+            if self._heading and self._heading in sections:
+                by_row = zip(rows, sections, strict=True)
+                exact.update(row for row, section in by_row if section == self._heading)
+            for row, point in zip(rows, points, strict=True) if traits.kinds else ():
+                if point in traits.kinds:
+                    weights[row] = self._weight(traits.kinds[point])
+        if not exact and self._highest == 1.0 and all(one == 1.0 for one in weights.values()):
+            return pool.candidates(threshold)
+        return self._reordered(pool, threshold, exact, weights)
+
+    def _reordered(
+        self, pool: Pool, threshold: float, exact: Container[int], weights: Mapping[int, float]
+    ) -> Iterator[Candidate]:
+        first: list[tuple[float, int, float, bool]] = []
+        later: list[tuple[int, float]] = []
+        for row, score in pool.ranked(threshold):
+            if row in pool.later:
+                later.append((row, score))
+                continue
+            weight, is_exact = weights.get(row, 1.0) / self._highest, row in exact
+            adjusted = _adjusted(score, weight, exact_heading=is_exact)
+            changed = adjusted != score
+            first.append((adjusted, row, weight if changed else 1.0, is_exact and changed))
+        first.sort(key=lambda one: -one[0])
+        for score, row, weight, is_exact in first:
+            yield pool.candidate(row, score, weight, exact_heading=is_exact)
+        last = first[-1][0] if first else 1.0
+        for row, score in later:
+            yield pool.candidate(row, min(last, score))
+
+
+def _adjusted(score: float, weight: float, *, exact_heading: bool) -> float:
+    if exact_heading:
+        score += EXACT_HEADING * (1 - score)
+    return score * weight
 
 
 def rescoring_for(query: Query, weights: KindWeights) -> Rescoring | None:
     """None in dense and lexical mode, which rank by their own scores alone."""
-    if query.mode is not Mode.HYBRID:
-        return None
-    return Rescoring(_words(query.text), _weights_for(query, weights))
+    return Rescoring(query, weights) if query.mode is Mode.HYBRID else None
 
 
 def without_excluded(
     where: tuple[Condition, ...], rescoring: Rescoring | None, fields: Iterable[Field]
 ) -> tuple[Condition, ...]:
     """The conditions, and one more if kinds have a weight of 0 and the collection has kinds."""
-    weights = rescoring.weights if rescoring is not None else {}
-    excluded = tuple(kind for kind, weight in weights.items() if not weight)
+    excluded = rescoring.excluded if rescoring is not None else ()
     if not excluded or all(field.name != KIND for field in fields):
         return where
     return (*where, AnyOf(KIND, excluded, exclude=True))
 
 
-def _weights_for(query: Query, weights: KindWeights) -> dict[str, float]:
-    """The weights of the kinds that the query does not name and does not filter by."""
-    if any(condition.key == KIND for condition in query.where):
-        return {}
-    versioned = _VERSION.search(query.text) is not None
-    return {
-        kind: weight
-        for kind, weight in weights.items()
-        if weight != 1.0 and not _names(kind, query.text) and not (versioned and kind in _VERSIONED)
-    }
+def _names(text: str, kind: str) -> bool:
+    """Whether a query is about a kind of pages, or about a version that such pages are about."""
+    if kind in _NAMES and _NAMES[PageKind(kind)].search(text) is not None:
+        return True
+    return kind in _VERSIONED and _VERSION.search(text) is not None
 
 
-def _names(kind: str, text: str) -> bool:
-    return kind in _NAMES and _NAMES[PageKind(kind)].search(text) is not None
-
-
-def _words(text: str) -> frozenset[str]:
-    """The words without their case and without a plural s."""
-    return frozenset(
+def heading_words(text: str) -> str:
+    """The different words in a fixed order, without their case and without a plural s."""
+    words = {
         word[:-1] if len(word) >= _SHORTEST_PLURAL and word[-1] == "s" != word[-2] else word
         for word in _WORD.findall(text.casefold())
-    )
+    }
+    return " ".join(sorted(words))

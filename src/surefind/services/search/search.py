@@ -40,6 +40,8 @@ from surefind.services.search.passages import context_of, within_budget
 from surefind.services.search.rescoring import (
     DEFAULT_KIND_WEIGHTS,
     Rescoring,
+    Traits,
+    TraitsCache,
     rescoring_for,
     without_excluded,
 )
@@ -127,6 +129,7 @@ class Searcher:
         answers: AnswerCache | None = None,
         kind_weights: KindWeights = DEFAULT_KIND_WEIGHTS,
     ) -> None:
+        self.traits = TraitsCache()
         self._kind_weights = kind_weights
         self._readers = readers
         self._answers = answers
@@ -143,7 +146,7 @@ class Searcher:
         async with self._readers.lease(query.collections) as generations:
             result = self._known(query, generations, clock)
             if result is None:
-                run = SearchRun(query, generations, clock)
+                run = SearchRun(query, generations, clock, self.traits)
                 result = await self._run(run)
                 if self._answers is not None and run.whole and not query.also_in:
                     self._answers.keep(query, generations[query.collection], result)
@@ -217,8 +220,9 @@ class Searcher:
 
     async def _answer(self, encoded: EncodedQuery, run: "SearchRun") -> SearchResult:
         query = run.query
-        scopes = self.scopes(query, run.generations)
-        chosen, pool = await self._chosen(encoded, scopes, run)
+        rescoring = self.rescoring(query)
+        scopes = self.scopes(query, run.generations, rescoring)
+        chosen, pool = await self._chosen(encoded, scopes, rescoring, run)
         run.clock.mark("filtered")
         hits = [_hit(rank, one) for rank, one in enumerate(chosen, start=1)]
         if query.rerank:
@@ -248,20 +252,24 @@ class Searcher:
         )
 
     async def _chosen(
-        self, encoded: EncodedQuery, scopes: Sequence[CollectionScope], run: "SearchRun"
+        self,
+        encoded: EncodedQuery,
+        scopes: Sequence[CollectionScope],
+        rescoring: Rescoring | None,
+        run: "SearchRun",
     ) -> tuple[list[Chosen], Pool]:
         """Search deeper while grouping, collapsing or the threshold leaves too few hits."""
         query = run.query
         wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
         widened = query if wanted == query.top_k else replace(query, top_k=wanted)
         depth = _first_depth(query, wanted)
-        rescoring = self.rescoring(query)
         while True:
             pool = await find(encoded, scopes, depth)
             run.clock.mark("searched")
-            candidates = pool.candidates(query.threshold)
-            if rescoring is not None:
-                candidates = await rescoring.apply(candidates, run.records)
+            if rescoring is None:
+                candidates = pool.candidates(query.threshold)
+            else:
+                candidates = await rescoring.apply(pool, query.threshold, run.traits)
             if query.diversity:
                 candidates = await diversified(candidates, widened, run.vectors)
             chosen = await choose(candidates, widened, run.records)
@@ -275,9 +283,11 @@ class Searcher:
         return rescoring_for(query, self._kind_weights)
 
     def scopes(
-        self, query: Query, generations: Mapping[str, OpenGeneration]
+        self,
+        query: Query,
+        generations: Mapping[str, OpenGeneration],
+        rescoring: Rescoring | None,
     ) -> list[CollectionScope]:
-        rescoring = self.rescoring(query)
         return [
             CollectionScope(name, generation.index, checked(where, generation.manifest.fields))
             for name, generation in generations.items()
@@ -390,6 +400,7 @@ class SearchRun:
     query: Query
     generations: Mapping[str, OpenGeneration]
     clock: Clock
+    known_traits: TraitsCache
     whole: bool = True
     notes: list[str] = field(default_factory=list)
 
@@ -401,6 +412,11 @@ class SearchRun:
             self.whole = self.whole and whole
             held[name] = iter(records)
         return [next(held[one.collection]) for one in candidates]
+
+    async def traits(self, collection: str, points: Sequence[int]) -> Traits:
+        traits, whole = await self.known_traits.read(self.generations[collection], points)
+        self.whole = self.whole and whole
+        return traits
 
     async def vectors(self, candidates: Sequence[Candidate]) -> Matrix:
         held: dict[str, Iterator[Vector]] = {}

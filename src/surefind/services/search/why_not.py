@@ -17,8 +17,8 @@ from surefind.services.search.candidates import (
 )
 from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked, describe, failing
-from surefind.services.search.fusion import Candidate, Pool
-from surefind.services.search.rescoring import Rescoring
+from surefind.services.search.fusion import Pool
+from surefind.services.search.rescoring import Rescoring, Traits, TraitsCache
 from surefind.services.search.search import Searcher, check_query
 
 _SHOWN = 3
@@ -79,13 +79,13 @@ class _FinalRanking:
         self._rescoring = rescoring
         self._scores: dict[int, float] = {}
 
-    async def read(self, generation: OpenGeneration) -> None:
-        async def fetch(candidates: Sequence[Candidate]) -> Sequence[ChunkRecord]:
-            return (await generation.numbered([one.point for one in candidates]))[0]
+    async def read(self, generation: OpenGeneration, traits: TraitsCache) -> None:
+        async def read_traits(_collection: str, points: Sequence[int]) -> Traits:
+            return (await traits.read(generation, points))[0]
 
         candidates = self._pool.candidates()
         if self._rescoring is not None:
-            candidates = await self._rescoring.apply(candidates, fetch)
+            candidates = await self._rescoring.apply(self._pool, 0.0, read_traits)
         self._scores = {candidate.point: candidate.score for candidate in candidates}
 
     def place(
@@ -142,15 +142,16 @@ class Explainer:
         if shown is not None:
             return shown
         generations = {query.collection: generation}
-        [scope] = self._searcher.scopes(query, generations)
+        rescoring = self._searcher.rescoring(query)
+        [scope] = self._searcher.scopes(query, generations, rescoring)
         where = scope.where
         kept = [record for record in chunks if not failing(record, where)]
         if not kept:
             return _filtered(wanted, chunks[0], where)
         encoded = await self._searcher.encode(query, generations)
         pool = await find(encoded, [scope], depth_for(query.top_k))
-        ranking = _FinalRanking(pool, self._searcher.rescoring(query))
-        await ranking.read(generation)
+        ranking = _FinalRanking(pool, rescoring)
+        await ranking.read(generation, self._searcher.traits)
         scored = await _best(encoded, kept, ranking, generation.index)
         return await _cause(wanted, query, encoded, scored, pool, scope, result)
 

@@ -7,7 +7,12 @@ import pytest
 
 from surefind.model import AnyOf, Hit, KindWeights, Mode, Query, SearchResult
 from surefind.services.encoding.cached_embedder import CachedEmbedder
-from surefind.services.search.rescoring import DEFAULT_KIND_WEIGHTS
+from surefind.services.generations.readers import OpenGeneration
+from surefind.services.search.rescoring import (
+    DEFAULT_KIND_WEIGHTS,
+    TraitsCache,
+    heading_words,
+)
 from surefind.services.search.search import Searcher
 from surefind.services.search.why_not import Cause, Explainer
 from unit.installation import Installation
@@ -135,3 +140,37 @@ async def test_why_not_reports_the_rank_of_an_exact_heading(home: Installation) 
     query = Query("page 3", top_k=5)
     found = await Explainer(home.readers, searcher(home)).why_not(query, "docs/other/3.md")
     assert (found.cause, found.rank) == (Cause.FOUND, 1)
+
+
+async def test_traits_are_read_once_and_kept_up_to_a_limit(home: Installation) -> None:
+    async with home.reader.lease() as generation:
+        assert generation.catalog is not None
+        documents = await generation.catalog.documents()
+        records = [
+            record
+            for document in documents[:5]
+            for record in await generation.catalog.document_chunks(document.source_path)
+        ]
+        points = [generation.index.number(record.point_id) for record in records]
+        cache = TraitsCache(most=3)
+        first, whole = await cache.read(generation, points[:2])
+        assert whole
+        assert first.sections[points[0]] == heading_words(records[0].section)
+        assert (await cache.read(generation, points[1:2]))[0] is first
+        second, _ = await cache.read(generation, points[1:5])
+        assert second.sections.keys() == set(points[1:5])
+        assert second.kinds.keys() <= second.sections.keys()
+        assert first.sections.keys() == set(points[:2])
+
+
+async def test_copies_of_the_index_are_read_for_each_search(home: Installation) -> None:
+    async with home.reader.lease() as generation:
+        away = OpenGeneration(generation.manifest, generation.index, None)
+        cache = TraitsCache()
+        assert generation.catalog is not None
+        records = await generation.catalog.document_chunks("docs/blog/a.md")
+        points = [generation.index.number(record.point_id) for record in records]
+        read = [await cache.read(away, points) for _ in range(2)]
+        assert [whole for _, whole in read] == [False, False]
+        assert read[0][0] is not read[1][0]
+        assert read[0][0] == read[1][0]

@@ -16,6 +16,7 @@ from surefind.adapters.qdrant.points import (
     finds_nothing,
     point_uuid,
     ranked,
+    received,
     reproducible,
 )
 from surefind.adapters.qdrant.server.calls import QdrantServer
@@ -65,7 +66,9 @@ class QdrantIndex:
             scores = [point.score for point in response.points]
             answers[number] = ranked(
                 [self.number(point_uuid(point.id)) for point in response.points],
-                reproducible(scores) if isinstance(queries[number], SparseQuery) else scores,
+                reproducible(received(scores))
+                if isinstance(queries[number], SparseQuery)
+                else scores,
             )
         return answers
 
