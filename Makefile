@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants browser tour drill drill-short bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants browser tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ drill: $(VENV)/dev model  ## Kill, fill, damage and overload surefind for minute
 
 drill-short:  ## Run two fixed cycles of each drill
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist load tests/drill
+
+mutants: $(VENV)/dev model  ## Change random places of a room and count what its tests notice; ROOM=services/search COUNT=40 SEED=1
+	@$(IN_MEMORY) $(BIN)/python tests/support/mutation.py src/surefind/$(or $(ROOM),services/search) --tests tests/unit/$(or $(ROOM),services/search) --count $(or $(COUNT),40) --seed $(or $(SEED),1)
 
 check: lint types thorough coverage corpora sites assistants browser drill-short  ## Run everything that CI runs
 
