@@ -250,3 +250,10 @@ def test_any_path_and_anchor_make_a_good_id(path: str, anchor: str, ordinal: int
     assert name.isprintable()
     assert name != chunk_id(path, anchor, ordinal + 1)
     assert name != chunk_id(path + "x", anchor, ordinal)
+
+
+def test_the_limit_of_values_counts_every_value() -> None:
+    values = {"tags": ["a", "b"]}  # the mapping, the list and two texts
+    assert front_matter.plain_values(values, max_values=4) == values
+    with pytest.raises(ValueError, match="too many"):
+        front_matter.plain_values(values, max_values=3)

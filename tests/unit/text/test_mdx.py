@@ -294,3 +294,14 @@ def test_the_anchor_of_a_heading_with_tags_is_that_of_docusaurus(
 ) -> None:
     found = outline(strip_mdx(f"{heading}\n\nwords")).headings
     assert [(h.title, h.anchor) for h in found] == [(title or "", anchor)]
+
+
+@pytest.mark.parametrize("line", ["{name} is required", "Enter {name}", "<b>Enter</b> {name} here"])
+def test_an_expression_beside_words_is_a_placeholder(line: str) -> None:
+    words = re.sub(r"</?b>", "", line)
+    assert strip_mdx(f"before\n\n{line}\n").split("\n\n")[1].strip() in {line, words}
+
+
+@pytest.mark.parametrize("line", ["{name}", "  {name}  ", "<Box>{name}</Box>", "{name}<br/>"])
+def test_an_expression_alone_on_its_line_goes(line: str) -> None:
+    assert "name" not in strip_mdx(f"before\n\n{line}\n\nafter\n")

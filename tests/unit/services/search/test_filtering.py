@@ -259,3 +259,9 @@ def test_an_error_repeats_only_the_beginning_of_a_long_filter() -> None:
     with pytest.raises(InputError) as refused:
         checked([AnyOf("x" * 100_000, ("y",))], fields)
     assert len(str(refused.value)) < 1000
+
+
+@pytest.mark.parametrize("value", ["a\0b", "\ud800"])
+def test_a_value_that_no_store_could_hold_is_named_with_its_field(value: str) -> None:
+    with pytest.raises(InputError, match=r"^where: version"):
+        checked([AnyOf("version", ("2.0", value))], FIELDS)
