@@ -109,6 +109,8 @@ class Workshop:
 def opened() -> Iterator[Workshop]:
     for name in _SOMEBODYS:
         os.environ.pop(name, None)
+    # Links to unpublished pages name the server that was asked, so answers would always differ.
+    os.environ["SUREFIND_BASE_URL"] = "https://docs.example.com/"
     with tempfile.TemporaryDirectory(prefix="surefind-drill-") as place, ExitStack() as running:
         folder = Path(place).resolve()
         shop = Workshop(folder, Shim.compiled(folder), {}, running)

@@ -27,7 +27,11 @@ class Transfer:
         """Export a generation to a file, by default the current one."""
         from surefind.adapters.files.archive import write_archive
         from surefind.services.generations.index_building import Progress, both_stores
-        from surefind.services.generations.integrity import ReadingReport, verify
+        from surefind.services.generations.integrity import (
+            ReadingReport,
+            require_complete,
+            verify,
+        )
         from surefind.services.generations.transfer import kept_in, pages_of
 
         index, catalogs = self._parts.index, self._parts.catalogs
@@ -36,6 +40,7 @@ class Transfer:
         manifest = await catalogs.manifest(GenerationRef(self._parts.settings.collection, number))
         await verify(manifest.ref, index, catalogs, ReadingReport(manifest.ref, report))
         async with both_stores(manifest.ref, index, catalogs) as (points, catalog):
+            await require_complete(manifest, points, catalog)
             await write_archive(
                 path,
                 manifest,
@@ -78,7 +83,11 @@ class Transfer:
         """
         from surefind.errors import InputError
         from surefind.services.generations.index_building import both_stores
-        from surefind.services.generations.integrity import ReadingReport, verify
+        from surefind.services.generations.integrity import (
+            ReadingReport,
+            require_complete,
+            verify,
+        )
         from surefind.services.generations.transfer import kept_in, pages_of
 
         settings = self._parts.settings
@@ -101,6 +110,7 @@ class Transfer:
             manifest = await source.catalogs.manifest(ref)
             await verify(ref, source.index, source.catalogs, ReadingReport(ref, report))
             async with both_stores(ref, source.index, source.catalogs) as (index, catalog):
+                await require_complete(manifest, index, catalog)
                 return await _target(target).receive(
                     settings.collection,
                     manifest,

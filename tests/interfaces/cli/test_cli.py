@@ -5,10 +5,12 @@ import os
 import pty
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -283,6 +285,22 @@ def test_a_command_that_ignores_ctrl_c_goes_on_doing_so() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("surefind ")
+
+
+def test_an_export_refuses_a_catalog_that_lost_rows(home: Path) -> None:
+    """A store of an earlier surefind has no checksums, but the manifest has the numbers."""
+    generation = home / ".surefind/collections/docs/0001"
+    for file in generation.glob("*.checksums"):
+        file.unlink()
+    manifest = json.loads((generation / "manifest.json").read_text())
+    (generation / "manifest.json").write_text(json.dumps({**manifest, "checksums": []}))
+    with closing(sqlite3.connect(generation / "catalog.sqlite")) as catalog, catalog:
+        catalog.execute("DELETE FROM chunk WHERE rowid = (SELECT max(rowid) FROM chunk)")
+    done = surefind("export", "docs.surefind", cwd=home)
+    assert done.returncode == 4
+    assert "but its manifest says" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (home / "docs.surefind").exists()
 
 
 def test_a_terminal_sees_bars(home: Path) -> None:

@@ -7,6 +7,8 @@ from surefind.model import DEFAULT_COLLECTION, GenerationRef, Manifest
 from surefind.ports import CatalogStore, IndexStore, PublishedCatalogs
 from surefind.services.generations.cleanup import drop, surplus_of
 from surefind.services.generations.history import GenerationDiff, difference
+from surefind.services.generations.index_building import both_stores
+from surefind.services.generations.integrity import require_complete
 
 MAX_NUMBER = 10**9
 
@@ -80,8 +82,8 @@ class Generations:
             # Readers must be able to open it, and it must be intact.
             await self._catalogs.verify(ref, lambda _: None)
             await self._index.verify(ref, lambda _: None)
-            await (await self._index.open(ref)).close()
-            await (await self._catalogs.open(ref)).close()
+            async with both_stores(ref, self._index, self._catalogs) as (points, catalog):
+                await require_complete(manifest, points, catalog)
             await self._catalogs.point_to(ref)
             await self._index.published(ref)
             return manifest

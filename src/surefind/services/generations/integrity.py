@@ -85,6 +85,17 @@ async def checked_pages(manifest: Manifest, catalog: WholeCatalog) -> list[Docum
     return pages
 
 
+async def require_complete(manifest: Manifest, index: VectorIndex, catalog: WholeCatalog) -> None:
+    """Compare the numbers of pages and chunks with the manifest, for stores without checksums."""
+    await checked_pages(manifest, catalog)
+    points = await index.count()
+    if points != manifest.chunks:
+        raise IndexDamaged(
+            f"the index of {manifest.ref} has {points} chunks, but its manifest says "
+            f"{manifest.chunks}; {_REPAIR}"
+        )
+
+
 async def read_through(
     manifest: Manifest,
     index: IndexStore,

@@ -12,12 +12,13 @@ import pytest
 from support.fakes import MemoryCatalogStore, MemoryIndexStore, WordEmbedder
 from surefind.adapters.catalog_rows import written_manifest
 from surefind.adapters.files.data_folder import DataFolder
-from surefind.errors import EmbeddingError, StoreError
+from surefind.errors import EmbeddingError, StoreChanged, StoreError
 from surefind.model import GenerationRef
 from surefind.ports import StoreFacts, Vector
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.index_building import Progress
+from surefind.services.generations.integrity import require_complete
 from surefind.services.maintenance.doctor_examination import Examiner
 from surefind.services.maintenance.doctor_findings import (
     CheckSeverity,
@@ -298,6 +299,30 @@ async def test_an_earlier_generation_that_lost_rows_is_not_whole(home: Installat
     alter_catalog(home, LOSE_CHUNK)
     seen = await examiner(home).examine()
     assert (seen.sound, seen.repairs) == (True, [Repair(Remedy.DROP, ONE)])
+
+
+async def test_a_rollback_does_not_return_to_a_generation_that_lost_rows(
+    home: Installation,
+) -> None:
+    """Without checksums, only the numbers in the manifest show it."""
+    await home.ingest({**PAGES, "new.md": "# New"})
+    await remove_checksums(home, ONE)
+    alter_catalog(home, LOSE_CHUNK)
+    with pytest.raises(StoreChanged, match="has 3 pages and 4 chunks, but its manifest says 3"):
+        await home.generations.rollback(1)
+    assert await home.catalogs.current("docs") == 2
+
+
+async def test_an_index_with_other_chunks_than_its_manifest_is_not_complete(
+    home: Installation,
+) -> None:
+    await home.ingest({**PAGES, "new.md": "# New"})
+    manifest = await home.catalogs.manifest(ONE)
+    index, catalog = await home.index.open(GenerationRef("docs", 2)), await home.catalogs.open(ONE)
+    with pytest.raises(StoreChanged, match="has 6 chunks, but its manifest says 5"):
+        await require_complete(manifest, index, catalog)
+    await index.close()
+    await catalog.close()
 
 
 def alter_catalog(home: Installation, statement: str) -> None:
