@@ -9,7 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from surefind.errors import InputError
+
 if TYPE_CHECKING:
+    from surefind.adapters.sources.filesystem import FolderSource
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.bootstrap.parts import Parts
     from surefind.bootstrap.validation import Validation
@@ -25,7 +28,8 @@ class IngestRequest:
     """What to ingest, and how.
 
     `gate` is a file of golden tests that the new generation must pass. None uses the gate of the
-    settings, and an empty string turns it off.
+    settings, and an empty string turns it off. `update` adds and changes pages and removes none.
+    `include` and `exclude` are patterns for the paths of folders; None uses those of the settings.
     """
 
     paths: Sequence[str | PathLike[str]] = ()
@@ -39,6 +43,9 @@ class IngestRequest:
     max_cost: float | None = None
     gate: str | PathLike[str] | None = None
     gate_strict: bool = False
+    update: bool = False
+    include: Sequence[str] | None = None
+    exclude: Sequence[str] | None = None
 
 
 class Ingesting:
@@ -57,7 +64,7 @@ class Ingesting:
         parts, settings = self._parts, self._parts.settings
         self._refuse_connected()
         gate = await self._gate(request)
-        sources = self._sources(request)
+        sources = await self._sources(request)
         if not request.dry_run:  # free space before the model and the embedding cache need it
             parts.folder.prepare()
             for name, notice in notices_of(settings).items():
@@ -88,6 +95,7 @@ class Ingesting:
             check_links=request.check_links,
             max_cost=request.max_cost,
             gate=gate,
+            update=request.update,
         )
         if request.dry_run:
             return await ingestor.dry_run(sources, options, report)
@@ -125,14 +133,33 @@ class Ingesting:
         golden = await self._validation.golden(Path(path))
         return Gate(golden, request.gate_strict or settings.gate_strict)
 
-    def _sources(self, request: IngestRequest) -> list[Source]:
-        from surefind.adapters.sources.filesystem import sources_of
+    async def _folders(self, request: IngestRequest) -> list[FolderSource]:
+        from surefind.adapters.sources.filesystem import sources_of, updates_of
+        from surefind.adapters.sources.path_patterns import PathPatterns
+
+        settings = self._parts.settings
+        include = settings.include if request.include is None else request.include
+        exclude = settings.exclude if request.exclude is None else request.exclude
+        patterns = PathPatterns(tuple(include), tuple(exclude))
+        if not request.update:
+            return sources_of(request.paths, settings.collection, settings.base_url, patterns)
+        if request.rebuild:
+            raise InputError("--rebuild needs all sources, so it can't be combined with --update")
+        async with self._parts.reader.lease() as generation:
+            documents = await generation.require_catalog().documents()
+            names = generation.manifest.sources
+        known = {record.source_path for record in documents}
+        return updates_of(
+            request.paths, names, known, settings.collection, settings.base_url, patterns
+        )
+
+    async def _sources(self, request: IngestRequest) -> list[Source]:
         from surefind.adapters.sources.memory import sources_of_pages
         from surefind.adapters.sources.website.http import CrawlOptions
         from surefind.adapters.sources.website.source import WebsiteSource
 
         notify, settings = self._parts.notify, self._parts.settings
-        folders = sources_of(request.paths, settings.collection, settings.base_url)
+        folders = await self._folders(request)
         for folder in folders:
             for note in folder.notes:
                 notify(f"{folder.name}: {note}")
@@ -141,8 +168,6 @@ class Ingesting:
         return [*folders, *in_memory, *(WebsiteSource(url, crawl, notify) for url in request.sites)]
 
     def _refuse_connected(self) -> None:
-        from surefind.errors import InputError
-
         name = self._parts.settings.collection
         if any(connection.name == name for connection in self._parts.settings.connected):
             raise InputError(

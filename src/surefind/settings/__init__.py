@@ -148,6 +148,8 @@ class Settings(BaseSettings):
     )
     collection: str = Field(DEFAULT_COLLECTION, description="The default collection")
     base_url: str | None = Field(None, description="The URL of the published documentation site")
+    include: Names = Field((), description="Patterns of the only paths of folders to ingest")
+    exclude: Names = Field((), description="Patterns of paths of folders that are not ingested")
     max_tokens: int = Field(400, ge=32, le=8192, description="Maximum passage length in tokens")
     overlap_tokens: int = Field(
         0, ge=0, description="Maximum overlap of consecutive passages, in tokens"

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequen
 from os import PathLike
 from pathlib import Path
 
+from surefind.adapters.sources.path_patterns import EVERYTHING, PathPatterns
 from surefind.adapters.sources.site_files import PRUNED, SiteFolder
 from surefind.adapters.sources.site_folder import find_site
 from surefind.errors import InputError
@@ -38,7 +39,10 @@ _ASSETS = DATA_SUFFIXES | {".htm", ".html", ".txt"}
 
 
 def sources_of(
-    paths: Sequence[str | PathLike[str]], collection: str, base_url: str | None
+    paths: Sequence[str | PathLike[str]],
+    collection: str,
+    base_url: str | None,
+    patterns: PathPatterns = EVERYTHING,
 ) -> list["FolderSource"]:
     """One source for each given folder, and one for each folder that contains given files.
 
@@ -47,20 +51,23 @@ def sources_of(
     """
     files: dict[Path, list[Path]] = {}
     sources = []
-    patterns = [os.fspath(path) for path in paths if _is_pattern(path)]
-    for pattern in dict.fromkeys(patterns):
+    globs = [os.fspath(path) for path in paths if _is_pattern(path)]
+    for pattern in dict.fromkeys(globs):
         root, matching = _matching(pattern)
         files.setdefault(root, []).extend(matching)
     for path in dict.fromkeys(_checked(path) for path in paths if not _is_pattern(path)):
         if path.is_dir():
             resolved = path.resolve()
-            sources.append(FolderSource(resolved, find_site(resolved, collection, base_url)))
+            site = find_site(resolved, collection, base_url)
+            sources.append(FolderSource(resolved, site, patterns=patterns))
         else:
             folder = path.parent.resolve()
             files.setdefault(folder, []).append(folder / path.name)
     sources += [outer for source in tuple(sources) for outer in source.elsewhere(sources)]
     return sources + [
-        FolderSource(root, find_site(root, collection, base_url), list(dict.fromkeys(chosen)))
+        FolderSource(
+            root, find_site(root, collection, base_url), list(dict.fromkeys(chosen)), patterns
+        )
         for root, chosen in files.items()
     ]
 
@@ -116,6 +123,46 @@ def page_of(
     return FolderSource(root, find_site(root, collection, base_url), [resolved])
 
 
+def updates_of(
+    paths: Sequence[str | PathLike[str]],
+    names: Collection[str],
+    known: Collection[str],
+    collection: str,
+    base_url: str | None,
+    patterns: PathPatterns = EVERYTHING,
+) -> list["FolderSource"]:
+    """Pages and folders of the collection's own source folders, or further source folders."""
+    chosen: dict[Path, list[Path]] = {}
+    new: list[Path] = []
+    for path in dict.fromkeys(map(_checked, paths)):
+        if not path.is_dir():
+            page = page_of(path, names, known, collection, base_url)
+            chosen.setdefault(page.root, []).append(path.parent.resolve() / path.name)
+            continue
+        folder = path.resolve()
+        roots = [root for root in (folder, *folder.parents) if _has_pages_of(root, names, known)]
+        if not roots or roots[0] == folder:
+            new.append(path)
+            continue
+        below = FolderSource(folder, find_site(roots[0], collection, base_url))
+        chosen.setdefault(roots[0], []).extend(sorted(below.files([])))
+    return sources_of(new, collection, base_url, patterns) + [
+        FolderSource(
+            root, find_site(root, collection, base_url), list(dict.fromkeys(pages)), patterns
+        )
+        for root, pages in chosen.items()
+    ]
+
+
+def _has_pages_of(root: Path, names: Collection[str], known: Collection[str]) -> bool:
+    """Whether the collection has pages of this folder under its name, some of them still there."""
+    prefix = f"{root.name}/"
+    if root.name not in names:
+        return False
+    pages = (path.removeprefix(prefix) for path in known if path.startswith(prefix))
+    return any((root / page).exists() for page in pages)
+
+
 def _checked(given: str | PathLike[str]) -> Path:
     if not os.fspath(given):
         raise InputError("a source is empty; use a folder of documentation, or a page")
@@ -148,13 +195,24 @@ class FolderSource:
     So its identity does not depend on the current directory.
     """
 
-    def __init__(self, root: Path, folder: SiteFolder, files: Sequence[Path] | None = None) -> None:
-        """All pages below `root`, or only `files` in it."""
+    def __init__(
+        self,
+        root: Path,
+        folder: SiteFolder,
+        files: Sequence[Path] | None = None,
+        patterns: PathPatterns = EVERYTHING,
+    ) -> None:
+        """All pages below `root`, or only `files` in it, that the patterns keep."""
         self._root = root
+        self._patterns = patterns
         self._folder = folder
         self._chosen = files
         self._linked: list[Path] = []
         self._unread: Counter[str] = Counter()
+
+    @property
+    def root(self) -> Path:
+        return self._root
 
     @property
     def name(self) -> str:
@@ -185,7 +243,7 @@ class FolderSource:
             return []  # it is only a part of the site
         covered = [source._root for source in others]  # noqa: SLF001 - of the same class
         return [
-            FolderSource(folder, self._folder)
+            FolderSource(folder, self._folder, patterns=self._patterns)
             for folder in self._folder.outer
             if not any(
                 folder.is_relative_to(root) or root.is_relative_to(folder) for root in covered
@@ -203,7 +261,7 @@ class FolderSource:
         refused: list[OSError] = []
         self._linked = []
         self._unread.clear()
-        paths = await asyncio.to_thread(lambda: sorted(self._files(refused)))
+        paths = await asyncio.to_thread(lambda: sorted(self.files(refused)))
         for error in refused:
             folder = self._source_path(Path(error.filename))
             yield PageFailure(f"{folder}/", f"it can't be read: {error.strerror}")
@@ -211,6 +269,12 @@ class FolderSource:
             some = paths[start : start + _PAGES_AT_ONCE]
             for page in await asyncio.to_thread(self._read_all, some):
                 yield page
+
+    def files(self, refused: list[OSError]) -> Iterator[Path]:
+        """The pages that the patterns keep."""
+        for path in self._files(refused):
+            if self._patterns.keep(path.relative_to(self._root).as_posix()):
+                yield path
 
     def _files(self, refused: list[OSError]) -> Iterator[Path]:
         """Pages in the folder; unreadable folders are added to `refused`, not treated as empty."""

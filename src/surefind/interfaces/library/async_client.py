@@ -126,6 +126,9 @@ class AsyncSurefind:
         crawl: CrawlOptions | None = None,
         rebuild: bool = False,
         allow_shrink: bool = False,
+        update: bool = False,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
         check_links: bool = False,
         dry_run: bool = False,
         max_cost: float | None = None,
@@ -136,7 +139,9 @@ class AsyncSurefind:
         """Publish a generation of exactly these sources. Pages of other sources are removed.
 
         `paths` are folders and files, `pages` are in memory, and `sites` are URLs to crawl. `gate`
-        is a file of golden tests that must pass; `""` turns off the gate of the settings.
+        is a file of golden tests that must pass; `""` turns off the gate of the settings. With
+        `update`, pages are added and changed, and none is removed. `include` and `exclude` are
+        patterns for the paths of folders.
         """
         request = IngestRequest(
             paths=paths,
@@ -145,6 +150,9 @@ class AsyncSurefind:
             crawl=crawl,
             rebuild=rebuild,
             allow_shrink=allow_shrink,
+            update=update,
+            include=None if include is None else listed("include", include),
+            exclude=None if exclude is None else listed("exclude", exclude),
             check_links=check_links,
             dry_run=dry_run,
             max_cost=max_cost,

@@ -42,6 +42,8 @@ class IngestOptions:
     check_links: bool = False
     max_cost: float | None = None
     gate: Gate | None = None
+    update: bool = False
+    """Add and change pages of the sources, and remove none."""
 
 
 class Ingestor:
@@ -123,6 +125,11 @@ class _IngestRun:
             max_cost=options.max_cost,
         )
 
+    def _keep_other_sources(self, before: Manifest) -> None:
+        """An update is a part of the sources that the collection has."""
+        sources = tuple(dict.fromkeys((*before.sources, *self._params.sources)))
+        self._params = replace(self._params, sources=sources, sites=before.sites)
+
     async def publish(self, current: CurrentGeneration, builder: GenerationBuilder) -> IngestReport:
         changes = await self._scan(current, builder)
         if current.manifest is not None and current.is_whole and not changes.any:
@@ -158,15 +165,18 @@ class _IngestRun:
         before = current.manifest
         if before is not None and not options.rebuild:
             check_same_settings(before, tools.embedder.fingerprint, tools.chunker, tools.terms.name)
+        if before is not None and options.update:
+            self._keep_other_sources(before)
         reread = options.rebuild or (before is not None and before.sites != self._params.sites)
         links = LinkCheck() if options.check_links else None
         scan = SourceScan(current, target, tools, self._params.now, reread=reread, links=links)
         await scan.read(self._sources, self._report_progress)
-        if not options.allow_shrink:
+        if not options.allow_shrink and not options.update:
             gone = (*scan.missing, *scan.changes.removed, *scan.changes.emptied)
             check_shrinking(current.documents.keys(), gone)
             check_not_fewer(current.lost_documents, len(scan.changes.added))
-        await scan.remove_missing()
+        if not options.update:
+            await scan.remove_missing()
         return scan.changes
 
     async def _prune(self, manifest: Manifest) -> tuple[int, ...]:

@@ -90,7 +90,8 @@ def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:
         named = ", ".join(sorted(removed)[:_NAMED]) + (", …" if len(removed) > _NAMED else "")
         raise GuardStopped(
             f"{'; '.join(reasons)} ({named}). Nothing was changed; check the source, pass every "
-            "folder of the collection, or add --allow-shrink if this is intended"
+            "folder of the collection, add --update to change only the pages that you name, or add "
+            "--allow-shrink to remove the others"
         )
 
 

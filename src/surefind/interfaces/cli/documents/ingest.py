@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "surefind ingest docs --base-url https://docs.example.com",
     "surefind ingest https://docs.example.com",
+    "surefind ingest docs --exclude CHANGELOG.md",
+    "surefind ingest docs/install.md --update",
     "surefind ingest docs --dry-run",
     page="commands/ingest/",
 )
@@ -47,11 +49,13 @@ def ingest(
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Crawl only matching paths, such as 'guide/**'."),
+        typer.Option(metavar="PATTERN", help="Read only matching paths, such as 'guide/**'."),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Skip matching paths, such as 'old/**'."),
+        typer.Option(
+            metavar="PATTERN", help="Skip matching paths, such as 'old/**' or CHANGELOG.md."
+        ),
     ] = None,
     max_pages: Annotated[
         int, typer.Option(min=1, help="Maximum number of pages per website.")
@@ -81,6 +85,10 @@ def ingest(
         typer.Option(
             "--allow-shrink", help="Publish even if many pages or a whole section have disappeared."
         ),
+    ] = False,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Add or change only the named pages; keep all others."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change without changing anything.")
@@ -140,6 +148,9 @@ def ingest(
         max_cost=max_cost,
         gate="" if no_gate else gate,
         gate_strict=gate_strict,
+        update=update,
+        include=include or None,
+        exclude=exclude or None,
     )
 
     async def work(application: "Application") -> "IngestReport":
