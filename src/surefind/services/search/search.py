@@ -10,7 +10,7 @@ from types import UnionType
 
 import numpy as np
 
-from surefind.errors import InputError
+from surefind.errors import InputError, StoreError
 from surefind.model import (
     ChunkRecord,
     Collapse,
@@ -30,6 +30,7 @@ from surefind.model.strings import check_string
 from surefind.ports import Matrix, QueryEmbedder, Reranker, Vector
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import judge
+from surefind.services.generations.page_names import resolved
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
@@ -201,7 +202,7 @@ class Searcher:
         return replace(known, timings=clock.timings(), remembered=True)
 
     async def _run(self, run: "SearchRun") -> SearchResult:
-        run.query = _supported_query(run.query, run)
+        run.query = await _with_source_paths(_supported_query(run.query, run), run)
         run.clock.mark("received")
         encoded = await self.encode(run.query, run.generations)
         run.clock.mark("embedded")
@@ -357,6 +358,21 @@ def _next_step(manifest: Manifest) -> str:
     if manifest.connected is None:
         return "run `surefind ingest --rebuild`"
     return f"run `surefind connect --collection {manifest.collection}` again"
+
+
+async def _with_source_paths(query: Query, run: "SearchRun") -> Query:
+    """The query with the source paths that its filters mean; other programs' ones are exact."""
+    generation = run.generations[query.collection]
+    catalog = generation.catalog
+    if not query.where or len(run.generations) > 1 or generation.manifest.connected or not catalog:
+        return query
+    where = checked(query.where, generation.manifest.fields)
+    try:
+        where, notes = await resolved(where, catalog)
+    except StoreError:  # the index's copies can still answer
+        return query
+    run.notes += notes
+    return replace(query, where=where)
 
 
 def _supported_query(query: Query, run: "SearchRun") -> Query:

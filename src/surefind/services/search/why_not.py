@@ -8,6 +8,7 @@ from surefind.errors import InputError
 from surefind.model import ChunkRecord, Condition, Hit, Query, SearchResult, as_stored
 from surefind.model.strings import check_string
 from surefind.ports import Catalog, DenseQuery, SparseQuery, VectorIndex
+from surefind.services.generations.page_names import pages_named, suggestion
 from surefind.services.generations.readers import OpenGeneration, Readers, chunks_named
 from surefind.services.search.candidates import (
     CollectionScope,
@@ -114,9 +115,9 @@ class Explainer:
             )  # validate the filter even if nothing is searched
             chunks = await chunks_matching(wanted, generation.require_catalog())
             if not chunks:
-                return WhyNot(
-                    wanted, Cause.ABSENT, f"no chunk ID, URL or source path matches {wanted!r}"
-                )
+                names = [one.source_path for one in await generation.require_catalog().documents()]
+                message = f"no chunk ID, URL or source path matches {wanted!r}"
+                return WhyNot(wanted, Cause.ABSENT, message + suggestion(wanted, names))
             result = await self._searcher.search(query)
             return await self._explain(result, wanted, chunks, generation)
 
@@ -157,7 +158,7 @@ class Explainer:
 
 
 async def chunks_matching(wanted: str, catalog: Catalog) -> list[ChunkRecord]:
-    """The chunks that match a chunk ID, a URL or a source path."""
+    """The chunks that match a chunk ID, a URL or a source path, or a part of one."""
     if not wanted.strip():
         raise InputError("why_not is empty; give a chunk ID, a URL or a source path")
     check_string("why_not", wanted)
@@ -167,12 +168,13 @@ async def chunks_matching(wanted: str, catalog: Catalog) -> list[ChunkRecord]:
     if await catalog.document(wanted) is not None:
         return await catalog.document_chunks(wanted)
     address, _, anchor = as_stored(wanted).partition("#")
-    found = [
-        record
-        for document in await catalog.documents()
+    documents = await catalog.documents()
+    paths = [
+        document.source_path
+        for document in documents
         if as_stored(document.url).rstrip("/") == address.rstrip("/")
-        for record in await catalog.document_chunks(document.source_path)
-    ]
+    ] or pages_named(address, documents)
+    found = [record for path in paths for record in await catalog.document_chunks(path)]
     under = [record for record in found if record.link.partition("#")[2] == anchor]
     return under if anchor else found
 

@@ -242,7 +242,8 @@ def closing(result: "SearchResult") -> str:
     if result.over_budget:
         return f"no passage fits within {result.query.max_tokens} tokens ({where})"
     if result.query.where and result.best_similarity is None:
-        return f"no passage matches the filter and any of the query's words ({where})"
+        words = "no passage matches the filter and any of the query's words"
+        return f"{words} ({where}){_caveats(result)}"
     if result.best_similarity is not None:
         return (
             f"no passage reaches the threshold of {result.query.threshold}; "
