@@ -26,7 +26,7 @@ app = typer.Typer(
 def list_generations(
     collection: Collection = None, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
-    """List the stored generations, oldest first; * marks the current one."""
+    """List the stored generations; * marks the current one."""
 
     async def work(application: "Application") -> tuple[int | None, list["Manifest"]]:
         generations = application.generations
@@ -66,7 +66,7 @@ def show_generation(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a generation: model, chunker, sources, contents and gate result."""
+    """Show how a generation was built, and its gate result."""
 
     async def work(application: "Application") -> tuple[int | None, "Manifest"]:
         return await application.generations.seen(), await application.generations.one(number)

@@ -53,7 +53,7 @@ def init(
     collection: Collection = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Generate starter tests from the collection's headings, for you to edit."""
+    """Generate starter tests from the headings of a collection."""
     from surefind.adapters.files.golden_files import write_golden
     from surefind.errors import InputError
     from surefind.evaluation.golden.writing import new_file
@@ -145,7 +145,7 @@ def lint(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find tests that are stale, duplicated, contradictory or impossible to pass.
+    """Find stale, duplicate, contradictory and impossible tests.
 
     Exit codes: 0 no errors, 1 errors found, 2 invalid input, 3 no tests, 4 a store or service is
     unavailable.
