@@ -106,7 +106,7 @@ def test_any_field_takes_a_condition_of_its_kind(
 def test_a_filter_that_nothing_meets_offers_the_way_out(page: Page) -> None:
     page.open("/?q=dough&mode=lexical&where=level%3Dnone")
     page.wait(lambda: "Nothing found" in page.find("#notice").text, "the empty answer")
-    assert "No passage meets the filters" in page.find("#notice").text
+    assert "No passage matches both the filters and the query." in page.find("#notice").text
     [way] = [each for each in page.find_all("#notice button") if each.text == "Remove the filters"]
     way.click()
     page.wait_for_answer("dough")

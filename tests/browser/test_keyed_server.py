@@ -70,7 +70,7 @@ def builds(page: Page) -> list[str]:
 
 
 def test_a_key_is_asked_for_and_kept_in_this_tab_only(page: Page, keyed: Keyed) -> None:
-    assert "This server wants a key" in page.find("#notice").text
+    assert "This server requires a key" in page.find("#notice").text
     assert "surefind keys create" in page.find("#notice").text
     assert violations(page) == []
     page.find(".key input").send_keys("surefind_00000000_wrong", Keys.ENTER)
@@ -150,7 +150,7 @@ def test_only_an_admin_goes_back_and_only_after_a_confirmation(page: Page, keyed
     page.find("#admin-key").clear()
     page.find("#admin-key").send_keys(keyed.admin, Keys.ENTER)
     page.wait(lambda: page.find_all(".done"), "the new state")
-    assert page.find(".done").text == "Generation 1 of docs is current now."
+    assert page.find(".done").text == "Generation 1 of docs is now current."
     assert "Generation 1" in page.find(".build.current").text
     assert page.run("return Object.values(sessionStorage)") == [keyed.read], "it was for this once"
     assert page.find("#admin-key").get_attribute("value") == ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test_words_that_no_passage_has_are_answered_with_a_way_on(page: Page) -> None:
     page.open("/?q=xylophone&mode=lexical")
     page.wait(lambda: "Nothing found" in page.find("#notice").text, "the empty answer")
-    assert "No passage has any of these words." in page.status
+    assert "No passage contains any of these words." in page.status
     page.find("#notice button").click()
     page.wait_for_answer("xylophone")
     assert page.query_string == "?q=xylophone"
@@ -29,7 +29,7 @@ def test_words_that_no_passage_has_are_answered_with_a_way_on(page: Page) -> Non
 def test_an_answer_below_the_threshold_tells_the_best_similarity(page: Page) -> None:
     page.open("/?q=xylophone&threshold=0.95")
     page.wait(lambda: "Nothing found" in page.find("#notice").text, "the empty answer")
-    told = r"The nearest passage has a similarity of 0\.\d\d; 0\.95 was asked for\."
+    told = r"The nearest passage has a similarity of 0\.\d\d, below the threshold of 0\.95\."
     assert re.search(told, page.find("#notice").text)
     assert page.headings == []
 
@@ -69,7 +69,7 @@ def test_a_server_that_is_gone_is_named_and_can_be_tried_again(
     process.wait(timeout=30)
     page.field.send_keys(" in June", Keys.ENTER)
     page.wait(lambda: "unreachable" in page.find("#notice").text, "the error")
-    assert "The server does not answer" in page.find("#notice").text
+    assert "The server does not respond" in page.find("#notice").text
     page.requests()
     page.find("#notice button").click()
     page.wait(lambda: len(page.requests()) == 1, "another try")
@@ -92,9 +92,9 @@ window.fetch = () => {
 @pytest.mark.parametrize(
     ("status", "error", "told", "way"),
     [
-        (502, "upstream_error", "Words are found without it.", "Search by words"),
+        (502, "upstream_error", "Keyword search works without it.", "Search by words"),
         (429, "rate_limited", "Wait 7 s, then try again.", "Try again"),
-        (404, "not_found", "Nothing is here yet", "Look again"),
+        (404, "not_found", "Nothing here yet", "Try again"),
     ],
 )
 def test_a_failure_says_what_to_do_next(

@@ -148,8 +148,8 @@ def test_the_list_is_busy_until_the_answer_is_there(page: Page) -> None:
 @pytest.mark.parametrize(
     ("mode", "explained"),
     [
-        pytest.param("dense", r"score 0\.\d\d by meaning alone", id="dense"),
-        pytest.param("lexical", r"score 1\.00 by words alone", id="lexical"),
+        pytest.param("dense", r"score 0\.\d\d meaning only", id="dense"),
+        pytest.param("lexical", r"score 1\.00 words only", id="lexical"),
     ],
 )
 def test_the_mode_changes_the_request_and_the_address(
@@ -235,6 +235,6 @@ def test_an_answer_that_was_remembered_says_so(page: Page) -> None:
     page.ask("what nobody will ask but twice")
     page.driver.refresh()
     page.wait_for_answer("what nobody will ask but twice")
-    assert re.fullmatch(r"\d+\.\d ms, remembered", page.find("#timings summary").text)
+    assert re.fullmatch(r"\d+\.\d ms, cached", page.find("#timings summary").text)
     page.find("#timings summary").click()
-    assert "asked before" in page.find("#timings div").text
+    assert "This result is cached" in page.find("#timings div").text

@@ -380,8 +380,8 @@ def test_a_service_that_does_not_know_the_site_is_explained(
     box.inside(".open").click()
     box.search(QUESTION)
     assert box.texts(".status.bad") == [
-        "The search does not know this site yet. "
-        f"Its owner has to add {site.address} to cors_origins."
+        "The search does not allow this site yet. "
+        f"Its owner must add {site.address} to cors_origins."
     ]
     assert f"SUREFIND_CORS_ORIGINS={site.address}" in complaint(box)
 
@@ -391,8 +391,8 @@ def test_a_key_that_is_missing_is_explained(box: Box, site: Foreign) -> None:
     box.show()
     box.inside(".open").click()
     box.search(QUESTION)
-    assert box.texts(".status.bad") == ["The search does not work at the moment. Try again later."]
-    assert "give it as data-key" in complaint(box)
+    assert box.texts(".status.bad") == ["The search is not working. Try again later."]
+    assert "set it as data-key" in complaint(box)
 
 
 def test_a_policy_that_forbids_the_search_is_explained(box: Box, site: Foreign) -> None:

@@ -35,7 +35,7 @@ def test_nobody_is_asked_before_there_is_a_question(page: Page) -> None:
             "It is not in the collection",
             "No chunk ID, URL or source path matches",
         ),
-        ("docs/traps.md", "A filter leaves it out", "source_path^=docs/pantry"),
+        ("docs/traps.md", "A filter excludes it", "source_path^=docs/pantry"),
     ],
 )
 def test_the_cause_is_told_in_words(page: Page, wanted: str, headline: str, told: str) -> None:

@@ -1,7 +1,7 @@
 // A search box for any site: <script src="https://search.example.com/embed.js" data-key="…"></script>
 // It lives in a shadow root, brings its styles as a constructed sheet, and loads nothing else, so a
-// site with a strict policy needs no more than script-src and connect-src for the service. Whatever
-// comes from the service becomes text nodes, never markup.
+// site with a strict policy needs only script-src and connect-src for the service. Content from the
+// service becomes text nodes, never markup.
 (() => {
   "use strict";
 
@@ -10,7 +10,7 @@
   const service = new URL(script.src).origin;
   const options = { ...window.surefind, ...script.dataset };
   const PAUSE_MS = 200;
-  const AROUND = 90; // letters before the first word that was sought
+  const AROUND = 90; // letters before the first word of the query
   const LENGTH = 260;
   const TOP_K = 8;
   const PER_PAGE = 3; // passages of one page
@@ -81,7 +81,7 @@
     @media (hover: none) { .keys, .open kbd { display: none; } }
   `;
 
-  // --- making ---------------------------------------------------------------------------------
+  // --- building -------------------------------------------------------------------------------
 
   function element(tag, properties = {}, ...children) {
     const made = Object.assign(document.createElement(tag), properties);
@@ -119,12 +119,12 @@
   }
   const dialog = element("dialog", { ariaLabel: label }, element("div", { className: "field" }, glass(), input, close), found, keys);
 
-  // --- asking ---------------------------------------------------------------------------------
+  // --- searching ------------------------------------------------------------------------------
 
   let timer;
   let request;
   let answered = null; // the question of the passages that are shown
-  let blocked = false; // by the policy of this very page
+  let blocked = false; // by the content security policy of this page
 
   async function search() {
     clearTimeout(timer);
@@ -167,11 +167,11 @@
     }
     const answer = await response.json().catch(() => ({}));
     if (response.ok && answer.hits) return answer;
-    if (response.status === 401) complain("it wants a key: make one of scope read and give it as data-key");
+    if (response.status === 401) complain("it requires a key: create one with scope read, and set it as data-key");
     else complain(`${response.status} ${answer.message ?? ""}`);
-    if (response.status === 429) throw new Error("Too many questions at once. Wait a moment, then go on.");
-    if (response.status === 400) throw new Error(`The search can’t answer this: ${answer.message}`);
-    throw new Error("The search does not work at the moment. Try again later.");
+    if (response.status === 429) throw new Error("Too many searches. Wait a moment, then try again.");
+    if (response.status === 400) throw new Error(`The search can’t run this query: ${answer.message}`);
+    throw new Error("The search is not working. Try again later.");
   }
 
   function where() {
@@ -180,41 +180,41 @@
     try {
       return { where: JSON.parse(options.where) };
     } catch {
-      complain("data-where is no JSON; it is left out");
+      complain("data-where is not valid JSON, so it is ignored");
       return {};
     }
   }
 
-  /** A browser tells a page of these causes nothing, so a second look is needed. */
+  /** Browsers hide the cause of a failed request, so a second request finds it. */
   async function unreachable() {
     try {
       await fetch(`${service}/live`, { mode: "no-cors", credentials: "omit" });
     } catch {
-      await new Promise((done) => setTimeout(done, 50)); // of a broken policy one hears a little later
+      await new Promise((done) => setTimeout(done, 50)); // the violation event comes a little later
       if (blocked) {
-        complain(`the content security policy of this page does not allow it: add ${service} to connect-src`);
+        complain(`the content security policy of this page blocks it: add ${service} to connect-src`);
         return "This page is not allowed to reach the search.";
       }
-      complain("it does not answer");
-      return "The search does not answer. Try again later.";
+      complain("it does not respond");
+      return "The search does not respond. Try again later.";
     }
-    complain(`it does not know this site: start it with SUREFIND_CORS_ORIGINS=${location.origin} (the setting cors_origins)`);
-    return `The search does not know this site yet. Its owner has to add ${location.origin} to cors_origins.`;
+    complain(`it does not allow this site: start it with SUREFIND_CORS_ORIGINS=${location.origin} (the setting cors_origins)`);
+    return `The search does not allow this site yet. Its owner must add ${location.origin} to cors_origins.`;
   }
 
   const complain = (what) => console.error(`surefind: ${service}: ${what}`);
 
-  // --- showing --------------------------------------------------------------------------------
+  // --- displaying ------------------------------------------------------------------------------
 
-  function show(told, hits = [], bad = false) {
+  function show(message, hits = [], bad = false) {
     answered = null;
-    status.textContent = told;
+    status.textContent = message;
     status.classList.toggle("bad", bad);
     const within = list.contains(list.getRootNode().activeElement);
     list.replaceChildren(...hits);
-    if (within) input.focus(); // what had the focus is gone
+    if (within) input.focus(); // the focused element was removed
     found.scrollTop = 0;
-    if (!told) found.ariaBusy = "false";
+    if (!message) found.ariaBusy = "false";
   }
 
   /** In the order of their best passages. A page with one passage has no heading of its own. */
@@ -247,7 +247,7 @@
     return link;
   }
 
-  /** The text of a rendered passage as [text, whether it was sought]. */
+  /** The text of a rendered passage as [text, whether it matches the query]. */
   function piecesOf(nodes, sought = false) {
     return nodes.flatMap((node) => {
       if (typeof node === "string") return [[node.replace(/\s+/g, " "), sought]];
@@ -257,7 +257,7 @@
     });
   }
 
-  /** Some of the passage, from a little before the first word that was sought. */
+  /** A part of the passage, from a little before the first match. */
   function excerpt(pieces) {
     let text = "";
     const spans = [];
@@ -360,7 +360,7 @@
     next?.scrollIntoView({ block: "nearest" });
   }
 
-  /** Enter in the field searches; for the question that is answered, it opens the best passage. */
+  /** Enter searches. If the results are already shown, it opens the best passage. */
   function enter() {
     if (answered !== null && answered === input.value.trim()) list.querySelector("a")?.click();
     else search();
@@ -379,10 +379,10 @@
   opener.addEventListener("click", open);
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close(); // beside it
+    if (event.target === dialog) dialog.close(); // on the backdrop
   });
   dialog.addEventListener("keydown", (event) => {
-    event.stopPropagation(); // keys of the site are not meant here
+    event.stopPropagation(); // the site's own shortcuts do not apply here
     if (event.isComposing) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const action = actionOf(event.key);
@@ -405,7 +405,7 @@
     if (event.blockedURI.startsWith(service) && event.effectiveDirective === "connect-src") blocked = true;
   });
 
-  // --- its place ------------------------------------------------------------------------------
+  // --- placement -----------------------------------------------------------------------------
 
   const host = document.createElement("surefind-search");
   const root = host.attachShadow({ mode: "open" });
@@ -414,7 +414,7 @@
   root.adoptedStyleSheets = [sheet];
   root.append(opener, dialog);
 
-  /** As the option says; else as the site looks, where it says so; else as the system does. */
+  /** The option decides, then the theme of the site, then the system. */
   function follow() {
     const ofMaterial = { slate: "dark", default: "light" }[document.body.dataset.mdColorScheme];
     const theme = [options.theme, document.documentElement.dataset.theme, ofMaterial].find((one) => one === "dark" || one === "light");
@@ -424,7 +424,7 @@
 
   function place() {
     const target = options.target ? document.querySelector(options.target) : null;
-    if (options.target && !target) complain(`there is no ${options.target} on this page; the button floats`);
+    if (options.target && !target) complain(`this page has no element ${options.target}, so the button floats`);
     opener.classList.toggle("floating", !target);
     (target ?? document.body).append(host);
     follow();

@@ -69,9 +69,9 @@
   }
 
   function expected([expectation, grade, rank, stale, message, nearest]) {
-    const told = stale ? "no longer in the collection" : rank ? `found at rank ${rank}` : message || "not found";
+    const shown = stale ? "no longer in the collection" : rank ? `found at rank ${rank}` : message || "not found";
     const graded = grade > 1 ? ` (grade ${grade})` : "";
-    return make("li", {}, `${expectation}${graded}: `, make("span", { className: "quiet" }, told),
+    return make("li", {}, `${expectation}${graded}: `, make("span", { className: "quiet" }, shown),
       ...(nearest >= 0 ? passage(nearest) : []));
   }
 

@@ -35,8 +35,8 @@ export function read(expression) {
   return found && [found[1], found[2], found[3].trim()];
 }
 
-/** Expressions as `where` of a request; of one key given twice with `=`, either will do. */
-export function whereOf(expressions) {
+/** Expressions as `where` of a request. Several `=` conditions on one key are alternatives. */
+export function filterOf(expressions) {
   const where = Object.create(null);
   for (const expression of expressions) {
     const [key, sign, value] = read(expression) ?? [expression, "=", ""];

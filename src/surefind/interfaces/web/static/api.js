@@ -1,9 +1,9 @@
-// Asking the server. The key, where it wants one, is kept for this tab only.
+// Requests to the server. A key, if the server requires one, is kept for this tab only.
 
 import { stored } from "/static/dom.js";
 
 const KEY = "surefind.key";
-let unsaved = null; // where the browser keeps nothing
+let unsaved = null; // if the browser stores nothing
 
 export const key = () => stored("sessionStorage", KEY) ?? unsaved;
 
@@ -12,7 +12,7 @@ export function keep(value) {
   stored("sessionStorage", KEY, value);
 }
 
-/** The answer; what went wrong is thrown as {status, error, message, wait_s}. */
+/** The response. Errors are thrown as {status, error, message, wait_s}. */
 export async function ask(path, { body, signal, shown = key() } = {}) {
   let response;
   try {
@@ -27,11 +27,11 @@ export async function ask(path, { body, signal, shown = key() } = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw { error: "unreachable", message: "The server does not answer. Is it still running?" };
+    throw { error: "unreachable", message: "The server does not respond. Is it still running?" };
   }
   const answer = await response.json().catch((error) => {
     if (error.name === "AbortError") throw error;
-    return { error: `HTTP ${response.status}`, message: "The server’s answer can’t be read." };
+    return { error: `HTTP ${response.status}`, message: "The server’s response is not valid JSON." };
   });
   if (response.ok && !answer.error) return answer;
   throw { ...answer, status: response.status, wait_s: Number(response.headers.get("Retry-After")) || null };

@@ -1,6 +1,6 @@
-// The page: what is asked, what is shown for it, and which view it is shown in.
+// The search page: the query, its results and the two views.
 
-import { addressOf, asked, MODES, whereOf } from "/static/address.js";
+import { addressOf, asked, MODES, filterOf } from "/static/address.js";
 import { ask, keep, key } from "/static/api.js";
 import { showCollections, useCollections } from "/static/collections.js";
 import { button, byId, counted, described, element, milliseconds } from "/static/dom.js";
@@ -15,7 +15,7 @@ const TOP_K = 10;
 const PER_PAGE = 3; // passages of one page
 const PAUSE_MS = 250;
 const SLOW_MS = 1000;
-const VERDICT_MS = 1200; // of rest, before half a word is judged
+const VERDICT_MS = 1200; // without typing, before thin evidence is reported
 const TOPICS = "install start use configure create add change run build deploy support error";
 const STAGES = {
   received: "opening the index",
@@ -30,8 +30,8 @@ const [notice, hits, facts, timings] = ["notice", "hits", "facts", "timings"].ma
 
 let timer; // of the pause in typing
 let request; // the newest; answers to older ones are dropped
-let latest = "/"; // the address of the search that was last looked at
-let verdict; // of the evidence, once the visitor rests
+let latest = "/"; // the address of the last search
+let verdict; // timer of the note on thin evidence
 let settled = true; // typing changes the history entry that typing began; anything else adds one
 
 // --- the question -----------------------------------------------------------------------------
@@ -90,19 +90,19 @@ async function search() {
         ...(byPage && { group_by: "document", group_size: PER_PAGE }),
         ...(collection && { collection }),
         ...(threshold && mode !== "lexical" && { threshold }),
-        ...(where.length && { where: whereOf(where) }),
+        ...(where.length && { where: filterOf(where) }),
       }
-    : { query: TOPICS, top_k: 15, mode: "lexical", ...(collection && { collection }) }; // costs no embedding, tells what is there
+    : { query: TOPICS, top_k: 15, mode: "lexical", ...(collection && { collection }) }; // lists headings without embedding anything
   hits.ariaBusy = "true";
   const slow = setTimeout(() => {
-    if (mine === request) status.textContent = "Still searching: the server takes its time. You may go on typing.";
+    if (mine === request) status.textContent = "Still searching. You can keep typing.";
   }, SLOW_MS);
   try {
     const answer = await ask("/retrieve", { body, signal: mine.signal });
     if (mine !== request) return;
     if (text) showAnswer(answer, body);
     else showStart(answer);
-    if (answer.status !== "partial") offerFilters(answer.generation); // the catalog knows them
+    if (answer.status !== "partial") offerFilters(answer.generation); // they come from the catalog
   } catch (error) {
     if (mine === request) showError(error);
   } finally {
@@ -113,14 +113,14 @@ async function search() {
 
 // --- the answer -------------------------------------------------------------------------------
 
-function show(sentence, told, passages = []) {
+function show(sentence, notes, passages = []) {
   status.textContent = sentence;
-  notice.replaceChildren(...told);
-  notice.hidden = !told.length;
+  notice.replaceChildren(...notes);
+  notice.hidden = !notes.length;
   notice.className = "";
   const within = hits.contains(document.activeElement);
   hits.replaceChildren(...passages);
-  if (within) field.focus(); // what had the focus is gone
+  if (within) field.focus(); // the focused element was removed
   fit(hits);
 }
 
@@ -133,8 +133,8 @@ function showTimings(spent, remembered) {
   timings.hidden = !spent;
   if (!spent) return;
   if (remembered) {
-    timings.firstElementChild.textContent = `${milliseconds(spent.total)}, remembered`;
-    const why = "The same was asked before, and the collection has not changed since.";
+    timings.firstElementChild.textContent = `${milliseconds(spent.total)}, cached`;
+    const why = "This result is cached: the collection has not changed since the same search.";
     timings.lastElementChild.replaceChildren(element("p", {}, why));
     return;
   }
@@ -159,20 +159,20 @@ function showStart(answer) {
   const ideas = headings.filter((heading) => heading.length > 5 && heading.length < 45).slice(0, 5);
   const links = ideas.map((idea) =>
     element("li", {}, element("a", { href: addressOf({ text: idea, mode, where }) }, idea)));
-  const told = [
+  const notes = [
     element("h2", {}, "What would you like to know?"),
-    element("p", {}, "Ask as you would ask a colleague, in a sentence or in a few words. You get the " +
-      `passages of “${answer.collection}” that answer, each with a link to its place.`),
+    element("p", {}, "Enter a question or a few keywords. You get the " +
+      `passages of “${answer.collection}” that answer it, each with a link.`),
   ];
   if (ideas.length) {
-    told.push(element("p", { className: "quiet" }, "Some of its headings, to begin with:"));
-    told.push(element("ul", { className: "ideas" }, ...links));
+    notes.push(element("p", { className: "quiet" }, "For example:"));
+    notes.push(element("ul", { className: "ideas" }, ...links));
   }
   const keys = element("p", { className: "quiet keys" });
-  for (const [name, what] of [["/", "ask"], ["↓ ↑", "move"], ["Enter", "open"], ["Esc", "come back"], ["?", "all keys"]]) {
+  for (const [name, what] of [["/", "ask"], ["↓ ↑", "move"], ["Enter", "open"], ["Esc", "back"], ["?", "all keys"]]) {
     keys.append(element("span", {}, element("kbd", {}, name), ` ${what}`));
   }
-  show("", [...told, keys]);
+  show("", [...notes, keys]);
 }
 
 function showAnswer(answer, body) {
@@ -180,14 +180,14 @@ function showAnswer(answer, body) {
   showTimings(answer.timings_ms, answer.remembered);
   askWhyNot(body);
   if (!answer.hits.length) return showNothing(answer);
-  const told = answer.status === "partial"
-    ? [element("p", {}, "The catalog is unavailable: the passages are the index’s own copies, and whole pages can’t be opened here.")]
+  const notes = answer.status === "partial"
+    ? [element("p", {}, "The catalog is unavailable. These passages are copies from the index, and whole pages can’t be opened here.")]
     : [];
   const thin = answer.confidence?.evidence === "thin"
-    ? [element("p", {}, "The evidence is thin: this may not be in the documentation at all. These are the nearest passages.")]
+    ? [element("p", {}, "The evidence is thin: the documentation may not cover this. These are the nearest passages.")]
     : [];
   const pages = asked().byPage ? groupedByPage(answer.hits) : answer.hits.map((hit) => [hit]);
-  show(`${counted(answer.hits.length, "passage")} for “${answer.query}”`, settled ? [...told, ...thin] : told, pages.map(showPage));
+  show(`${counted(answer.hits.length, "passage")} for “${answer.query}”`, settled ? [...notes, ...thin] : notes, pages.map(showPage));
   if (settled || !thin.length) return;
   verdict = setTimeout(() => {
     notice.append(...thin);
@@ -206,19 +206,19 @@ function groupedByPage(found) {
 }
 
 function showNothing({ mode, best_similarity: best, threshold, chunks, where }) {
-  let why = `The nearest passage has a similarity of ${best?.toFixed(2)}; ${threshold} was asked for.`;
-  if (best === null) why = chunks ? "No passage has any of these words." : "The collection is empty.";
-  if (where.length && best === null) why = "No passage meets the filters, or none of those has any of these words.";
-  const told = [element("h2", {}, "Nothing found"), element("p", {}, why)];
-  const offer = (label, changes) => told.push(button(label, () => {
+  let why = `The nearest passage has a similarity of ${best?.toFixed(2)}, below the threshold of ${threshold}.`;
+  if (best === null) why = chunks ? "No passage contains any of these words." : "The collection is empty.";
+  if (where.length && best === null) why = "No passage matches both the filters and the query.";
+  const notes = [element("h2", {}, "Nothing found"), element("p", {}, why)];
+  const offer = (label, changes) => notes.push(button(label, () => {
     go({ ...written(), ...changes });
     restore();
     field.focus();
   }));
-  if (mode === "lexical" && chunks) offer("Search by meaning too", { mode: MODES[0] });
+  if (mode === "lexical" && chunks) offer("Also search by meaning", { mode: MODES[0] });
   if (where.length) offer("Remove the filters", { where: [] });
-  if (threshold) offer("Show the nearest all the same", { threshold: 0 });
-  show(`No passages found. ${why}`, told);
+  if (threshold) offer("Show the nearest anyway", { threshold: 0 });
+  show(`No passages found. ${why}`, notes);
 }
 
 function showError(error) {
@@ -226,14 +226,14 @@ function showError(error) {
     field.focus();
     draw();
   };
-  const told = problemOf(error, again, {
+  const notes = problemOf(error, again, {
     unfiltered: () => go({ where: [] }),
     words: () => {
       go({ mode: "lexical" });
       restore();
     },
   });
-  show(`The search failed: ${error.message ?? "something went wrong on this page"}`, told);
+  show(`The search failed: ${error.message ?? "something went wrong on this page"}`, notes);
   notice.className = error.status === 401 ? "" : "failed";
   facts.textContent = "";
   showTimings(null);

@@ -1,4 +1,4 @@
-// The second view: the collections, the builds that are kept of them, and going back to one.
+// The second view: the collections, their stored generations, and rolling back to one.
 
 import { ask, key } from "/static/api.js";
 import { button, byId, counted, described, element, when } from "/static/dom.js";
@@ -7,11 +7,11 @@ import { problemOf } from "/static/problems.js";
 const view = byId("collections");
 const [dialog, form, adminKey] = ["confirm", "rollback", "admin-key"].map(byId);
 const [text, problem, title] = ["confirm-text", "confirm-error", "confirm-title"].map(byId);
-let target; // the generation that is asked about
+let target; // the generation to roll back to
 
 export async function showCollections() {
   view.ariaBusy = "true";
-  if (!view.firstChild) view.append(element("p", { className: "quiet" }, "Looking what is there…"));
+  if (!view.firstChild) view.append(element("p", { className: "quiet" }, "Loading…"));
   try {
     const { collections } = await ask("/collections");
     collections.sort((one, other) => other.served - one.served);
@@ -23,7 +23,7 @@ export async function showCollections() {
   view.ariaBusy = "false";
 }
 
-const nothing = () => element("p", {}, "There is no collection yet. Make one from your documentation: ",
+const nothing = () => element("p", {}, "There are no collections yet. Build one from your documentation: ",
   element("code", {}, "surefind ingest FOLDER"), ".");
 
 async function cardOf({ name, served, documents, chunks }) {
@@ -31,7 +31,7 @@ async function cardOf({ name, served, documents, chunks }) {
   let generations;
   try {
     ({ generations } = await ask(`/generations?collection=${encodeURIComponent(name)}`));
-  } catch ({ message }) { // one that is away hides no other
+  } catch ({ message }) { // an unavailable collection does not hide the others
     return element("section", { className: "card" }, element("h3", {}, name, " ", ...badge), element("p", { className: "bad" }, message));
   }
   const builds = generations.map((build, number) => buildOf(build, generations[number - 1], served)).reverse();
@@ -56,12 +56,12 @@ function buildOf(build, before, served) {
     element("p", {}, counted(documents, "page") + grown(documents, before?.documents) + ", " +
       counted(chunks, "passage") + grown(chunks, before?.chunks)),
     unfolded("What changed", () => changesOf(collection, generation)),
-    unfolded("How it was made", () => [manifestOf(build)]));
+    unfolded("How it was built", () => [manifestOf(build)]));
 }
 
-/** Filled when it is first opened. */
+/** Filled when first opened. */
 function unfolded(label, fill) {
-  const inside = element("div", {}, element("p", { className: "quiet" }, "Looking…"));
+  const inside = element("div", {}, element("p", { className: "quiet" }, "Loading…"));
   const made = element("details", {}, element("summary", {}, label), inside);
   made.addEventListener("toggle", async () => {
     if (!made.open || made.dataset.filled) return;
@@ -69,7 +69,7 @@ function unfolded(label, fill) {
     try {
       inside.replaceChildren(...(await fill()));
     } catch ({ message }) {
-      delete made.dataset.filled; // opening it again tries again
+      delete made.dataset.filled; // opening it again retries
       inside.replaceChildren(element("p", { className: "bad" }, message));
     }
   });
@@ -79,7 +79,7 @@ function unfolded(label, fill) {
 async function changesOf(collection, generation) {
   const address = `/generations/${generation}/changes?collection=${encodeURIComponent(collection)}`;
   const { compared_with: before, added, changed, removed, unchanged } = await ask(address);
-  if (before === null) return [element("p", {}, `The oldest one that is kept. It has ${counted(added.number, "page")}.`)];
+  if (before === null) return [element("p", {}, `The oldest stored generation. It has ${counted(added.number, "page")}.`)];
   const nodes = [element("p", { className: "quiet" }, `Compared with generation ${before}; ${counted(unchanged, "page")} unchanged.`)];
   for (const [what, { number, paths }] of Object.entries({ added, changed, removed })) {
     if (!number) continue;
@@ -87,7 +87,7 @@ async function changesOf(collection, generation) {
     nodes.push(element("h5", { className: what }, `${counted(number, "page")} ${what}`),
       element("ul", { className: "paths" }, ...paths.map((path) => element("li", {}, path)), ...rest));
   }
-  if (nodes.length === 1) nodes.push(element("p", {}, "The pages are the same; it was built anew."));
+  if (nodes.length === 1) nodes.push(element("p", {}, "The pages are unchanged; only the index was rebuilt."));
   return nodes;
 }
 
@@ -97,26 +97,26 @@ function manifestOf(build) {
   return described([
     ["embedder", build.embedder],
     ["chunker", build.chunker],
-    ["words", `analyzer ${build.analyzer}`],
+    ["lexical index", `analyzer ${build.analyzer}`],
     ["sources", build.sources.join(", ") || "none"],
     ["sites", build.sites.join(", ") || "none"],
-    ["based on", build.based_on ? `generation ${build.based_on}` : "nothing: built afresh"],
+    ["based on", build.based_on ? `generation ${build.based_on}` : "nothing: built from scratch"],
     ["front matter", names.length ? names.join(", ") : "no fields"],
     ["calibration", calibration
-      ? `mean best cosine ${calibration.answered_mean.toFixed(2)} where it answers, ${calibration.unanswered_mean.toFixed(2)} where not`
+      ? `mean best cosine ${calibration.answered_mean.toFixed(2)} for answered questions, ${calibration.unanswered_mean.toFixed(2)} for others`
       : "none"],
     ["source digest", element("code", {}, build.source_digest)],
-    ["made by", `surefind ${build.surefind_version}`],
+    ["built by", `surefind ${build.surefind_version}`],
   ], "facts");
 }
 
-// --- going back -------------------------------------------------------------------------------
+// --- rolling back -----------------------------------------------------------------------------
 
 function confirmRollback(build) {
   target = build;
   title.textContent = `Roll back to generation ${build.generation}?`;
-  text.textContent = `Everybody who searches “${build.collection}” then sees its ${counted(build.documents, "page")} as they were ` +
-    "when it was made. Nothing is deleted: you can come back the same way.";
+  text.textContent = `All searches of “${build.collection}” will use its ${counted(build.documents, "page")} as they were then. ` +
+    "Nothing is deleted: you can return in the same way.";
   problem.textContent = "";
   adminKey.value = key() ?? "";
   dialog.showModal();
@@ -124,7 +124,7 @@ function confirmRollback(build) {
 
 export function useCollections() {
   byId("cancel").addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => (adminKey.value = "")); // it is for this once
+  dialog.addEventListener("close", () => (adminKey.value = "")); // never kept
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     problem.textContent = "";
@@ -132,8 +132,8 @@ export function useCollections() {
       await ask("/generations/rollback", { body: { to: target.generation }, shown: adminKey.value.trim() });
       dialog.close();
       await showCollections();
-      const told = `Generation ${target.generation} of ${target.collection} is current now.`;
-      view.prepend(element("p", { className: "done", role: "status" }, told));
+      const done = `Generation ${target.generation} of ${target.collection} is now current.`;
+      view.prepend(element("p", { className: "done", role: "status" }, done));
     } catch ({ message = "Something went wrong on this page." }) {
       problem.textContent = message;
       adminKey.focus();

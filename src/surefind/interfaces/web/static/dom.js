@@ -1,4 +1,4 @@
-// Making elements. Whatever comes from the server becomes text nodes, never markup.
+// Builds elements. Content from the server becomes text nodes, never markup.
 
 const UNPUBLISHED = "surefind://";
 
@@ -16,23 +16,23 @@ export function button(label, action, properties = {}) {
   return made;
 }
 
-/** A list of terms and what is said of each. */
+/** A list of terms and their descriptions. */
 export function described(pairs, className = "") {
-  const rows = pairs.map(([term, told]) =>
-    element("div", {}, element("dt", {}, term), element("dd", {}, ...[told].flat())));
+  const rows = pairs.map(([term, description]) =>
+    element("div", {}, element("dt", {}, term), element("dd", {}, ...[description].flat())));
   return element("dl", { className }, ...rows);
 }
 
-/** What nobody has counted is told as null. */
+/** A number that is unknown is null. */
 export const counted = (number, thing) =>
-  number === null ? `${thing}s nobody has counted` : `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+  number === null ? `unknown number of ${thing}s` : `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 
 export const milliseconds = (value) => `${value.toFixed(1)} ms`;
 
 /** The URL, if it is safe as a link. */
 export const placeOf = (url) => /^https?:\/\//i.test(url) ? url : "";
 
-/** Where a hit is read. Unpublished pages are read here, even if a proxy hides this server's name. */
+/** The link of a hit. Unpublished pages open on this server, even behind a proxy. */
 export function placeOfHit({ url, read_path: path, chunk_id: passage }) {
   if (!url.endsWith(path)) return placeOf(url) || path;
   const [page, anchor] = path.split("#");
@@ -48,11 +48,11 @@ export function knownAs(address) {
 export function when(iso) {
   if (!iso) return "";
   const moment = new Date(iso);
-  const told = moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
-  return element("time", { dateTime: iso, title: iso }, told);
+  const text = moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+  return element("time", { dateTime: iso, title: iso }, text);
 }
 
-/** What a browser keeps for the page; where it keeps nothing, the page still works. */
+/** Reads or writes browser storage. The page also works without it. */
 export function stored(storage, name, ...values) {
   try {
     if (!values.length) return window[storage].getItem(name);

@@ -1,11 +1,11 @@
-// Filters: those in use as chips, and a panel to choose others from what the collection has.
+// Filters: chips for those in use, and a panel with the collection's fields and values.
 
 import { read } from "/static/address.js";
 import { ask } from "/static/api.js";
 import { button, byId, element } from "/static/dom.js";
 
 const [chips, panel, opener] = ["chips", "filters", "filter"].map(byId);
-const AT_HAND = 12; // as many values may stand side by side; more of them go into the list below
+const MOST_BUTTONS = 12; // with more values, a field is only in the list below
 const SIGNS = {
   text: [["=", "is"], ["!=", "is not"]],
   flag: [["=", "is"]],
@@ -15,17 +15,17 @@ const SIGNS = {
 };
 const WORDS = { "=": " is ", "!=": " is not ", "^=": " under ", ">=": " ≥ ", "<=": " ≤ ", ">": " > ", "<": " < " };
 const NAMES = { content_type: "content", kind: "kind of page", source_path: "file", url: "address", locale: "language" };
-const SAID_TWICE = new Set(["has_code"]); // the content says it, too
+const SAID_TWICE = new Set(["has_code"]); // the content type says it, too
 const FOLDER = "source_path^=";
 
-let offered; // what the server says there is, of one generation
+let offered; // the fields of a generation, from the server
 let given = []; // the expressions in use
-let change = () => {}; // told when the visitor wants others
+let change = () => {}; // called when the visitor changes them
 
 const nameOf = (key) => NAMES[key] ?? key.replaceAll("_", " ");
 const valueOf = (value) => ({ true: "yes", false: "no" })[value] ?? String(value);
 
-function told(expression) {
+function labelOf(expression) {
   const parts = read(expression);
   if (expression.startsWith(FOLDER)) return `folder ${parts[2]}`;
   return parts ? nameOf(parts[0]) + WORDS[parts[1]] + valueOf(parts[2]) : expression;
@@ -46,14 +46,14 @@ export function toggleFilters(open = panel.hidden) {
 
 export const filtersAreOpen = () => !panel.hidden;
 
-/** What there is to filter by; asked for once per generation, and again after it failed. */
+/** The available fields; requested once per generation, and again after a failure. */
 export async function offerFilters(generation) {
   if (offered?.generation === generation) return;
   offered = { generation, fields: [] };
   try {
     offered = await ask("/fields");
   } catch {
-    offered = undefined; // searches work without; whoever needs the reason gets it from them
+    offered = undefined; // searches work without it, and show the error
   }
   opener.hidden = !offered?.fields.length;
   drawPanel();
@@ -63,10 +63,10 @@ export function showFilters(where) {
   given = where;
   chips.hidden = !where.length;
   chips.replaceChildren(...where.map((expression, number) => {
-    const chip = button(told(expression), () => {
+    const chip = button(labelOf(expression), () => {
       change(given.filter((other) => other !== expression));
       (chips.querySelectorAll("button")[number] ?? chips.querySelector("button") ?? byId("question")).focus();
-    }, { className: "chip", ariaLabel: `Remove the filter ${told(expression)}` });
+    }, { className: "chip", ariaLabel: `Remove the filter ${labelOf(expression)}` });
     return element("li", {}, chip);
   }));
   if (where.length > 1) chips.append(element("li", {}, button("Remove all", () => {
@@ -81,8 +81,8 @@ export function showFilters(where) {
 
 function drawPanel() {
   const fields = offered?.fields ?? [];
-  const near = fields.filter(({ name, values }) => values?.length > 1 && values.length <= AT_HAND && !SAID_TWICE.has(name));
-  const folders = (offered?.folders ?? []).slice(0, AT_HAND);
+  const near = fields.filter(({ name, values }) => values?.length > 1 && values.length <= MOST_BUTTONS && !SAID_TWICE.has(name));
+  const folders = (offered?.folders ?? []).slice(0, MOST_BUTTONS);
   panel.replaceChildren(...near.map(choices), ...(folders.length > 1 ? [folderChoices(folders)] : []), condition(fields));
 }
 

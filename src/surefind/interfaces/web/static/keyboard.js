@@ -1,4 +1,4 @@
-// The page by keyboard.
+// Keyboard shortcuts.
 
 import { byId, stored } from "/static/dom.js";
 import { filtersAreOpen, toggleFilters } from "/static/filters.js";
@@ -20,7 +20,7 @@ function explain() {
   summary?.click();
 }
 
-/** What a key does here; nothing where it belongs to what is being written. */
+/** The action of a key; null while the visitor types text. */
 function actionOf(key, target) {
   const writes = target.matches("input:not([type=radio], [type=checkbox]), select, textarea");
   const among = target === field || hits.contains(target);
@@ -51,7 +51,7 @@ export function useKeyboard() {
   byId("show-keys").addEventListener("click", () => list.showModal());
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (document.querySelector("dialog[open]")) return; // it has keys of its own
+    if (document.querySelector("dialog[open]")) return; // it handles keys itself
     const action = actionOf(event.key, event.target);
     if (!action) return;
     event.preventDefault();

@@ -1,9 +1,9 @@
-// A passage: where it stands, what it says, and how its score came about.
+// A passage: its place, its text and its score.
 
 import { button, byId, described, element, placeOf, placeOfHit } from "/static/dom.js";
 import { built } from "/static/rendered.js";
 
-/** A page: its best passage, and below it the others that were found on it. */
+/** A page: its best passage, then the others found on it. */
 export function showPage([best, ...others]) {
   const item = showHit(best);
   if (others.length) {
@@ -16,7 +16,7 @@ export function showPage([best, ...others]) {
 function showHit(hit, heading = "h2") {
   const link = element("a", { href: placeOfHit(hit) });
   if (hit.section) link.append(...marked(hit.section, unitsOf(hit.section, hit.section_highlights), 0, hit.section.length));
-  else link.append(hit.title || hit.source_path || hit.chunk_id); // of pages that others have ingested
+  else link.append(hit.title || hit.source_path || hit.chunk_id); // in connected collections
   const titles = hit.breadcrumb.slice(0, hit.breadcrumb.length - hit.section.length).split(" > ").filter(Boolean);
   const above = heading === "h2" ? titles : titles.slice(1); // the page is named above
   const passage = element("div", { className: "passage rendered" }, ...passageOf(hit));
@@ -38,7 +38,7 @@ function showHit(hit, heading = "h2") {
   );
 }
 
-/** The same passage elsewhere: in another version, another language, another place. */
+/** Duplicates of the passage in other versions, languages or places. */
 function others({ also, version }) {
   if (!also.length) return [];
   const links = also.flatMap((same, number) => [
@@ -60,14 +60,14 @@ function scoreOf({ rank, score, legs: { dense, lexical } }) {
     part.style.setProperty("--share", leg.share);
     bar.append(part);
     parts.push(`${name} ${leg.share.toFixed(2)}`);
-    rows.push([name, `${raw}, ${leg.rank ? `rank ${leg.rank}` : "not among its best"}: ${leg.share.toFixed(3)} of the score`]);
+    rows.push([name, `${raw}, ${leg.rank ? `rank ${leg.rank}` : "not among its results"}: ${leg.share.toFixed(3)} of the score`]);
   };
   tell("meaning", "dense", dense, `cosine ${dense?.score.toFixed(3)}`);
   tell("words", "lexical", lexical, lexical?.score > 0 ? `BM25 ${lexical.score.toFixed(2)}` : "no words in common");
   const summary = element("summary", {}, bar,
     element("span", {}, `score ${score.toFixed(2)}`),
-    element("span", { className: "parts" }, parts.length > 1 ? parts.join(" + ") : `by ${parts[0]?.split(" ")[0]} alone`),
-    element("span", { className: "hidden" }, ` of passage ${rank}: how it is made`));
+    element("span", { className: "parts" }, parts.length > 1 ? parts.join(" + ") : `${parts[0]?.split(" ")[0]} only`),
+    element("span", { className: "hidden" }, ` of passage ${rank}: details`));
   return element("details", { className: "score" }, summary, described(rows));
 }
 
@@ -75,7 +75,7 @@ function scoreOf({ rank, score, legs: { dense, lexical } }) {
 
 const passageOf = ({ rendered }) => built(rendered);
 
-/** A part of a text, with what the server found there marked. */
+/** A part of a text, with the server's matches marked. */
 function marked(text, spans, start, end) {
   const nodes = [];
   let done = start;
@@ -87,7 +87,7 @@ function marked(text, spans, start, end) {
   return [...nodes, text.slice(done, end)].filter((node) => node !== "");
 }
 
-/** The server counts characters, a browser counts halves of some of them. */
+/** The server counts characters, the browser UTF-16 code units. */
 function unitsOf(text, spans) {
   if (!/[\ud800-\udbff]/.test(text)) return spans;
   const places = [0];
@@ -95,7 +95,7 @@ function unitsOf(text, spans) {
   return spans.map((span) => span.map((place) => places[place]));
 }
 
-/** A passage that is cut has a button, and begins near the first word that was sought. */
+/** A passage that is cut gets a button, and starts near its first match. */
 export function fit(hits) {
   for (const passage of hits.querySelectorAll(".passage:not(.open)")) {
     passage.nextElementSibling.hidden = passage.scrollHeight <= passage.clientHeight + 2;

@@ -1,4 +1,4 @@
-// Dark or light: as the system, until the visitor says otherwise. What was said, theme.js reads first.
+// Dark or light: follows the system until the visitor chooses. theme.js applies the choice first.
 
 import { byId, stored } from "/static/dom.js";
 

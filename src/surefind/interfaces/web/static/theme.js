@@ -5,5 +5,5 @@ try {
   const chosen = localStorage.getItem("surefind.theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 } catch {
-  // Storage may be forbidden; then the system decides.
+  // Storage is blocked, so the system decides.
 }

@@ -1,29 +1,29 @@
-// Why a page that somebody expected is not among the passages.
+// Explains why an expected page is not among the passages.
 
 import { ask } from "/static/api.js";
 import { byId, described, element, knownAs, placeOf } from "/static/dom.js";
 
 const [section, form, wanted, cause] = ["missing", "why-not", "wanted", "cause"].map(byId);
 const CAUSES = {
-  found: ["It is there", "You find it among the passages above."],
-  absent: ["It is not in the collection", "Check its spelling, and whether the page was ingested: an address, a file’s path or a passage’s id will do."],
-  filtered: ["A filter leaves it out", "Remove that filter to see it."],
-  below_threshold: ["It is not similar enough", "Take the threshold out of the address to see it."],
-  folded: ["It says the same as a passage that is shown", "It stands under “The same in”."],
-  grouped: ["Its page has its places already", "Ask for more passages of one page."],
-  over_budget: ["It did not fit any more", "Allow more tokens."],
-  lost: ["The approximate index misses it", "An exact search finds it; “surefind ingest --rebuild” builds the index anew."],
-  outranked: ["Others are nearer to the question", "Ask with words that the page itself uses, or look at what stands before it."],
+  found: ["It is there", "It is among the passages above."],
+  absent: ["It is not in the collection", "Check the spelling, and whether the page was ingested. Enter a URL, a file path or a passage ID."],
+  filtered: ["A filter excludes it", "Remove that filter to see it."],
+  below_threshold: ["It is not similar enough", "Remove the threshold from the URL to see it."],
+  folded: ["It is a duplicate of a passage that is shown", "It is listed under “The same in”."],
+  grouped: ["Its page already has its maximum of passages", "Turn off “By page” to see it."],
+  over_budget: ["It does not fit into the token limit", "Allow more tokens."],
+  lost: ["The approximate index misses it", "An exact search finds it; “surefind ingest --rebuild” rebuilds the index."],
+  outranked: ["Other passages rank higher", "Use words from the page itself, or compare it with the passages above it."],
 };
 
-let request; // what the passages above are an answer to
+let request; // of the passages above
 
 export function useWhyNot() {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const body = { ...request, wanted: knownAs(wanted.value.trim()) };
     if (!body.wanted) return wanted.focus();
-    cause.replaceChildren(element("p", { className: "quiet" }, "Looking…"));
+    cause.replaceChildren(element("p", { className: "quiet" }, "Searching…"));
     try {
       const answer = await ask("/retrieve/why-not", { body });
       if (body.query === request?.query) show(answer);
@@ -33,7 +33,7 @@ export function useWhyNot() {
   });
 }
 
-/** For the search that is shown; for none, it goes away. */
+/** For the search that is shown; hidden if there is none. */
 export function askWhyNot(body) {
   request = body;
   section.hidden = !body;
@@ -49,7 +49,7 @@ function show({ cause: name, message, rank, score, similarity, chunk, ahead }) {
   if (similarity !== null) facts.push(["cosine", similarity.toFixed(3)]);
   if (ahead.length && name === "outranked") {
     const links = ahead.map((hit) => element("li", {}, `${hit.rank}. `, linkTo(hit.url, hit.breadcrumb.replaceAll(" > ", " › ") || hit.source_path), ` with ${hit.score.toFixed(3)}`));
-    facts.push(["the last before it", element("ul", {}, ...links)]);
+    facts.push(["ranked just above it", element("ul", {}, ...links)]);
   }
   cause.replaceChildren(
     element("h3", {}, headline),
