@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants browser tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants action browser tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,15 @@ sites: $(VENV)/dev .venv-sites/docusaurus/installed  ## Build small sites with M
 assistants: $(VENV)/dev model .venv-assistants/conformance/installed  ## Run the conformance tests of MCP, and clients of other projects
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/assistants
 
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+.venv-action/bin/actionlint:
+	@echo "installing actionlint into .venv-action"
+	@GOBIN=$(CURDIR)/.venv-action/bin go install $(ACTIONLINT)
+
+action: $(VENV)/dev model .venv-action/bin/actionlint  ## Test the GitHub Action; needs git and Go
+	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist worksteal tests/action
+
 browser: $(VENV)/dev model  ## Test the search page in Chromium
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/browser
 
@@ -123,7 +132,7 @@ drill-short:  ## Run two fixed cycles of each drill
 mutants: $(VENV)/dev model  ## Change random places of a room and count what its tests notice; ROOM=services/search COUNT=40 SEED=1
 	@$(IN_MEMORY) $(BIN)/python tests/support/mutation.py src/surefind/$(or $(ROOM),services/search) --tests tests/unit/$(or $(ROOM),services/search) --count $(or $(COUNT),40) --seed $(or $(SEED),1)
 
-check: lint types thorough coverage corpora sites assistants browser drill-short  ## Run everything that CI runs
+check: lint types thorough coverage corpora sites assistants action browser drill-short  ## Run everything that CI runs
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
 	@$(BIN)/python -m bench.speed.overhead
@@ -206,4 +215,4 @@ lock-peers:  ## Update bench/peers/*.txt from the *.in files
 	    $$peer -o $${peer%.in}.txt; done
 
 clean:  ## Remove the environments, the caches and the sample index
-	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .venv-assistants .venv-website build .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .venv-assistants .venv-action .venv-website build .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
