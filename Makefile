@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants action browser tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,19 @@ sites: $(VENV)/dev .venv-sites/docusaurus/installed  ## Build small sites with M
 assistants: $(VENV)/dev model .venv-assistants/conformance/installed  ## Run the conformance tests of MCP, and clients of other projects
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/assistants
 
+# On top of .venv: only what is not there yet is installed.
+.venv-integrations/installed: $(VENV)/dev requirements/integrations.txt
+	@echo "installing LangChain, LlamaIndex and Haystack into .venv-integrations"
+	@$(BIN)/python -m venv --without-pip .venv-integrations
+	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  > $$(.venv-integrations/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/development.pth
+	@.venv-integrations/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --require-hashes -r requirements/integrations.txt
+	@touch $@
+
+integrations: .venv-integrations/installed model  ## Test the integrations with LangChain, LlamaIndex, Haystack and OpenAI's client
+	@$(IN_MEMORY) .venv-integrations/bin/python -m coverage run --rcfile tests/integrations/coverage.ini -m pytest -p no:asyncio -p no:benchmark -p no:codspeed -p no:recording -p no:socket tests/integrations
+	@$(BIN)/coverage combine --quiet --append
+
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 .venv-action/bin/actionlint:
@@ -132,7 +145,7 @@ drill-short:  ## Run two fixed cycles of each drill
 mutants: $(VENV)/dev model  ## Change random places of a room and count what its tests notice; ROOM=services/search COUNT=40 SEED=1
 	@$(IN_MEMORY) $(BIN)/python tests/support/mutation.py src/surefind/$(or $(ROOM),services/search) --tests tests/unit/$(or $(ROOM),services/search) --count $(or $(COUNT),40) --seed $(or $(SEED),1)
 
-check: lint types thorough coverage corpora sites assistants action browser drill-short  ## Run everything that CI runs
+check: lint types thorough integrations coverage corpora sites assistants action browser drill-short  ## Run everything that CI runs
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
 	@$(BIN)/python -m bench.speed.overhead
@@ -172,6 +185,9 @@ bench-page: $(VENV)/dev  ## Write docs/how-fast-how-good.md from the results
 docs-outputs: $(VENV)/dev model  ## Run the examples in README.md and docs/, and rewrite the outputs that changed
 	@$(IN_MEMORY) PYTHONPATH=tests $(BIN)/python -m documentation $(PAGES)
 
+integrations-outputs: .venv-integrations/installed model  ## Do the same for docs/integrations.md
+	@$(IN_MEMORY) PYTHONPATH=tests HAYSTACK_TELEMETRY_ENABLED=False .venv-integrations/bin/python -m documentation docs/integrations.md
+
 import-graph: $(VENV)/dev  ## Redraw the import graph in docs/how-it-works.md
 	@PYTHONPATH=tests $(BIN)/python tests/support/import_graph.py
 
@@ -204,7 +220,7 @@ bench-hostile: $(VENV)/dev  ## Processor time for pages that are designed to be 
 
 lock:  ## Update requirements/*.txt from pyproject.toml
 	@test -x .venv-lock/bin/uv || ($(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv)
-	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra docx --extra mcp --extra pdf --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites" "website:--group website -c requirements/sites.txt" "assistants:--group assistants"; do \
+	@for part in base:pyproject.toml "build:--group build" "production:pyproject.toml --extra cohere --extra docx --extra mcp --extra pdf --extra postgres --extra qdrant -c requirements/base.txt" "dev:--group dev -c requirements/base.txt" "sites:--group sites" "website:--group website -c requirements/sites.txt" "assistants:--group assistants" "integrations:--group integrations -c requirements/base.txt -c requirements/dev.txt"; do \
 	  env -u UV_INDEX_URL .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	    $${part#*:} -o requirements/$${part%%:*}.txt; done
 
@@ -215,4 +231,4 @@ lock-peers:  ## Update bench/peers/*.txt from the *.in files
 	    $$peer -o $${peer%.in}.txt; done
 
 clean:  ## Remove the environments, the caches and the sample index
-	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .venv-assistants .venv-action .venv-website build .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) .venv-peers .venv-lock .venv-sites .venv-assistants .venv-integrations .venv-action .venv-website build .surefind .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from documentation.examples import PROJECT, Example, PythonExample, examples
 from documentation.outputs import refreshed
-from documentation.scenes import PYTHON_NOT_RUN, SCENES, Scene
+from documentation.scenes import OF_INTEGRATIONS, PYTHON_NOT_RUN, SCENES, Scene
 from documentation.session import Session, opened
 
 
@@ -25,7 +25,7 @@ def is_runnable(example: Example) -> bool:
 
 def refreshed_page(name: str) -> str:
     """The text of the page at this path in the project, with the outputs of its examples."""
-    scene = SCENES[name]
+    scene = (SCENES | OF_INTEGRATIONS)[name]
     text = (PROJECT / name).read_text()
     parts, end = [], 0
     with TemporaryDirectory() as folder, opened(scene, Path(folder)) as session:

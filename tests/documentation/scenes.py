@@ -151,6 +151,9 @@ SCENES: dict[str, Scene] = {
 }
 """By the path of the page in the project."""
 
+OF_INTEGRATIONS: dict[str, Scene] = {"docs/integrations.md": Scene()}
+"""Pages whose programs need the frameworks in `.venv-integrations`."""
+
 NOT_RUN: dict[str, str] = {
     "docs/mcp.md": "an installation in a folder that readers know",
     "docs/connect.md": "a Qdrant server with a collection of another tool",

@@ -80,7 +80,14 @@ class Session:
         return printed
 
     def run_python(self, program: str) -> str:
-        """What a program prints, in a copy of the folder."""
+        """What a program prints, in a copy of the folder, or as a client of a server."""
+        if ADDRESS in program:
+            self._serve()
+            printed = self._python(program.replace(ADDRESS, f"localhost:{self._port}"))
+            return printed.replace(f"localhost:{self._port}", ADDRESS)
+        return self._python(program)
+
+    def _python(self, program: str) -> str:
         copy = self.home.parent / "copy"
         copy_home(self.home, copy)
         (copy / "example.py").write_text(program)

@@ -11,6 +11,7 @@ MOST_ENTRIES = 12
 
 SHARED_CLASS_NAMES = {
     "RetrievalResult": "two published formats give this name to different shapes",
+    "SurefindRetriever": "LangChain, LlamaIndex and Haystack each have a retriever of this name",
     "SearchResult": "the published retrieval API gives this name to one hit",
 }
 # Files may share a name if they are the same subject in different rooms.

@@ -24,6 +24,9 @@ from typing import NoReturn
 import surefind
 from surefind.interfaces.cli import main
 
+INTEGRATIONS = "surefind.interfaces.integrations."
+"""No command uses them, and their frameworks may not be installed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -37,7 +40,8 @@ class Call:
 
 def import_everything() -> None:
     for module in pkgutil.walk_packages(surefind.__path__, "surefind."):
-        importlib.import_module(module.name)
+        if not module.name.startswith(INTEGRATIONS):
+            importlib.import_module(module.name)
 
 
 class Parent:

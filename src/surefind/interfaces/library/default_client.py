@@ -1,14 +1,14 @@
-"""The functions of the retrieval layer, for programs that do not call `surefind.open()`.
+"""Clients that are opened at their first use, for programs that do not call `surefind.open()`.
 
-The first call opens the installation from the settings; it stays open until the program ends.
-After a change of folder or settings, the next call opens another one.
+They stay open until the program ends. The functions of the retrieval layer use the one of the
+settings; after a change of folder or settings, the next call opens another one.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from surefind.interfaces.library.opening import open as open_installation
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     from surefind.contracts.layer import Embedding, QueryEmbedding, RetrievalResult
     from surefind.interfaces.library.sync_client import Surefind
@@ -24,18 +24,31 @@ if TYPE_CHECKING:
 
 def generate_query_embedding(query: str) -> QueryEmbedding:
     """Embed a query of 1 to 1000 characters with the configured model."""
-    return _default_clients.get().generate_query_embedding(query)
+    return _default_client().generate_query_embedding(query)
 
 
 def retrieve_content_chunks(query_embedding: Embedding, limit: int = 5) -> list[RetrievalResult]:
     """The chunks nearest to a `QueryEmbedding` or a list of floats, best first; may be empty."""
-    return _default_clients.get().retrieve_content_chunks(query_embedding, limit)
+    return _default_client().retrieve_content_chunks(query_embedding, limit)
 
 
-class _DefaultClients:
-    """The open installations, by process, folder and settings.
+def opened_once(
+    identity: Hashable, opening: Callable[[], AbstractContextManager[Surefind]]
+) -> Surefind:
+    """The installation or server of this identity, opened by the first call."""
+    return _open_clients.get(identity, opening)
 
-    A forked child lacks its parent's threads, so it opens its own installations. It never releases
+
+def _default_client() -> Surefind:
+    from surefind.settings import load  # noqa: PLC0415 - importing surefind stays cheap
+
+    return opened_once(load(), open_installation)
+
+
+class _OpenClients:
+    """What is open, by process, folder and identity, such as its settings.
+
+    A forked child lacks its parent's threads, so it opens its own clients. It never releases
     the parent's, because that would wait forever for those threads.
     """
 
@@ -44,18 +57,18 @@ class _DefaultClients:
         self._open: dict[Hashable, Surefind] = {}
         self._closing: dict[int, ExitStack] = {}
 
-    def get(self) -> Surefind:
-        from surefind.settings import load  # noqa: PLC0415 - importing surefind stays cheap
-
+    def get(
+        self, identity: Hashable, opening: Callable[[], AbstractContextManager[Surefind]]
+    ) -> Surefind:
         process = os.getpid()
         # A relative data folder depends on the working directory.
-        key = (process, Path.cwd(), load())
+        key = (process, Path.cwd(), identity)
         with self._lock:
             if process not in self._closing:
                 self._closing[process] = ExitStack()
                 atexit.register(self._close, process)
             if key not in self._open:
-                self._open[key] = self._closing[process].enter_context(open_installation())
+                self._open[key] = self._closing[process].enter_context(opening())
             return self._open[key]
 
     def _close(self, process: int) -> None:
@@ -65,4 +78,4 @@ class _DefaultClients:
                 self._closing[process].close()
 
 
-_default_clients = _DefaultClients()
+_open_clients = _OpenClients()
