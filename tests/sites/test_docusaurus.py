@@ -15,6 +15,7 @@ CONTENT = "article"
 FURNITURE = (
     *("nav.theme-doc-breadcrumbs", ".theme-doc-version-badge", ".theme-doc-toc-mobile"),
     *(".theme-doc-footer", "a.hash-link", "[class*=buttonGroup]"),
+    "#footnote-label",  # for screen readers only
     "header h1",  # the title of a page without a heading: every chunk has it in its path
 )
 PROSE = [pattern for pattern in MARKUP if "[#.]" not in pattern]
@@ -29,6 +30,17 @@ def built(name: str, site: str, folder: Path) -> tuple[Path, Path]:
     options = ("--no-minify", "--out-dir", os.fspath(folder / "built"))
     generate(["node", program, "build", *options], source / site, timeout_s=500)
     return source, folder / "built"
+
+
+@pytest.mark.timeout(600)
+async def test_pages_beside_the_site_are_read_with_their_partials(tmp_path: Path) -> None:
+    """The docs folder, the folder of the site and the root of the repository find the same site."""
+    source, rendered = built("beside", "website", tmp_path)
+    rendering = Rendering(CONTENT, FURNITURE, MADE, PROSE)
+    assert await compare(source, rendered, rendering) == Differences()
+    assert await compare(source / "website", rendered, rendering) == Differences()
+    docs = await compare(source / "docs", rendered, rendering)
+    assert docs == Differences(unread_pages=["about/index.html"]), "it is a page of the site"
 
 
 @pytest.mark.timeout(600)

@@ -111,13 +111,15 @@ class AnchorRule:
 
     `split` separates a heading's title from the anchor that it declares, if any. `slug` gives the
     anchor of a title, and `numbered` the n-th alternative to an anchor that is taken. Only
-    headings from `first_level` on get an anchor.
+    headings from `first_level` on get an anchor. `counts_declared` means that an anchor declared
+    earlier is taken.
     """
 
     split: Callable[[str], tuple[str, str]]
     slug: Callable[[str], str]
     numbered: Callable[[str, int], str] = "{}-{}".format
     first_level: int = 1
+    counts_declared: bool = True
 
 
 @dataclass(frozen=True, slots=True)

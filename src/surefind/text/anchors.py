@@ -31,5 +31,5 @@ def attribute_list(title: str) -> tuple[str, str]:
 GITHUB = AnchorRule(explicit_id, anchor_of)
 """Also the rule of surefind's own reader."""
 
-DOCUSAURUS = AnchorRule(explicit_id, anchor_of, first_level=2)
+DOCUSAURUS = AnchorRule(explicit_id, anchor_of, first_level=2, counts_declared=False)
 """As on GitHub, but a heading of the first level, the title of the page, has no anchor."""

@@ -40,11 +40,12 @@ class PlacesPages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A parsed page, its structure, and warnings."""
+    """A parsed page, its structure, warnings, and code that may show more than was read."""
 
     document: Document
     structure: Outline
     warnings: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def content_hash(content: bytes) -> str:
@@ -85,7 +86,7 @@ def read_document(
         attributes=_attributes(parsed, page.site_path, title),
     )
     warnings = (*page.warnings, *parsed.warnings)
-    return ReadPage(document, parsed.structure, warnings)
+    return ReadPage(document, parsed.structure, warnings, parsed.unread)
 
 
 def _attributes(parsed: ParsedPage, site_path: str, title: str) -> dict[str, Attribute]:

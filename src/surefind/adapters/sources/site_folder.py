@@ -18,6 +18,7 @@ from surefind.text.formats.registry import SUFFIXES
 from surefind.text.sites.config_files import CONFIG_SUFFIXES
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
 from surefind.text.sites.docusaurus.options import DocusaurusSettings
+from surefind.text.sites.docusaurus.partials import with_partials
 from surefind.text.sites.hugo.addresses import CONTENT_SUFFIXES, HugoSite
 from surefind.text.sites.hugo.config import CONFIG_FOLDERS, CONFIG_NAMES, HugoConfig
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
@@ -75,6 +76,7 @@ def _docusaurus(root: Path, config: Path, base_url: str | None) -> SiteFolder:
         MARKDOWN_SUFFIXES,
         site.notes,
         markdown_is_mdx=True,
+        with_included=with_partials,
         outer=outer,
     )
 

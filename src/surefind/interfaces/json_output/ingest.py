@@ -54,6 +54,7 @@ def inspection_json(inspection: Inspection) -> Json:
         "locale": document.locale if document else None,
         "text": document.text if document else None,
         "warnings": list(inspection.warnings),
+        "unread": list(inspection.unread),
         "broken_links": _broken(inspection.broken_links),
         "chunks": [
             {

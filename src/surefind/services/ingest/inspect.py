@@ -25,7 +25,8 @@ from surefind.text.markdown.blocks import outline
 class Inspection:
     """The preview of a page. `left_out` is the reason if the page is skipped.
 
-    `broken_links` is None if links were not checked.
+    `broken_links` is None if links were not checked. `unread` is code of the page, such as a
+    property of a component, that may show more text than was read.
     """
 
     source_path: str
@@ -34,6 +35,7 @@ class Inspection:
     warnings: tuple[str, ...]
     left_out: str = ""
     broken_links: tuple[BrokenLink, ...] | None = None
+    unread: tuple[str, ...] = ()
 
 
 async def inspect(
@@ -60,7 +62,12 @@ async def inspect(
     chunks = chunk_document(read.document, read.structure, chunker, embedder.count_tokens)
     broken = None if linked is None else await _broken_links(page, source, read, linked)
     return Inspection(
-        page.source_path, read.document, tuple(chunks), read.warnings, broken_links=broken
+        page.source_path,
+        read.document,
+        tuple(chunks),
+        read.warnings,
+        broken_links=broken,
+        unread=read.unread,
     )
 
 

@@ -10,7 +10,7 @@ from surefind.text.markdown.blocks import Outline
 class ParsedPage:
     """`text` is Markdown for every format but plain text; `structure` holds offsets into it.
 
-    `title` is empty unless the format declares one.
+    `title` is empty unless the format declares one. `unread` is code that may show more text.
     """
 
     front_matter: Mapping[str, object]
@@ -18,3 +18,4 @@ class ParsedPage:
     structure: Outline
     title: str = ""
     warnings: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()

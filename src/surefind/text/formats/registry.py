@@ -19,7 +19,7 @@ from surefind.text.front_matter import split_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
 from surefind.text.markdown.blocks import Outline, outline
 from surefind.text.markdown.javascript import TooComplex
-from surefind.text.markdown.mdx import strip_comments, strip_mdx
+from surefind.text.markdown.mdx import read_mdx, strip_comments
 
 _BLANK_LINES = re.compile(r"(?:^|\n)[ \t]*\n\s*?(?=[ \t]*\S)")
 _MDX_SYNTAX = re.compile(r"[<{]|:::|^(?:import|export)\b", re.MULTILINE)
@@ -57,12 +57,14 @@ def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:
 def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
     text, warnings = decode(content)
     front_matter, body = split_front_matter(text)
+    unread: tuple[str, ...] = ()
     if _MDX_SYNTAX.search(body):
         try:
-            body = strip_mdx(body)
+            body, unread = read_mdx(body)
         except TooComplex:
             warnings += ("its braces are too complex to parse as MDX; parsed as Markdown",)
-    return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings)
+    structure = outline(body, anchors)
+    return ParsedPage(front_matter, body, structure, warnings=warnings, unread=unread)
 
 
 def _read_html(content: bytes, _: AnchorRule) -> ParsedPage:

@@ -298,7 +298,8 @@ class _Scanner:
         title = plain(raw_title)
         anchor = declared or self._rule.slug(title)
         repeats = self._anchors.get(anchor, 0)
-        self._anchors[anchor] = repeats + 1
+        if not declared or self._rule.counts_declared:
+            self._anchors[anchor] = repeats + 1
         if repeats and anchor and not declared:
             anchor = self._next_free(anchor, repeats)
         shown = anchor if level >= self._rule.first_level else ""

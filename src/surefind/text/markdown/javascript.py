@@ -2,10 +2,10 @@
 
 import re
 
-_STRING = r"""'(?:[^'\\\n]++|\\.)*+'|"(?:[^"\\\n]++|\\.)*+"|`(?:[^`\\]++|\\.)*+`"""
-_JAVASCRIPT = re.compile(rf"[^\\'\"`{{}}/()\[\]\n]++|\\.|{_STRING}|(?<!:)//[^\n]*|/\*|.", re.DOTALL)
-_LITERAL = re.compile(rf"\s*+(?:{_STRING})(?:\s*+\+\s*+(?:{_STRING}))*+\s*+", re.DOTALL)
-_LITERAL_PART = re.compile(_STRING, re.DOTALL)
+STRING = r"""'(?:[^'\\\n]++|\\.)*+'|"(?:[^"\\\n]++|\\.)*+"|`(?:[^`\\]++|\\.)*+`"""
+_JAVASCRIPT = re.compile(rf"[^\\'\"`{{}}/()\[\]\n]++|\\.|{STRING}|(?<!:)//[^\n]*|/\*|.", re.DOTALL)
+_LITERAL = re.compile(rf"\s*+(?:{STRING})(?:\s*+\+\s*+(?:{STRING}))*+\s*+", re.DOTALL)
+_LITERAL_PART = re.compile(STRING, re.DOTALL)
 _NAMES = r"\{[^{}]{0,5000}\}"
 # Strict, because a paragraph may also start with the word "import".
 _MODULE = re.compile(

@@ -30,16 +30,22 @@ def strip_mdx(text: str) -> str:
     column, because indented text is not code in MDX.
     """
     start = len(text) - len(split_front_matter(text)[1])
-    return text[:start] + _without(text[start:], jsx=True)
+    return text[:start] + read_mdx(text[start:])[0]
+
+
+def read_mdx(text: str) -> tuple[str, tuple[str, ...]]:
+    """(Markdown with all visible text, code of the page that may show more)."""
+    scanner = Scanner(text, jsx=True)
+    return _without(text, scanner), tuple(dict.fromkeys(scanner.left_out))
 
 
 def strip_comments(text: str) -> str:
     """Remove HTML comments, except those in code and unclosed ones."""
-    return _without(text, jsx=False)
+    return _without(text, Scanner(text, jsx=False))
 
 
-def _without(text: str, *, jsx: bool) -> str:
-    cuts, pairs = balanced(Scanner(text, jsx=jsx).cuts())
+def _without(text: str, scanner: Scanner) -> str:
+    cuts, pairs = balanced(scanner.cuts())
     if not cuts:
         return text
     page = _MdxPage()
@@ -145,6 +151,9 @@ class _MdxPage:
     def replace(self, cut: RemovedSpan) -> None:
         if cut.role == "indent":
             return
+        if cut.role in {"text", "code"}:
+            self._write_paragraph(cut.words, is_code=cut.role == "code")
+            return
         self._touched = True
         self._source.append(_TAG if cut.tag else cut.words)
         self._led = self._led or self._blank
@@ -173,6 +182,14 @@ class _MdxPage:
         self._blank = self._blank and not words.strip()
         if words:
             self._parts.append(words)
+
+    def _write_paragraph(self, words: str, *, is_code: bool) -> None:
+        if not self._blank:
+            self._end_line()
+        if self._lines and self._lines[-1].strip():
+            self._lines.append("")
+        self._lines.extend(fenced(words).split("\n") if is_code else [guarded(words)])
+        self._begin_line(touched=True)
 
     def _write_code(self, code: str) -> None:
         if not self._blank:

@@ -4,9 +4,16 @@ import html
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefind.text.markdown.javascript import JavaScript, literal, opens_module_statement
+from surefind.text.markdown.javascript import (
+    STRING,
+    JavaScript,
+    literal,
+    opens_module_statement,
+)
+from surefind.text.markdown.mdx_props import Props, may_show, shown
 
 _FENCE = re.compile(
     r"([ \t]*(?:>[ \t]*|(?:[-+*]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)",
@@ -26,7 +33,14 @@ _BLANK = re.compile(r"[ \t]*$", re.MULTILINE)
 _SPACES = re.compile(r"[ \t]*")
 
 _NEAR = 200
-_PROSE_PROPS = {"title", "label", "alt", "summary", "description"}
+_SHORT = 60
+_CONSTANT = re.compile(
+    rf"\bexport\s+const\s+([\w$]+)(?:\s*:\s*string)?\s*=\s*({STRING})", re.DOTALL
+)
+_PLACEHOLDER = re.compile(r"\$\{\s*([\w$]+)\s*\}")
+_MARKERS = re.compile(r"(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*")
+_LINE_END = re.compile(r"[^\n]*")
+_ANY_TAG = re.compile(r"<[^<>]*>")
 _VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
 
@@ -38,7 +52,9 @@ class RemovedSpan:
     end: int
     words: str = ""
     tag: str = ""
-    role: str = ""  # "open" and "close" form pairs; "indent" is white space
+    # "open" and "close" form pairs; "text" and "code" are paragraphs, without a span, of a tag;
+    # "module" is a statement; "indent" is white space
+    role: str = ""
 
 
 class Scanner:
@@ -66,6 +82,8 @@ class Scanner:
         }
         self._line = 0
         self._admonitions = 0
+        self._constants: dict[str, str] = {}
+        self.left_out: list[str] = []  # what may have been visible, in order
         self._unwrapped: dict[int, int] = {}  # closing fences of code blocks that are MDX
 
     def cuts(self) -> list[RemovedSpan]:
@@ -91,9 +109,26 @@ class Scanner:
             return None
         if opens_module_statement(self._text, start) and self._may_begin(start):
             end = self._code.end_of_statement(start)
-            return None if end is None else self._cut(start, end)
+            return None if end is None else self._statement(start, end)
         admonition = _ADMONITION.match(self._text, start)
         return None if admonition is None else self._admonition(admonition)
+
+    def _statement(self, start: int, end: int) -> int:
+        """Constants are shown where the page names them."""
+        for constant in _CONSTANT.finditer(self._text, start, end):
+            value = self._literal(constant[2])
+            if value is not None:
+                self._constants[constant[1]] = value
+        return self._cut(start, end, role="module")
+
+    def _literal(self, inside: str) -> str | None:
+        """The value of an expression that is a string or a constant."""
+        value = literal(inside)
+        if value is None:
+            return self._constants.get(inside.strip())
+        if "${" not in inside or not self._constants:
+            return value
+        return _PLACEHOLDER.sub(lambda name: self._constants.get(name[1], name[0]), value)
 
     def _may_begin(self, start: int) -> bool:
         """Statements can't interrupt a paragraph."""
@@ -174,28 +209,41 @@ class Scanner:
         if opening is None:
             return start + 1
         closing, name = opening.group(1), opening.group(2) or ""
-        props: dict[str, str] = {}
+        props = Props()
         end = self._attributes(opening.end(), props)
         if end is None:
             return start + 1
         if closing:
             return self._cut(start, end, tag=name, role="close")
-        words = _prose(name, props)
-        if self._text[end - 2] == "/" or name in _VOID:
-            return self._cut(start, end, words, name)
-        self._cut(start, end, words, name, "open")
-        if end <= self._last_embedded.get(name, -1):
+        alone = self._text[end - 2] == "/" or name in _VOID
+        found = shown(name, props, inline=self._is_inline(name, start, end))
+        self._cut(start, end, found.label, name, "" if alone else "open")
+        for is_code, text in found.texts:
+            self._cut(end, end, text, role="code" if is_code else "text")
+        self.left_out += found.left_out
+        if not alone and end <= self._last_embedded.get(name, -1):
             return self._cut(end, self._text.index(f"</{name}", end))
         return end
 
-    def _attributes(self, position: int, props: dict[str, str]) -> int | None:
+    def _is_inline(self, name: str, start: int, end: int) -> bool:
+        """Whether text before or after an element is on its lines."""
+        if not self._lines:
+            return True
+        before = self._text[max(self._line, self._cuts[-1].end if self._cuts else 0) : start]
+        if _MARKERS.fullmatch(before) is None:
+            return True
+        rest = _LINE_END.match(self._text, end)
+        after = rest.group() if rest else ""
+        return bool(_ANY_TAG.sub("", after.rpartition(f"</{name}>")[2]).strip())
+
+    def _attributes(self, position: int, props: Props) -> int | None:
         """The offset after the tag; None if it is not a tag."""
         while True:
             position = self._past_space(position)
             for ending in (">", "/>"):
                 if self._text.startswith(ending, position):
                     return position + len(ending)
-            value = None
+            value = expression = None
             attribute = _ATTRIBUTE.match(self._text, position)
             if attribute is not None:
                 value, position = attribute.group(1), attribute.end()
@@ -203,14 +251,15 @@ class Scanner:
                 end = self._code.end_of_braces(position)
                 if end is None:
                     return None
-                value = literal(self._text[position + 1 : end - 1])
+                expression = self._text[position + 1 : end - 1]
+                value = self._literal(expression)
                 position = end
             elif attribute is None:
                 return None
             elif value is not None:
                 value = html.unescape(value[1:-1])
-            if attribute is not None and value is not None:
-                props.setdefault(re.split(r"[\s=]", attribute.group())[0], value)
+            if attribute is not None and (value is not None or expression is not None):
+                props.add(re.split(r"[\s=]", attribute.group())[0], value, expression or "")
 
     def _past_space(self, position: int) -> int:
         while self._text[position : position + 1].isspace():
@@ -225,13 +274,15 @@ class Scanner:
         if inside.startswith("/*") and inside.endswith("*/"):
             is_id = self._heading_id(inside[2:-2], end)
             return end if is_id else self._cut(start, end)
-        words = literal(inside)
+        words = self._literal(inside)
         if words is not None:
             return self._cut(start, end, words)
         if self._heading_id(inside, end):  # even after a tag
             return end
         # `{id}` in a sentence may be a visible placeholder, so keep it.
         if _PROGRAM.search(inside) or self._is_alone(start, end):
+            if may_show(inside):
+                self.left_out.append(f"{{{_shortened(inside)}}}")
             return self._cut(start, end)
         return end
 
@@ -243,11 +294,9 @@ class Scanner:
         return before[-1:] in {"", "\n", ">"} and following in {"", "\n", "<"}
 
 
-def _prose(name: str, props: dict[str, str]) -> str:
-    if name == "TabItem":  # a tab without a label shows its value
-        props = {"label": props.get("label") or props.get("value", "")}
-    texts = (" ".join(value.split()) for prop, value in props.items() if prop in _PROSE_PROPS)
-    return ": ".join(dict.fromkeys(words for words in texts if words))
+def _shortened(code: str) -> str:
+    words = " ".join(code.split())
+    return words if len(words) <= _SHORT else f"{words[:_SHORT]}…"
 
 
 def _inline(title: str) -> str:
@@ -282,4 +331,13 @@ def balanced(
             pairs.append((found[unclosed.pop()], cut))
             waiting[cut.tag] -= 1
     text.update(unclosed)
-    return [cut for number, cut in enumerate(found) if number not in text], pairs
+    return list(_kept(found, text)), pairs
+
+
+def _kept(found: list[RemovedSpan], text: set[int]) -> Iterator[RemovedSpan]:
+    is_kept = True
+    for number, cut in enumerate(found):
+        if cut.role not in {"text", "code"}:  # else the tag before it decides
+            is_kept = number not in text
+        if is_kept:
+            yield cut

@@ -78,6 +78,7 @@ def described(inspection: "Inspection") -> str:
     }
     lines = [f"{name:<8} {value}" for name, value in facts.items() if value]
     lines += [f"warning  {warning}" for warning in inspection.warnings]
+    lines += [f"unread   {code}" for code in inspection.unread]
     if inspection.broken_links is not None:
         lines.append(f"links    {len(inspection.broken_links) or 'none'} broken")
         lines += broken_lines(inspection.broken_links)
