@@ -101,8 +101,8 @@ LEFT = {
     "_dogfooding/_docs tests/tests/another-draft.mdx": "draft",
     "_dogfooding/_pages tests/unlisted.mdx": "unlisted",
     "_dogfooding/_blog tests/2023-07-19-a.mdx": "blog pages",
-    "_dogfooding/README.mdx": "no folder",
-    "_dogfooding/_partials/toc-tests.mdx": "no folder",
+    "_dogfooding/README.mdx": "not build pages from its folder",
+    "_dogfooding/_partials/toc-tests.mdx": "not build pages from its folder",
 }
 # Served by the site, but made by other means than a Markdown page of this tree.
 _ELSEWHERE = re.compile(r"/docs/(?:category/.*|target\.mdx|index\.mdx)")

@@ -19,6 +19,7 @@ from surefind.text.front_matter import split_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
 from surefind.text.markdown.blocks import Outline, outline
 from surefind.text.markdown.javascript import TooComplex
+from surefind.text.markdown.link_references import inline_references
 from surefind.text.markdown.mdx import read_mdx, strip_comments
 
 _BLANK_LINES = re.compile(r"(?:^|\n)[ \t]*\n\s*?(?=[ \t]*\S)")
@@ -51,6 +52,7 @@ def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:
     front_matter, body = split_front_matter(text)
     if "<!--" in body:
         body = strip_comments(body)
+    body = inline_references(body)
     return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings)
 
 
@@ -63,6 +65,7 @@ def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
             body, unread = read_mdx(body)
         except TooComplex:
             warnings += ("its braces are too complex to parse as MDX; parsed as Markdown",)
+    body = inline_references(body)
     structure = outline(body, anchors)
     return ParsedPage(front_matter, body, structure, warnings=warnings, unread=unread)
 

@@ -55,6 +55,10 @@ class Shown:
     texts: tuple[tuple[bool, str], ...] = ()
     left_out: tuple[str, ...] = ()
 
+    def without_texts(self, name: str) -> "Shown":
+        """Those of a tag inside a line: a paragraph would cut the sentence in two."""
+        return Shown(self.label, left_out=(*self.left_out, f"<{name}>"))
+
 
 @dataclass(slots=True)
 class Props:
@@ -71,8 +75,8 @@ class Props:
             self.expressions.setdefault(name, expression)
 
 
-def shown(name: str, props: Props, *, inline: bool) -> Shown:
-    """What readers see of a tag's properties; inside a line of text, only its label."""
+def shown(name: str, props: Props) -> Shown:
+    """What readers see of a tag's properties."""
     strings = props.strings
     if name == "TabItem":  # a tab without a label shows its value
         strings = {"label": strings.get("label") or strings.get("value", "")}
@@ -90,8 +94,6 @@ def shown(name: str, props: Props, *, inline: bool) -> Shown:
         texts += found
         if not found and not _HIDDEN.fullmatch(prop) and may_show(expression):
             left_out.append(f"<{name} {prop}>")
-    if inline:  # a paragraph would cut the sentence in two
-        return Shown(label, left_out=(f"<{name}>",) if texts or left_out else ())
     return Shown(label, tuple(dict.fromkeys(texts)), tuple(left_out))
 
 

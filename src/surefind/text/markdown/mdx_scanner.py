@@ -39,7 +39,6 @@ _CONSTANT = re.compile(
 )
 _PLACEHOLDER = re.compile(r"\$\{\s*([\w$]+)\s*\}")
 _MARKERS = re.compile(r"(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*")
-_LINE_END = re.compile(r"[^\n]*")
 _ANY_TAG = re.compile(r"<[^<>]*>")
 _VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
@@ -216,7 +215,9 @@ class Scanner:
         if closing:
             return self._cut(start, end, tag=name, role="close")
         alone = self._text[end - 2] == "/" or name in _VOID
-        found = shown(name, props, inline=self._is_inline(name, start, end))
+        found = shown(name, props)
+        if found.texts and self._is_inline(name, start, end):
+            found = found.without_texts(name)
         self._cut(start, end, found.label, name, "" if alone else "open")
         for is_code, text in found.texts:
             self._cut(end, end, text, role="code" if is_code else "text")
@@ -232,8 +233,7 @@ class Scanner:
         before = self._text[max(self._line, self._cuts[-1].end if self._cuts else 0) : start]
         if _MARKERS.fullmatch(before) is None:
             return True
-        rest = _LINE_END.match(self._text, end)
-        after = rest.group() if rest else ""
+        after = self._text[end : end + _NEAR].partition("\n")[0]  # of a long line, the start
         return bool(_ANY_TAG.sub("", after.rpartition(f"</{name}>")[2]).strip())
 
     def _attributes(self, position: int, props: Props) -> int | None:

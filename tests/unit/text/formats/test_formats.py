@@ -59,8 +59,10 @@ def test_plain_text_has_borders_and_no_headings() -> None:
     ]
 
 
-def test_reference_definitions_stay() -> None:
-    assert "[a]: https://x.org" in parse(b"[a]\n\n[a]: https://x.org\n", ".md").text
+@pytest.mark.parametrize("suffix", [".md", ".mdx"])
+def test_reference_links_become_inline_ones(suffix: str) -> None:
+    text = parse(b"[a]\n\n[a]: https://x.org\n", suffix).text
+    assert text.strip() == "[a](https://x.org)"
 
 
 @pytest.mark.parametrize(
