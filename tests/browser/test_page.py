@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
 from browser.questions import QUESTION
+from support.commands import serving, surefind
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from browser.conftest import Page
 
 
@@ -238,3 +242,32 @@ def test_an_answer_that_was_remembered_says_so(page: Page) -> None:
     assert re.fullmatch(r"\d+\.\d ms, cached", page.find("#timings summary").text)
     page.find("#timings summary").click()
     assert "This result is cached" in page.find("#timings div").text
+
+
+def test_another_collection_is_chosen_at_the_top(page: Page, own_home: Path) -> None:
+    done = surefind(
+        *("import", _archive(own_home), "--collection", "copy", "--data-dir", "data"), cwd=own_home
+    )
+    assert done.returncode == 0, done.stderr
+    with serving("--data-dir", "data", cwd=own_home) as (address, _):
+        page.address = address
+        page.open("/?q=kneading+dough&where=level%3Dhard")
+        page.wait_for_answer("kneading dough")
+        page.wait(lambda: page.find("#choose").is_displayed(), "the chooser")
+        choice = Select(page.find("#choose"))
+        assert [option.text.split(" · ")[0] for option in choice.options] == ["docs", "copy"]
+        page.requests()
+        choice.select_by_index(1)
+        page.wait(lambda: "collection=copy" in page.query_string, "the collection in the address")
+        page.wait(lambda: page.find("#facts").text == "generation 1 of copy", "its answer")
+        assert page.requests()[-1]["collection"] == "copy"
+        assert "where" not in page.query_string
+        page.driver.back()
+        page.wait(lambda: page.find("#facts").text == "generation 1 of docs", "the first answer")
+        assert Select(page.find("#choose")).first_selected_option.text.startswith("docs")
+
+
+def _archive(home: Path) -> str:
+    done = surefind("export", "docs.surefind", "--data-dir", "data", cwd=home)
+    assert done.returncode == 0, done.stderr
+    return "docs.surefind"

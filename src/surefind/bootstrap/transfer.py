@@ -76,6 +76,27 @@ class Transfer:
         target = _target(self._parts)
         return await target.receive(name, archive.manifest, archive.pages, report)
 
+    async def rename(self, collection: str, report: ReportProgress) -> Manifest:
+        """Move the current generation of the collection to a new name; the others are deleted."""
+        from surefind.errors import InputError
+        from surefind.services.generations.index_building import both_stores
+        from surefind.services.generations.integrity import require_complete
+        from surefind.services.generations.transfer import kept_in, pages_of
+
+        index, catalogs = self._parts.index, self._parts.catalogs
+        generations = self._parts.generations()
+        ref = GenerationRef(self._parts.settings.collection, await generations.current())
+        if await catalogs.complete(collection) or await catalogs.current(collection) is not None:
+            raise InputError(f"there is a collection {collection!r} already; choose another name")
+        manifest = await catalogs.manifest(ref)
+        async with both_stores(ref, index, catalogs) as (points, catalog):
+            await require_complete(manifest, points, catalog)
+            moved = await _target(self._parts).receive(
+                collection, manifest, lambda: pages_of(catalog, kept_in(points)), report
+            )
+        await generations.delete()
+        return moved
+
     async def promote(self, to: str, report: ReportProgress) -> Manifest:
         """Copy the current generation from the data folder to the servers of the settings.
 

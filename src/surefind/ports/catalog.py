@@ -199,6 +199,10 @@ class CatalogStore(PublishedCatalogs, Protocol):
 
     async def drop(self, ref: GenerationRef) -> None: ...
 
+    async def unpublish(self, collection: str) -> None:
+        """Remove the pointer, so that readers find no collection. Its generations stay."""
+        ...
+
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         """Hold the exclusive writer lock; StoreBusy, naming the holder, if it is taken."""
         ...

@@ -87,6 +87,9 @@ class MemoryCatalogStore:
         self.sealed.pop(ref, None)
         self.documents.pop(ref, None)
 
+    async def unpublish(self, collection: str) -> None:
+        self.pointers.pop(collection, None)
+
     @asynccontextmanager
     async def writing(self, purpose: str) -> AsyncIterator[None]:
         yield

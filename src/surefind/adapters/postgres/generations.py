@@ -209,6 +209,17 @@ class PostgresCatalogStore:
                 raise _removed(ref)
         self._seen.pop(ref.collection, None)
 
+    async def unpublish(self, collection: str) -> None:
+        check_name(collection)
+        async with self._database.transaction() as connection:
+            await self._lock.require_held(connection)
+            await self._database.execute(
+                connection,
+                "DELETE FROM {s}.pointer WHERE collection = %s RETURNING collection",
+                [collection],
+            )
+        self._seen.pop(collection, None)
+
     async def drop(self, ref: GenerationRef) -> None:
         """In one transaction. A foreign key of the pointer protects the current generation."""
         check_name(ref.collection)

@@ -146,6 +146,12 @@ class SqliteCatalogStore:
         with storing(path):
             write_atomically(path, _pointer_to(ref.number))
 
+    async def unpublish(self, collection: str) -> None:
+        path = self._folder.collection(collection) / _POINTER
+        with storing(path):
+            path.unlink(missing_ok=True)
+            sync_folder(path.parent)
+
     async def drop(self, ref: GenerationRef) -> None:
         """Remove the manifest first: an interrupted removal leaves an unfinished generation."""
         folder = self._folder.generation(ref)

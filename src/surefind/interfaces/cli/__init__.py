@@ -13,7 +13,7 @@ from surefind.interfaces.cli.console import (
     repair_streams,
     silence_stdout,
 )
-from surefind.interfaces.cli.documents import chunks, generations, ingest, inspect
+from surefind.interfaces.cli.documents import chunks, collections, generations, ingest, inspect
 from surefind.interfaces.cli.documents import transfer as moving
 from surefind.interfaces.cli.maintenance import (
     audit,
@@ -53,6 +53,7 @@ app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("connect", epilog=connect.EXAMPLES)(connect.connect)
 app.command("audit", epilog=audit.EXAMPLES)(audit.audit)
+app.add_typer(collections.app, name="collections")
 app.add_typer(generations.app, name="generations")
 app.command("export", epilog=moving.EXPORT_EXAMPLES)(moving.export)
 app.command("import", epilog=moving.IMPORT_EXAMPLES)(moving.import_)

@@ -141,6 +141,16 @@ def broken_lines(links: tuple[BrokenLink, ...]) -> list[str]:
     return [f"broken   {item.source_path}: {item.link}: {item.reason}" for item in links]
 
 
+async def _others(application: Application) -> str:
+    """The collections that do exist; empty if the stores can't say."""
+    try:
+        names = await application.parts.catalogs.collections()
+    except SurefindError:
+        return ""
+    folder = application.settings.data_dir
+    return f", or use one that {folder} has: {', '.join(names)}" if names else ""
+
+
 def run(
     work: Callable[[Application], Awaitable[T]],
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
@@ -154,11 +164,11 @@ def run(
         application = Application(load(**options), note)
         try:
             return await work(application)
-        except UnknownCollection:  # it may be where an ignored address leads
+        except UnknownCollection as error:  # it may be where an ignored address leads
             for name, notice in notices_of(application.settings).items():
                 if name.endswith("_URL"):
                     note(notice)
-            raise
+            raise UnknownCollection(f"{error}{await _others(application)}") from error
         finally:
             await application.close()
 

@@ -129,6 +129,9 @@ class RoutedCatalogStore(RoutedPublishedCatalogs[CatalogStore]):
     async def drop(self, ref: GenerationRef) -> None:
         await self._store_of(ref.collection).drop(ref)
 
+    async def unpublish(self, collection: str) -> None:
+        await self._store_of(collection).unpublish(collection)
+
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         return self._own.writing(purpose)
 

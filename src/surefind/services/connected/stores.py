@@ -115,6 +115,9 @@ class ConnectedCatalogs:
     async def drop(self, ref: GenerationRef) -> None:
         raise self._collection.refuse("drop")
 
+    async def unpublish(self, collection: str) -> None:
+        raise self._collection.refuse("delete")
+
     def writing(self, purpose: str) -> AbstractAsyncContextManager[None]:
         raise self._collection.refuse(purpose)
 

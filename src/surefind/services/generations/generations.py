@@ -101,6 +101,20 @@ class Generations:
                 await drop(ref, self._index, self._catalogs)
         return tuple(sorted(ref.number for ref in surplus))
 
+    async def delete(self) -> int:
+        """Delete the collection with all its generations, and return how many there were.
+
+        Readers lose it first, so an interrupted run leaves no broken collection; run it again.
+        """
+        complete = await self._catalogs.complete(self._collection)
+        if not complete:
+            await self.current()
+        async with self._catalogs.writing("ingest"):
+            await self._catalogs.unpublish(self._collection)
+            for ref in (*complete, *await self._catalogs.unfinished(self._collection)):
+                await drop(ref, self._index, self._catalogs)
+        return len(complete)
+
     async def changes(self, number: int) -> GenerationChanges:
         """The changes since the previous generation. In the oldest one, all pages are added."""
         ref = GenerationRef(self._collection, check_number(number))

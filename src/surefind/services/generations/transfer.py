@@ -7,11 +7,12 @@ target uses another analyzer.
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import numpy as np
 
 from surefind.errors import StoreChanged, StoreError
-from surefind.model import ChunkRecord, LexicalSettings, Manifest
+from surefind.model import ChunkRecord, Document, LexicalSettings, Manifest, unpublished_url
 from surefind.ports import (
     CatalogStore,
     CatalogWriter,
@@ -33,6 +34,8 @@ Pages = Callable[[], AsyncIterator[MovedPage]]
 
 Vectors = Callable[[Sequence[ChunkRecord]], Awaitable[Matrix]]
 """One row per chunk."""
+
+Addressed = TypeVar("Addressed", Document, ChunkRecord)
 
 _PAGES_AT_ONCE = 64
 _HEAL = "`surefind doctor` shows how to repair it"
@@ -153,8 +156,8 @@ class _Transfer:
         waiting: list[IndexEntry] = []
         self._report(Progress("moving", 0, manifest.chunks))
         async for page in pages:
-            records = self._counted(page.records)
-            await catalog.put(page.document, records)
+            records = [self._readdressed(record) for record in self._counted(page.records)]
+            await catalog.put(self._readdressed(page.document), records)
             waiting += [
                 IndexEntry(record, vector, self._terms.passage(record.chunk.passage, mean_terms))
                 for record, vector in zip(records, page.vectors, strict=True)
@@ -176,6 +179,16 @@ class _Transfer:
         # Without the write lock, the index may belong to another run.
         await self._target.catalogs.require_writing()
         await index.upsert(entries)
+
+    def _readdressed(self, page: Addressed) -> Addressed:
+        """With the new collection's name in the address of an unpublished page."""
+        old, new = (
+            unpublished_url(collection, "")
+            for collection in (self._manifest.collection, self._partial.ref.collection)
+        )
+        if old == new or not page.url.startswith(old):
+            return page
+        return replace(page, url=new + page.url.removeprefix(old))
 
     def _counted(self, records: Sequence[ChunkRecord]) -> list[ChunkRecord]:
         if not self._recounts_terms:

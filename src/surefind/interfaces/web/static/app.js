@@ -52,6 +52,7 @@ const written = () => ({ text: field.value.trim(), mode: form.elements.mode.valu
 function draw() {
   const { view, where, byPage } = asked();
   byId("by-page").ariaPressed = String(byPage);
+  choose.value = asked().collection;
   const searching = view === "search";
   for (const [id, shown] of [["search", searching], ["asking", searching], ["collections", !searching]]) byId(id).hidden = !shown;
   for (const [id, here] of [["to-search", searching], ["to-collections", !searching]]) {
@@ -102,7 +103,8 @@ async function search() {
     if (mine !== request) return;
     if (text) showAnswer(answer, body);
     else showStart(answer);
-    if (answer.status !== "partial") offerFilters(answer.generation); // they come from the catalog
+    if (answer.status !== "partial") offerFilters(answer.generation, answer.collection); // they come from the catalog
+    offerCollections();
   } catch (error) {
     if (mine === request) showError(error);
   } finally {
@@ -154,11 +156,11 @@ function showStart(answer) {
   showCollection(answer);
   showTimings(null);
   askWhyNot(null);
-  const { mode, where } = asked();
+  const { mode, where, collection } = asked();
   const headings = [...new Set(answer.hits.map((hit) => hit.section))];
   const ideas = headings.filter((heading) => heading.length > 5 && heading.length < 45).slice(0, 5);
   const links = ideas.map((idea) =>
-    element("li", {}, element("a", { href: addressOf({ text: idea, mode, where }) }, idea)));
+    element("li", {}, element("a", { href: addressOf({ text: idea, mode, where, collection }) }, idea)));
   const notes = [
     element("h2", {}, "What would you like to know?"),
     element("p", {}, "Enter a question or a few keywords. You get the " +
@@ -239,6 +241,31 @@ function showError(error) {
   showTimings(null);
   askWhyNot(null);
 }
+
+// --- the collection ---------------------------------------------------------------------------
+
+const choose = byId("choose");
+
+/** A chooser, if there is anything to choose; a key that can't list collections searches one. */
+async function offerCollections() {
+  if (choose.options.length) return;
+  try {
+    const { collections } = await ask("/collections");
+    if (collections.length < 2) return;
+    collections.sort((one, other) => other.served - one.served);
+    choose.replaceChildren(...collections.map(({ name, served, chunks }) =>
+      element("option", { value: served ? "" : name }, `${name} · ${counted(chunks, "passage")}`)));
+    choose.value = asked().collection;
+    choose.hidden = false;
+  } catch {
+    // The search says what is wrong.
+  }
+}
+
+choose.addEventListener("change", () => {
+  settled = true;
+  go({ ...written(), collection: choose.value, where: [] });
+});
 
 // --- the visitor ------------------------------------------------------------------------------
 

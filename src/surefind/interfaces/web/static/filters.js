@@ -46,12 +46,12 @@ export function toggleFilters(open = panel.hidden) {
 
 export const filtersAreOpen = () => !panel.hidden;
 
-/** The available fields; requested once per generation, and again after a failure. */
-export async function offerFilters(generation) {
-  if (offered?.generation === generation) return;
-  offered = { generation, fields: [] };
+/** The available fields; requested once per collection and generation, and again after a failure. */
+export async function offerFilters(generation, collection) {
+  if (offered?.generation === generation && offered.collection === collection) return;
+  offered = { generation, collection, fields: [] };
   try {
-    offered = await ask("/fields");
+    offered = await ask(`/fields?collection=${encodeURIComponent(collection)}`);
   } catch {
     offered = undefined; // searches work without it, and show the error
   }
