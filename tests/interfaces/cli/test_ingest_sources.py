@@ -95,6 +95,30 @@ def test_documents_that_are_not_read_are_counted_by_format(formats: Path) -> Non
         assert hit["url"] == link
 
 
+def test_asciidoc_includes_files_of_the_repository_only(tmp_path: Path) -> None:
+    docs = tmp_path / "project" / "docs"
+    docs.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+    (tmp_path / "secret.adoc").write_text("The secret is green.\n")
+    (docs.parent / "shared.adoc").write_text("== Milk\n\nMilk comes last.\n")
+    (docs / "_part.adoc").write_text("A part.\n")
+    (docs / "tea.adoc").write_text(
+        "= Tea\n\ninclude::../shared.adoc[]\n\ninclude::../../secret.adoc[]\n\n"
+        "include::_part.adoc[]\n"
+    )
+    done = surefind("ingest", "docs", cwd=docs.parent)
+    assert done.returncode == 0, done.stderr
+    assert "pages    1 added" in done.stdout
+    assert (
+        "warning  docs/tea.adoc: it includes ../../secret.adoc, which is outside the project"
+    ) in done.stdout
+    shown = surefind("inspect", "docs/tea.adoc", cwd=docs.parent).stdout
+    assert "Tea > Milk  #_milk" in shown
+    assert "Milk comes last." in shown
+    assert "A part." in shown
+    assert "green" not in shown
+
+
 def test_settings_of_formats_apply_to_pages_that_have_not_changed(formats: Path) -> None:
     assert surefind("ingest", "formats", cwd=formats.parent).returncode == 0
     (formats.parent / "surefind.toml").write_text('openapi_anchors = "swagger-ui"\n')

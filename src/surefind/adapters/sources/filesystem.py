@@ -10,13 +10,20 @@ from os import PathLike
 from pathlib import Path
 
 from surefind.adapters.sources.path_patterns import EVERYTHING, PathPatterns
-from surefind.adapters.sources.site_files import PRUNED, SiteFolder
+from surefind.adapters.sources.site_files import PRUNED, SiteFolder, WithIncluded
 from surefind.adapters.sources.site_folder import find_site
 from surefind.errors import InputError
 from surefind.model import PageFailure, SourcePage
 from surefind.ports import Site
 from surefind.text.encodings import decode
-from surefind.text.formats.registry import DATA_SUFFIXES, SUFFIXES, is_page, missing_extra
+from surefind.text.formats.asciidoc.preprocessor import expand_asciidoc
+from surefind.text.formats.registry import (
+    ASCIIDOC_SUFFIXES,
+    DATA_SUFFIXES,
+    SUFFIXES,
+    is_page,
+    missing_extra,
+)
 
 MAX_PAGE_BYTES = 32 * 2**20
 _PAGES_AT_ONCE = 16  # a thread costs more than reading a small file
@@ -284,7 +291,8 @@ class FolderSource:
         for folder, folders, names in os.walk(self._root, onerror=refused.append):
             folders[:] = [n for n in folders if self._may_hold_pages(Path(folder) / n)]
             for name in names:
-                if name.startswith(".") or name.lower() in _NO_PAGES:
+                partial = name.startswith("_") and name.endswith(tuple(ASCIIDOC_SUFFIXES))
+                if name.startswith(".") or name.lower() in _NO_PAGES or partial:
                     continue
                 path = Path(folder) / name
                 suffix = path.suffix.lower()
@@ -328,7 +336,7 @@ class FolderSource:
         if self._folder.markdown_is_mdx and suffix == ".md":
             suffix = ".mdx"  # Docusaurus treats both as MDX
         site_path = self._folder.site_path(path)
-        content, warnings = self._with_included(site_path, content)
+        content, warnings = self._with_included(site_path, content, suffix)
         return SourcePage(source_path, site_path, content, suffix, warnings=warnings)
 
     def _source_path(self, path: Path) -> str:
@@ -343,15 +351,21 @@ class FolderSource:
         folders = (self._root, self._folder.root, *self._folder.outer)
         return any(target.is_relative_to(folder.resolve()) for folder in folders)
 
-    def _with_included(self, site_path: str, content: bytes) -> tuple[bytes, tuple[str, ...]]:
+    def _with_included(
+        self, site_path: str, content: bytes, suffix: str
+    ) -> tuple[bytes, tuple[str, ...]]:
         """Expand includes; bytes that are not text stay unchanged, and the parser reports them."""
-        if self._folder.with_included is None:
+        if suffix in ASCIIDOC_SUFFIXES:
+            expand: WithIncluded | None = expand_asciidoc
+        else:
+            expand = self._folder.with_included
+        if expand is None:
             return content, ()
         try:
             text, problems = decode(content)
         except InputError:
             return content, ()
-        text, warnings = self._folder.with_included(site_path, text, self._included)
+        text, warnings = expand(site_path, text, self._included)
         return text.encode(), (*problems, *warnings)
 
     def _included(self, path: str) -> str | None:

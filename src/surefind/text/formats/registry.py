@@ -8,6 +8,7 @@ from surefind.errors import InputError
 from surefind.model import AnchorRule, FormatOptions
 from surefind.text.anchors import GITHUB
 from surefind.text.encodings import decode
+from surefind.text.formats.asciidoc.document import read_asciidoc
 from surefind.text.formats.docx import read_docx
 from surefind.text.formats.notebook import read_notebook
 from surefind.text.formats.openapi.api_reference import read_openapi
@@ -99,6 +100,8 @@ READERS: Mapping[str, Callable[[bytes, AnchorRule], ParsedPage]] = {
     ".txt": _read_plain_text,
 }
 DOCUMENT_READERS: Mapping[str, Callable[[bytes, FormatOptions], ParsedPage]] = {
+    ".adoc": lambda content, _: read_asciidoc(content),
+    ".asciidoc": lambda content, _: read_asciidoc(content),
     ".docx": lambda content, _: read_docx(content),
     ".ipynb": read_notebook,
     ".json": read_openapi,
@@ -107,6 +110,7 @@ DOCUMENT_READERS: Mapping[str, Callable[[bytes, FormatOptions], ParsedPage]] = {
     ".yml": read_openapi,
 }
 SUFFIXES = frozenset((*READERS, *DOCUMENT_READERS))
+ASCIIDOC_SUFFIXES = frozenset({".adoc", ".asciidoc"})
 BINARY_SUFFIXES = frozenset({".docx", ".pdf"})
 DATA_SUFFIXES = frozenset({".json", ".yaml", ".yml"})
 """Most files with these suffixes are data and not pages: see `is_page`."""
