@@ -63,7 +63,7 @@ def llamaindex_sections(_: Tokenizer | None) -> Split:
 def chonkie(tokenizer: Tokenizer | None) -> Split:
     from chonkie import RecursiveChunker, RecursiveLevel, RecursiveRules
 
-    # Its Markdown recipe lies on a hub; this is the like of it, so that no network is needed.
+    # Its Markdown recipe is on a hub. This one is similar and needs no network.
     rules = RecursiveRules(
         levels=[
             RecursiveLevel(

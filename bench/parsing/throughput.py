@@ -5,7 +5,7 @@ one process each, one thread, the same files, in turn, several rounds. Peers liv
 of their own (bench/peers/parsing.txt). Nothing is embedded or stored.
 
 surefind's chunks are limited in tokens of the embedding model, so a peer is measured twice: with
-the same tokenizer, and in characters, as most of them count unless told otherwise.
+the same tokenizer, and in characters, which is the default of most.
 """
 
 import argparse

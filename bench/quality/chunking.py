@@ -132,7 +132,7 @@ def strategies(embedder: CachedEmbedder) -> dict[str, Chunker]:
 
 
 def _windows(page: Document, size: int, step: int) -> list[Chunk]:
-    """What most tutorials do: so many words, whatever they are."""
+    """What most tutorials do: a fixed number of words."""
     words = list(_words(page.text))
     chunks: list[Chunk] = []
     for first in range(0, max(1, len(words) - (size - step)), step):

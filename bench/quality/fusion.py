@@ -115,7 +115,7 @@ async def run(result: Result, limit: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=int, default=1500, help="at most so many of each set")
+    parser.add_argument("--questions", type=int, default=1500, help="maximum number from each set")
     options = parser.parse_args()
     result = Result(
         "fusion",

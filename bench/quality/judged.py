@@ -125,7 +125,7 @@ class System:
         return [self._ids[path] for path in dict.fromkeys(paths)]
 
     async def fused(self, text: str, fusion: Callable[..., dict[str, float]]) -> Ranked:
-        """The two legs' first hundred, fused as somebody else does."""
+        """The two legs' first hundred, fused by another method."""
         embedder = await self.application.parts.embedder()
         vector, terms = await embedder.embed_query(text), self.application.parts.terms.query(text)
         async with self.application.parts.reader.lease() as generation:
@@ -286,7 +286,7 @@ def chart(name: str, measured: Mapping[str, Sequence[Mapping[str, float]]]) -> C
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=int, default=1000, help="at most so many of each set")
+    parser.add_argument("--questions", type=int, default=1000, help="maximum number from each set")
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--quick", action="store_true", help="50 questions of cranfield")
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 """Sends questions to a server over a number of connections, and says how it went, as JSON.
 
 A process of its own, so that it competes with the server as a client does and not for its lock.
-Every connection has one question under way: the next one leaves when the answer has come.
+Every connection has one request at a time, and sends the next one after the response.
 """
 
 import argparse
@@ -65,8 +65,8 @@ class Tally:
 def requests(options: argparse.Namespace) -> Iterator[bytes]:
     """Without end: the questions of the file, over and over, from the one that is named.
 
-    With `--few`, so many of them, each with another threshold every time: far below any score, so
-    that it changes nothing but that no answer was given before.
+    `--few` repeats this number of questions, each time with another threshold far below any score:
+    the results stay the same, but none is cached.
     """
     body = json.loads(options.body)
     host, path = options.address, options.path
@@ -145,8 +145,8 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="the key takes a list of questions")
     parser.add_argument("--body", default="{}", help="the rest of the body, as JSON")
     parser.add_argument("--questions", type=Path, required=True, help="a JSON list of texts")
-    parser.add_argument("--few", type=int, default=0, help="so many questions, again and again")
-    parser.add_argument("--first", type=int, default=0, help="the question to begin with")
+    parser.add_argument("--few", type=int, default=0, help="repeat this number of questions")
+    parser.add_argument("--first", type=int, default=0, help="the first question to send")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10)
     options = parser.parse_args()

@@ -52,7 +52,7 @@ FILL_CHUNKS = """
 
 
 class Remembered(MemoryCatalog):
-    """A catalog that has all records at hand: the join without a database."""
+    """A catalog with all records in memory: the join without a database."""
 
     def __init__(self, records: Mapping[UUID, ChunkRecord]) -> None:
         super().__init__({}, MemoryCatalogStore())
@@ -166,7 +166,7 @@ def main() -> None:
         few, many = asyncio.run(measure_growth(service, (small, large), rows))
     report = f"""# The catalog in PostgreSQL
 
-Medians of {REPEATS}, in milliseconds. `make bench-catalog` measures it anew.
+Medians of {REPEATS}, in milliseconds. `make bench-catalog` measures it again.
 
 | | | ms | ratio | allowed |
 |---|---|---|---|---|

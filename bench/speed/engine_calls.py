@@ -1,7 +1,7 @@
 """What a search costs beside the bare engine calls it makes, and how that grows.
 
 Datasets of 1,000 to 100,000 chunks (see dataset.py), in the real stores. Questions are embedded
-beforehand, so that the embedder is aside. "bare" makes the same engine calls and nothing else: no
+first, so the embedder is not measured. "bare" makes the same engine calls and nothing else: no
 filter, no fusion, no catalog. Both take turns, question by question, so that they meet the same
 weather, and who comes first takes turns too: the second finds the question's pages in memory.
 

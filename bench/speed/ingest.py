@@ -5,7 +5,7 @@ cuts, embeds and stores as their documentation has it. Three runs each, every on
 the first; a second one with nothing changed; a third with one page changed. Systems take turns,
 round by round.
 
-Beside them stands the embedder alone, with surefind's chunks: nobody who embeds all can be faster.
+The embedder alone, with surefind's chunks, is the lower bound for all that embed every chunk.
 """
 
 import argparse
@@ -189,7 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--copies", type=int, default=1, help="of docs-sample's 239 pages")
-    parser.add_argument("--pages", type=int, help="so many of docs-sample, from all over it")
+    parser.add_argument("--pages", type=int, help="number of pages, spread over docs-sample")
     parser.add_argument("--quick", action="store_true", help="20 pages")
     parser.add_argument("--only", nargs="+", default=[], help="systems, by name, besides surefind")
     options = parser.parse_args()

@@ -31,7 +31,7 @@ Peaks = dict[tuple[str, int], list[tuple[float, float]]]
 
 
 def peaks_mb(command: Sequence[str]) -> tuple[float, float]:
-    """(own memory, all resident memory), each at its peak; looked at fifty times a second."""
+    """(own memory, all resident memory), each at its peak, sampled fifty times a second."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     status = Path("/proc") / str(process.pid) / "status"
     own = resident = 0

@@ -1,6 +1,6 @@
 """What surefind adds on top of its bare parts: ingest, search, answers, start-up.
 
-Each measurement stands beside the bare work it is made of, in the same process and on the same
+Each measurement is compared with its bare components, in the same process and on the same
 data, several rounds in turn; the ratio is of the medians. Times on shared machines are noisy, the
 ratios much less so.
 """

@@ -71,7 +71,7 @@ class Bench:
         )
 
     async def embed(self, tests: Sequence[GoldenTest]) -> None:
-        """As many at a time as the embedder has threads, and no more is to be had."""
+        """One per thread of the embedder, which is its maximum throughput."""
         await self._bare.embed_passages([test.query_text for test in tests])
 
     async def turn(self, tests: Sequence[GoldenTest], *, bare_first: bool) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """Plots as SVG: bars of one measure for many systems, on a logarithmic scale where it takes one.
 
-Colours are chosen to be told apart by everybody and to be read on light and on dark pages.
+Colours are distinguishable with colour blindness, and legible on light and dark pages.
 """
 
 import math

@@ -1,7 +1,7 @@
 """surefind's own embedder for everybody: the same session code, so that vectors are equal.
 
 A passage and a question are embedded the same way; passages by as many threads as surefind uses.
-With BENCH_VECTORS, vectors are kept in that file: for measurements in which time is no matter.
+With BENCH_VECTORS, vectors are kept in that file: for measurements that do not measure time.
 """
 
 from __future__ import annotations

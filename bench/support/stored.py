@@ -28,7 +28,7 @@ REF = GenerationRef("docs", 1)
 
 
 class Prepared:
-    """An embedder whose answers are known beforehand: what it costs is nothing."""
+    """An embedder with precomputed vectors, which takes no time."""
 
     fingerprint = PREPARED
     batch_size = BATCH

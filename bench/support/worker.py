@@ -33,7 +33,7 @@ class Worker:
 
     async def do_build(self, order: Order) -> Answer:
         dataset, store = Dataset(Path(order["dataset"])), Path(order["store"])
-        _ = dataset.texts, dataset.vectors  # reading them is nobody's work
+        _ = dataset.texts, dataset.vectors  # reading them is not measured
         began = time.perf_counter()
         assert isinstance(self._system, VectorSystem | AsyncVectorSystem)
         await asyncio.to_thread(self._system.build, dataset, store)
@@ -52,7 +52,7 @@ class Worker:
         return {"seconds": time.perf_counter() - began, "before": before}
 
     async def do_recall(self, order: Order) -> Answer:
-        """It warms up, too: by so many questions, or for so many seconds."""
+        """Also a warm-up, for a minimum number of questions and of seconds."""
         assert self._dataset is not None
         exact, found = self._dataset.exact, list[list[int]]()
         until = time.perf_counter() + order["seconds"]
@@ -108,7 +108,7 @@ class Worker:
 
 async def serve(name: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a system prints is no answer
+    os.dup2(2, 1)  # the output of a system is not a response
     worker = Worker(BY_NAME[name].make())
     for line in sys.stdin:
         order = json.loads(line)
@@ -126,4 +126,4 @@ async def serve(name: str) -> None:
 if __name__ == "__main__":
     assert TOP == 10
     asyncio.run(serve(sys.argv[1]))
-    os._exit(0)  # some systems keep threads that nobody ends
+    os._exit(0)  # some systems leave threads running

@@ -28,7 +28,7 @@ SETTINGS = {
 
 
 class Failed(Exception):  # noqa: N818 - it says what a worker has done
-    """A system could not do what was asked of it."""
+    """A system failed."""
 
 
 def python_of(contender: Contender) -> Path:
@@ -87,7 +87,7 @@ class Worker:
         trace: TracebackType | None,
     ) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # it has died: whoever asked knows by now
+        with suppress(BrokenPipeError):  # it has ended, which its caller has noticed
             self._process.stdin.close()
         try:
             self._process.wait(timeout=20)

@@ -1,4 +1,4 @@
-"""Who takes part: what each is called, where it lives, and what it can do.
+"""The compared systems: their names, environments and abilities.
 
 Each system is a class in a module here. bench/support/worker.py runs it in a process and an
 environment of its own. The module names its configuration and the documentation page it follows.
@@ -17,7 +17,7 @@ DENSE, HYBRID = "dense", "hybrid"
 
 @runtime_checkable
 class VectorSystem(Protocol):
-    """Holds a dataset's chunks with vectors that are known beforehand."""
+    """Holds a dataset's chunks with precomputed vectors."""
 
     def build(self, dataset: Dataset, store: Path) -> None:
         """Everything on disk, ready to be opened by another process."""
@@ -56,7 +56,7 @@ class PageSystem(Protocol):
 
 @dataclass(frozen=True)
 class Contender:
-    """`vectors` and `pages`: what it has for chunks with vectors, and for a folder of Markdown.
+    """`vectors` and `pages`: its modes for chunks with vectors, and for a folder of Markdown.
 
     `opens`: whose store it searches, where it does not build one.
     """

@@ -1,7 +1,7 @@
 """surefind, embedded: everything as it is by default.
 
-Questions come with vectors that are known beforehand, so an embedder that knows them stands in for
-the model; all else is what `surefind.aopen()` and `surefind.open()` run.
+Questions come with precomputed vectors, so a simple embedder replaces the model. Everything else is
+the same as in `surefind.aopen()` and `surefind.open()`.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """LanceDB in this process.
 
 Without a vector index, since https://docs.lancedb.com/oss/v0-41-0/indexing/vector-index calls one
-usually unnecessary for about 100,000 rows or fewer; and once with IVF_HNSW_SQ, so that nobody has
-to guess. Hybrid is a full-text index and RRF, its default: https://docs.lancedb.com/reranking.
+usually unnecessary for about 100,000 rows or fewer; and once with IVF_HNSW_SQ, for
+comparison. Hybrid is a full-text index and RRF, its default: https://docs.lancedb.com/reranking.
 Pages come with `merge_insert`: LanceDB has no chunker and embeds what it is given.
 """
 
@@ -110,5 +110,5 @@ class IndexedLanceDB(LanceDB):
 
 
 def _words(question: str) -> str:
-    """A question is no query language: what would be an operator is taken off."""
+    """Remove characters that the query language would read as operators."""
     return "".join(letter if letter.isalnum() else " " for letter in question)

@@ -1,4 +1,4 @@
-"""What stands for an assistant: the official client of the protocol, and what it receives."""
+"""Plays the assistant: the official client of the protocol, and the messages it receives."""
 
 import json
 from collections.abc import AsyncIterator

@@ -27,7 +27,7 @@ WARM_START = Path(__file__).parent / "warm_start"
 
 @functools.cache
 def warm(preload: str = "") -> tuple[str, ...]:
-    """How a command line begins that stands for `surefind`; the parent ends with the tests.
+    """The beginning of a command line that replaces `surefind`; the parent ends with the tests.
 
     `preload` names a library that is loaded before all others, as LD_PRELOAD does.
     """
@@ -87,7 +87,7 @@ def start(
 
 
 class Server(subprocess.Popen[str]):
-    """A server under way; `said` is what it wrote to stderr so far, line by line."""
+    """A running server; `said` has the lines that it wrote to stderr so far."""
 
     said: list[str]
 
@@ -120,7 +120,7 @@ def serving(
 
 
 def _drain(stream: Iterable[str], said: list[str]) -> None:
-    """To the end: a server whose log nobody reads would wait for its reader."""
+    """To the end: a server blocks if its log is not read."""
     for line in stream:
         said.append(line)  # noqa: PERF402 - line by line, while others look
 

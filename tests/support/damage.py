@@ -72,7 +72,7 @@ class FlippedBit:
 
 @dataclass
 class LostFile:
-    """`leave` puts what is left of a file in its place: given its path and where its bytes are."""
+    """`leave` replaces a file with its damaged copy, given its path and the file with its bytes."""
 
     path: Path
     what: str
@@ -131,7 +131,7 @@ def damages(
 ) -> Iterator[FlippedBit]:
     """`per_file` flipped bits in each file below `folder`, spread over it.
 
-    `but` holds patterns of files, relative to `folder`, that are left alone.
+    `but` holds patterns of files, relative to `folder`, that are skipped.
     """
     for path in files_of(folder, but=but):
         chosen = random.Random(f"{seed} {path.relative_to(folder).as_posix()}")

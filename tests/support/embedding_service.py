@@ -20,7 +20,7 @@ from support.fakes import WORDS, WordEmbedder
 REAL_COHERE_URL = os.environ.get("SUREFIND_TEST_COHERE_URL")
 REAL_COHERE_KEY = os.environ.get("SUREFIND_TEST_COHERE_KEY")
 
-KEY = "a-secret-key-that-nobody-may-see"
+KEY = "a-secret-key-that-no-log-may-show"
 _COHERE_SIZES = {
     "embed-english-v3.0": 1024,
     "embed-english-light-v3.0": 384,
@@ -147,9 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._hang_up()
             elif trouble.status != 200:
                 self._send(trouble.status, {"message": f"no, {key}"}, trouble)
-            elif (
-                key != server.service.key
-            ):  # as rude as can be: a key is repeated to whoever sent it
+            elif key != server.service.key:  # the worst case: the message repeats the key
                 self._send(401, {"message": f"invalid api token {key}"}, trouble)
             else:
                 self._send(200, server.service.answer(request, trouble), trouble)

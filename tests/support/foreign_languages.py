@@ -389,7 +389,7 @@ ADVERSARIAL: tuple[Shape, ...] = (
         none=("position", "title", "section"),
     ),
     Shape(
-        "labels that are no headings",
+        "labels that are not headings",
         lambda p: {
             "t": p.text,
             "u": p.url,

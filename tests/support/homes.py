@@ -1,4 +1,4 @@
-"""What was ingested once, copied for whoever changes it or serves it."""
+"""Data that was ingested once, copied for tests that change or serve it."""
 
 import shutil
 from pathlib import Path

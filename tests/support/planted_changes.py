@@ -77,7 +77,7 @@ CHANGES: dict[str, Change] = {
 
 @dataclass(slots=True)
 class Count:
-    """Of many runs: what was said, and how often what was stated is true."""
+    """The verdicts of many runs, and how often their bounds hold."""
 
     runs: int = 0
     said: Counter[ComparisonEvidence] = field(default_factory=Counter)

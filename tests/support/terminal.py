@@ -14,7 +14,7 @@ from pathlib import Path
 from support.commands import COMMAND, TIME_LIMIT_S
 
 READING_S = 0.2
-"""Nobody answers in the very moment in which a question is there."""
+"""People do not answer in the moment that a question appears."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def at_a_terminal(
 ) -> tuple[int, str]:
     """(exit code, what was on the screen) of the command, when that is typed at the question.
 
-    It is typed again where nothing happens, as anybody would: a Ctrl-C that comes in the very
+    It is typed again if nothing happens, as a person would: a Ctrl-C that comes in the very
     moment between the question and the waiting for an answer is noticed after the next key.
     """
     screen, side = pty.openpty()

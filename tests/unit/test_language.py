@@ -1,7 +1,7 @@
 """Texts are plain, present-day English and avoid the phrases listed here.
 
-Checks the strings and comments of the package, its web pages and the prose of the documentation.
-A failure names the file, the line, the phrase and what to write instead.
+Checks the strings and comments of the package, its web pages, the benchmarks and the test support,
+and the prose of the documentation. A failure names the file, the line, the phrase and what to write instead.
 """
 
 import ast
@@ -59,10 +59,20 @@ PHRASES = {
     r"as (?:many|much) as there (?:is|are)": "all",
     r"of (?:one's|nobody's|somebody's) own": "private, custom",
     r"for ever": "forever",
+    r"(?:is|are|was|were) sought": "matches the query",
+    r"(?:server|service|page|site|box|file|it) wants": "requires",
+    r"(?:nothing|all) (?:else )?is to be (?:had|done)": "a verb: nothing is available",
+    r"goes its own way|takes its time": "differs, is slow",
+    r"how (?:it|they) (?:is|are|was|were) made": "how it is built, how it is calculated",
+    r"the like of (?:it|them)": "a similar one",
+    r"standing (?:beside|behind|before)": "next to, after",
+    r"(?:has|have) (?:its|their) places? already": "is already full",
 }
 
 # (file, the words, the reason) where one of the phrases is good English.
-ALLOWED: dict[tuple[str, str], str] = {}
+ALLOWED: dict[tuple[str, str], str] = {
+    ("tests/support/payload_shapes.py", "was said"): "a page about recorded messages",
+}
 
 
 def pattern(phrases: Iterable[str]) -> re.Pattern[str]:
@@ -147,6 +157,8 @@ def checked_files() -> dict[str, Path]:
         *PROJECT.glob("*.md"),
         *PROJECT.glob("docs/**/*.md"),
         *PROJECT.glob("src/surefind/**/*.py"),
+        *PROJECT.glob("bench/**/*.py"),
+        *PROJECT.glob("tests/support/**/*.py"),
     ]
     files += [
         path

@@ -1,6 +1,6 @@
 """Servers of the peers: how each is started, asked, and known to be ready.
 
-Chroma's server (`chroma run`) embeds nothing: its clients do. It is sent vectors, made beforehand;
+Chroma's server (`chroma run`) embeds nothing: its clients do. It gets precomputed vectors;
 and chroma_app.py is a service around Chroma that embeds. txtai's API, as in
 https://neuml.github.io/txtai/api/, and hayhooks (https://haystack.deepset.ai/docs/hayhooks) with a
 PipelineWrapper embed the question as surefind does, with the same code.
@@ -19,7 +19,7 @@ FEW = 400
 class Service:
     """`command` and `settings` (environment variables) may hold {port}, {store} and {here}.
 
-    `few`: it is asked so many questions only, whose vectors it knows once it is warm.
+    `few`: the number of different questions; once warm, their vectors are cached.
     """
 
     name: str

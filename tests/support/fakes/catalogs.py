@@ -1,4 +1,4 @@
-"""A catalog in memory, which can be away."""
+"""A catalog in memory, which can be unavailable."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager

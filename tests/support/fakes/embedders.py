@@ -40,7 +40,7 @@ class WordEmbedder:
     async def embed_passages(self, passages: Sequence[str]) -> Matrix:
         self.calls += 1
         if self.fail_at == self.calls:
-            raise EmbeddingError("the fake embedder fails, as it was told to")
+            raise EmbeddingError("the fake embedder fails on request")
         self.passages += passages
         rows = [self.embed(passage) for passage in passages]
         return np.stack(rows) if rows else np.empty((0, self.dimensions), dtype=np.float32)

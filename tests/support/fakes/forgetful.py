@@ -1,4 +1,4 @@
-"""An index as approximate ones can be: it misses what is there, unless it is asked to be exact."""
+"""An index with the flaw of approximate ones: it misses points unless a search is exact."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID

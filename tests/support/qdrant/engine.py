@@ -28,7 +28,7 @@ _INDEXES = {"keyword", "integer", "float", "bool", "datetime", "uuid", "text", "
 
 
 class Collection:
-    """One shard, and what a server tells of it. One caller at a time."""
+    """One shard, and what a server reports about it. One caller at a time."""
 
     def __init__(self, folder: Path, wanted: Json) -> None:
         self._folder = folder
@@ -81,7 +81,7 @@ class Collection:
         return self._shard.count(edge.CountRequest(exact=True, filter=empty))
 
     def change(self, wanted: Json) -> None:
-        """What was put off is done now: the engine builds its graph when it is told to."""
+        """Do the deferred work: the engine builds its graph on request."""
         config = self.config
         config["hnsw_config"] |= _said(wanted.get("hnsw_config"))
         config["optimizer_config"] |= _said(wanted.get("optimizers_config"))
@@ -317,7 +317,7 @@ def _unbatched(batch: Json) -> Sequence[Json]:
 
 
 def _example(query: Json) -> int | str | None:
-    """The point that is asked about, where it is named instead of a vector."""
+    """The point of a query that names one instead of a vector."""
     if isinstance(query, dict):
         query = query.get("nearest")
     return query if isinstance(query, int | str) else None

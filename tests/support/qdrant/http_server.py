@@ -71,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(self.command, urlsplit(self.path).path, body, key)
         with server.service.meeting(request) as trouble:
             if trouble.silent:
-                server.count(-1)  # nothing comes of it any more
+                server.count(-1)  # it will not be answered
                 server.closing.wait()
                 server.count(1)
                 self._hang_up()
@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 @contextmanager

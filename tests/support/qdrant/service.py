@@ -27,7 +27,7 @@ _OPEN_TO_ALL = {"/", "/healthz", "/livez", "/readyz"}
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, and the key that it wants; None where it wants none."""
+    """Where a server is, and the key that it requires; None where it requires none."""
 
     url: str
     key: str | None = None
@@ -130,7 +130,7 @@ class Service:
         with self._lock:
             self.requests.append(request)
             trouble = self._next_trouble(request.line)
-            counted = 0 if trouble.silent else 1  # that one stays for ever
+            counted = 0 if trouble.silent else 1  # that one never ends
             self._at_once += counted
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
@@ -292,5 +292,5 @@ def failed(reason: str) -> Json:
 
 
 def unique(name: str) -> str:
-    """A name that nobody else has, so that suites may share a server."""
+    """A unique name, so that suites can share a server."""
     return f"surefind-test-{name}-{uuid4().hex[:12]}"

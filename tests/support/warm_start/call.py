@@ -1,4 +1,4 @@
-"""One call of the command: its process is forked by the parent, and this one stands for it.
+"""One call of the command: its process is forked by the parent, and this one represents it.
 
 Streams, folder and environment are handed over, signals are passed on, and the exit code or the
 signal that ended it is this process's own. `python -I -S` runs it within ten milliseconds.
@@ -33,7 +33,7 @@ def call(address: str, arguments: list[str]) -> int:
 if __name__ == "__main__":
     code = call(sys.argv[1], sys.argv[2:])
     if code < 0:
-        if -code != signal.SIGKILL:  # nobody can be deaf to that
+        if -code != signal.SIGKILL:  # it can't be handled
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     sys.exit(code)

@@ -2,7 +2,7 @@
 
 A command spends most of its second on importing; a suite that runs hundreds of them does it once.
 Nothing but importing happens here, so that a forked process holds what a new one would: no thread,
-no model, no connection. It ends when its standard input does: with whoever started it.
+no model, no connection. It ends when its standard input does, with the process that started it.
 """
 
 import atexit
@@ -30,7 +30,7 @@ INTEGRATIONS = "surefind.interfaces.integrations."
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a command is given by whoever runs it."""
+    """The environment in which a command runs."""
 
     arguments: list[str]
     folder: str
@@ -45,7 +45,7 @@ def import_everything() -> None:
 
 
 class Parent:
-    """Forks for each connection, tells it the process's id and, at its end, the exit code."""
+    """Forks for each connection, and sends it the process ID and later the exit code."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -114,7 +114,7 @@ class Parent:
 
 
 def _noted(number: int, frame: FrameType | None) -> None:
-    """The wake-up is what is wanted of the signal."""
+    """Only the wake-up by the signal is needed."""
 
 
 def _received(connection: socket.socket) -> Call | None:
@@ -140,7 +140,7 @@ def become(call: Call) -> None:
     for number, stream in enumerate(call.streams):
         os.dup2(stream, number)
         os.close(stream)
-    # Opened anew: what they lead to may be a file where the parent's were a pipe.
+    # Opened again: they may be files although the parent's were pipes.
     sys.stdin = open(0, encoding=sys.stdin.encoding, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding=sys.stdout.encoding, closefd=False)  # noqa: SIM115
     sys.stderr = open(  # noqa: SIM115

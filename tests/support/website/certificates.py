@@ -1,6 +1,6 @@
 """Certificates for servers on loopback, made here: nothing else that is installed could.
 
-They sign themselves, so whoever trusts the file trusts the server.
+They sign themselves, so trusting the file is trusting the server.
 """
 
 import base64
@@ -79,7 +79,7 @@ def _signature(content: bytes) -> bytes:
 
 @cache
 def _key() -> tuple[int, int, int, int]:
-    """(modulus, private exponent, two primes): always the same ones, since nobody relies on it."""
+    """(modulus, private exponent, two primes): always the same, because nothing depends on its secrecy."""
     chance = random.Random(20261116)
     p, q = _prime(chance), _prime(chance)
     return p * q, pow(_EXPONENT, -1, (p - 1) * (q - 1)), p, q

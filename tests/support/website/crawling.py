@@ -12,7 +12,7 @@ Page = SourcePage | PageFailure | PageUnchanged
 
 
 class Crawl:
-    """One crawl of `/docs/`, run to its end, with what was told on the way."""
+    """One crawl of `/docs/`, run to its end, with the reported progress."""
 
     def __init__(
         self,
