@@ -1,7 +1,8 @@
 """Texts are plain, present-day English and avoid the phrases listed here.
 
 Checks the strings and comments of the package, its web pages, the benchmarks and the test support,
-and the prose of the documentation. A failure names the file, the line, the phrase and what to write instead.
+and the prose of the documentation. A failure names the file, the line, the phrase and what to write
+instead.
 """
 
 import ast

@@ -79,7 +79,7 @@ def _signature(content: bytes) -> bytes:
 
 @cache
 def _key() -> tuple[int, int, int, int]:
-    """(modulus, private exponent, two primes): always the same, because nothing depends on its secrecy."""
+    """(modulus, private exponent, two primes). Always the same: they protect nothing."""
     chance = random.Random(20261116)
     p, q = _prime(chance), _prime(chance)
     return p * q, pow(_EXPONENT, -1, (p - 1) * (q - 1)), p, q
