@@ -73,23 +73,17 @@ corpora: $(VENV)/dev model  ## Run the tests on real corpora (SUREFIND_DATA, def
 	@touch $@
 
 # Without lifecycle scripts, npm runs no code of the packages. A second attempt continues with its cache.
-.venv-sites/docusaurus/installed: .venv-sites/installed requirements/docusaurus/package.json requirements/docusaurus/package-lock.json
-	@echo "installing Docusaurus into .venv-sites"
-	@mkdir -p .venv-sites/docusaurus
-	@cp requirements/docusaurus/package.json requirements/docusaurus/package-lock.json .venv-sites/docusaurus
-	@cd .venv-sites/docusaurus && export PATH="$(CURDIR)/.venv-sites/bin:$$PATH" && for attempt in 1 2 3; do \
-	  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=5 && touch installed && break; done; test -f installed
+# Generators from npm, each with its lock file; no lifecycle script of a package runs. `npm install` instead of `npm ci`,
+# because it also accepts lock files that lack packages for other platforms, which registries publish later.
+NODE_SITES := $(foreach site,docusaurus starlight vitepress,.venv-sites/$(site)/installed)
+.venv-sites/%/installed: .venv-sites/installed requirements/%/package.json requirements/%/package-lock.json
+	@echo "installing $* into .venv-sites"
+	@mkdir -p .venv-sites/$*
+	@cp requirements/$*/package.json requirements/$*/package-lock.json .venv-sites/$*
+	@cd .venv-sites/$* && export PATH="$(CURDIR)/.venv-sites/bin:$$PATH" && for attempt in 1 2 3; do \
+	  npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=5 && touch installed && break; done; test -f installed
 
-.venv-website/installed: $(VENV)/python requirements/website.txt
-	@echo "installing MkDocs Material into .venv-website"
-	@$(PYTHON) -m venv .venv-website
-	@.venv-website/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/website.txt
-	@touch $@
-
-site: .venv-website/installed  ## Build the documentation site in build/site; SEARCH=ADDRESS of a surefind server for its search box
-	@NO_MKDOCS_2_WARNING=1 SUREFIND_SITE_SEARCH=$(SEARCH) .venv-website/bin/mkdocs build --quiet --strict -f website/mkdocs.yml
-
-sites: $(VENV)/dev .venv-sites/docusaurus/installed  ## Build small sites with MkDocs and others, and compare them with what surefind reads
+sites: $(VENV)/dev $(NODE_SITES)  ## Build small sites with MkDocs and others, and compare them with what surefind reads
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/sites
 
 .venv-assistants/installed: $(VENV)/python requirements/assistants.txt

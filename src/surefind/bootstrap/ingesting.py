@@ -112,14 +112,21 @@ class Ingesting:
 
         parts, settings = self._parts, self._parts.settings
         if not check_links:
-            [source] = sources_of([path], settings.collection, settings.base_url)
+            [source] = sources_of(
+                [path],
+                settings.collection,
+                settings.base_url,
+                url_style=settings.url_style,
+            )
             embedder = await parts.embedder()
             return await inspect(source, settings.chunker, embedder, formats=settings.formats)
         async with parts.reader.lease() as generation:
             catalog = generation.require_catalog()
             known = {record.source_path for record in await catalog.documents()}
             names = generation.manifest.sources
-            page = page_of(path, names, known, settings.collection, settings.base_url)
+            page = page_of(
+                path, names, known, settings.collection, settings.base_url, settings.url_style
+            )
             embedder = await parts.embedder()
             return await inspect(page, settings.chunker, embedder, catalog, settings.formats)
 
@@ -141,17 +148,16 @@ class Ingesting:
         include = settings.include if request.include is None else request.include
         exclude = settings.exclude if request.exclude is None else request.exclude
         patterns = PathPatterns(tuple(include), tuple(exclude))
+        site = settings.collection, settings.base_url, patterns, settings.url_style
         if not request.update:
-            return sources_of(request.paths, settings.collection, settings.base_url, patterns)
+            return sources_of(request.paths, *site)
         if request.rebuild:
             raise InputError("--rebuild needs all sources, so it can't be combined with --update")
         async with self._parts.reader.lease() as generation:
             documents = await generation.require_catalog().documents()
             names = generation.manifest.sources
         known = {record.source_path for record in documents}
-        return updates_of(
-            request.paths, names, known, settings.collection, settings.base_url, patterns
-        )
+        return updates_of(request.paths, names, known, *site)
 
     async def _sources(self, request: IngestRequest) -> list[Source]:
         from surefind.adapters.sources.memory import sources_of_pages
@@ -163,7 +169,9 @@ class Ingesting:
         for folder in folders:
             for note in folder.notes:
                 notify(f"{folder.name}: {note}")
-        in_memory = sources_of_pages(request.pages, settings.collection, settings.base_url)
+        in_memory = sources_of_pages(
+            request.pages, settings.collection, settings.base_url, settings.url_style
+        )
         crawl = request.crawl or CrawlOptions()
         return [*folders, *in_memory, *(WebsiteSource(url, crawl, notify) for url in request.sites)]
 

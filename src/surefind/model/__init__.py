@@ -19,6 +19,7 @@ from surefind.model.documents import (
     SkippedPage,
     SourcePage,
     SparseVector,
+    UrlStyle,
     point_id,
 )
 from surefind.model.filters import (
@@ -154,6 +155,7 @@ __all__ = [
     "Threshold",
     "Timings",
     "Under",
+    "UrlStyle",
     "VectorSpace",
     "as_stored",
     "is_address",

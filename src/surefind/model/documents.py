@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import quote
 from uuid import UUID, uuid5
 
@@ -20,6 +20,10 @@ POINT_NAMESPACE = UUID("5f0b1d3e-6f0c-5b52-9a55-4b0f7b0f2f5e")
 
 def point_id(chunk_id: str) -> UUID:
     return uuid5(POINT_NAMESPACE, chunk_id)
+
+
+UrlStyle: TypeAlias = Literal["bare", "directory", "html"]
+"""The addresses of pages: `guide/install`, `guide/install/` or `guide/install.html`."""
 
 
 @dataclass(frozen=True, slots=True)

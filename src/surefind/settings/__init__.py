@@ -38,6 +38,7 @@ from surefind.model import (
     ChunkerSettings,
     Connection,
     FormatOptions,
+    UrlStyle,
     is_address,
 )
 from surefind.settings.providers import EMBEDDERS, RERANKERS
@@ -148,6 +149,9 @@ class Settings(BaseSettings):
     )
     collection: str = Field(DEFAULT_COLLECTION, description="The default collection")
     base_url: str | None = Field(None, description="The URL of the published documentation site")
+    url_style: UrlStyle | None = Field(
+        None, description="The addresses of pages: bare, directory or html; else as the site has it"
+    )
     include: Names = Field((), description="Patterns of the only paths of folders to ingest")
     exclude: Names = Field((), description="Patterns of paths of folders that are not ingested")
     max_tokens: int = Field(400, ge=32, le=8192, description="Maximum passage length in tokens")

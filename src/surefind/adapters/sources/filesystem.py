@@ -13,7 +13,7 @@ from surefind.adapters.sources.path_patterns import EVERYTHING, PathPatterns
 from surefind.adapters.sources.site_files import PRUNED, SiteFolder, WithIncluded
 from surefind.adapters.sources.site_folder import find_site
 from surefind.errors import InputError
-from surefind.model import PageFailure, SourcePage
+from surefind.model import PageFailure, SourcePage, UrlStyle
 from surefind.ports import Site
 from surefind.text.encodings import decode
 from surefind.text.formats.asciidoc.preprocessor import expand_asciidoc
@@ -50,6 +50,7 @@ def sources_of(
     collection: str,
     base_url: str | None,
     patterns: PathPatterns = EVERYTHING,
+    url_style: UrlStyle | None = None,
 ) -> list["FolderSource"]:
     """One source for each given folder, and one for each folder that contains given files.
 
@@ -65,7 +66,7 @@ def sources_of(
     for path in dict.fromkeys(_checked(path) for path in paths if not _is_pattern(path)):
         if path.is_dir():
             resolved = path.resolve()
-            site = find_site(resolved, collection, base_url)
+            site = find_site(resolved, collection, base_url, url_style)
             sources.append(FolderSource(resolved, site, patterns=patterns))
         else:
             folder = path.parent.resolve()
@@ -73,7 +74,10 @@ def sources_of(
     sources += [outer for source in tuple(sources) for outer in source.elsewhere(sources)]
     return sources + [
         FolderSource(
-            root, find_site(root, collection, base_url), list(dict.fromkeys(chosen)), patterns
+            root,
+            find_site(root, collection, base_url, url_style),
+            list(dict.fromkeys(chosen)),
+            patterns,
         )
         for root, chosen in files.items()
     ]
@@ -113,6 +117,7 @@ def page_of(
     known: Collection[str],
     collection: str,
     base_url: str | None,
+    url_style: UrlStyle | None = None,
 ) -> "FolderSource":
     """The source of one page, under the folder that it was or would be ingested from."""
     _checked(path)
@@ -127,7 +132,7 @@ def page_of(
         root for root in roots if f"{root.name}/{resolved.relative_to(root).as_posix()}" in known
     ]
     root = (ingested or roots)[0]
-    return FolderSource(root, find_site(root, collection, base_url), [resolved])
+    return FolderSource(root, find_site(root, collection, base_url, url_style), [resolved])
 
 
 def updates_of(
@@ -137,13 +142,14 @@ def updates_of(
     collection: str,
     base_url: str | None,
     patterns: PathPatterns = EVERYTHING,
+    url_style: UrlStyle | None = None,
 ) -> list["FolderSource"]:
     """Pages and folders of the collection's own source folders, or further source folders."""
     chosen: dict[Path, list[Path]] = {}
     new: list[Path] = []
     for path in dict.fromkeys(map(_checked, paths)):
         if not path.is_dir():
-            page = page_of(path, names, known, collection, base_url)
+            page = page_of(path, names, known, collection, base_url, url_style)
             chosen.setdefault(page.root, []).append(path.parent.resolve() / path.name)
             continue
         folder = path.resolve()
@@ -151,11 +157,14 @@ def updates_of(
         if not roots or roots[0] == folder:
             new.append(path)
             continue
-        below = FolderSource(folder, find_site(roots[0], collection, base_url))
+        below = FolderSource(folder, find_site(roots[0], collection, base_url, url_style))
         chosen.setdefault(roots[0], []).extend(sorted(below.files([])))
-    return sources_of(new, collection, base_url, patterns) + [
+    return sources_of(new, collection, base_url, patterns, url_style) + [
         FolderSource(
-            root, find_site(root, collection, base_url), list(dict.fromkeys(pages)), patterns
+            root,
+            find_site(root, collection, base_url, url_style),
+            list(dict.fromkeys(pages)),
+            patterns,
         )
         for root, pages in chosen.items()
     ]
@@ -208,6 +217,7 @@ class FolderSource:
         folder: SiteFolder,
         files: Sequence[Path] | None = None,
         patterns: PathPatterns = EVERYTHING,
+        url_style: UrlStyle | None = None,
     ) -> None:
         """All pages below `root`, or only `files` in it, that the patterns keep."""
         self._root = root

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from surefind.adapters.sources.filesystem import MAX_PAGE_BYTES
 from surefind.errors import InputError
-from surefind.model import Page, PageFailure, PageLocation, SourcePage
+from surefind.model import Page, PageFailure, PageLocation, SourcePage, UrlStyle
 from surefind.model.strings import string_problem
 from surefind.ports import Site
 from surefind.text.anchors import GITHUB
@@ -18,7 +18,10 @@ _TEXT_SUFFIXES = SUFFIXES - BINARY_SUFFIXES
 
 
 def sources_of_pages(
-    pages: Iterable[Page], collection: str, base_url: str | None
+    pages: Iterable[Page],
+    collection: str,
+    base_url: str | None,
+    url_style: UrlStyle | None = None,
 ) -> list["MemorySource"]:
     """One source for each first part of the pages' paths."""
     by_source: dict[str, dict[str, Page]] = {}
@@ -29,7 +32,7 @@ def sources_of_pages(
         if by_source.setdefault(name, {}).setdefault(path, page) is not page:
             raise InputError(f"pages: {page.source_path} is there twice; name each page once")
     return [
-        MemorySource(name, pages, collection, base_url)
+        MemorySource(name, pages, collection, base_url, url_style)
         for name, pages in sorted(by_source.items())  # the order of the pages means nothing
     ]
 
@@ -38,13 +41,19 @@ class MemorySource:
     anchors = GITHUB
 
     def __init__(
-        self, name: str, pages: Mapping[str, Page], collection: str, base_url: str | None
+        self,
+        name: str,
+        pages: Mapping[str, Page],
+        collection: str,
+        base_url: str | None,
+        url_style: UrlStyle | None = None,
     ) -> None:
         """`pages` by their paths below the source."""
         self._name = name
         self._pages = pages
-        self._site = ReaderSite(collection, name) if base_url is None else PlainSite(base_url)
-        self._default = f"{collection} {base_url}"
+        reader = ReaderSite(collection, name)
+        self._site = reader if base_url is None else PlainSite(base_url, url_style)
+        self._default = f"{collection} {base_url}" + (f" {url_style}" if url_style else "")
 
     @property
     def name(self) -> str:

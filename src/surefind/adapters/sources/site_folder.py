@@ -14,6 +14,7 @@ from surefind.adapters.sources.site_files import (
     repository_of,
     upwards,
 )
+from surefind.model import UrlStyle
 from surefind.text.formats.registry import SUFFIXES
 from surefind.text.sites.config_files import CONFIG_SUFFIXES
 from surefind.text.sites.docusaurus.addresses import DocusaurusSite
@@ -28,25 +29,28 @@ _DOCUSAURUS = tuple(f"docusaurus.config.{ending}" for ending in ("js", "ts", "mj
 _MKDOCS = ("mkdocs.yml", "mkdocs.yaml")
 
 
-def find_site(folder: Path, collection: str, base_url: str | None) -> SiteFolder:
+def find_site(
+    folder: Path, collection: str, base_url: str | None, url_style: UrlStyle | None = None
+) -> SiteFolder:
     """Use the nearest configuration in the folder or above it, within one repository.
 
     Otherwise, that of a site below or beside the folder which is made of the folder's pages.
     """
     for root in upwards(folder):
-        site = _site_at(root, base_url)
+        site = _site_at(root, base_url, url_style)
         if site is not None:
             return site
-    found = nearby_site(folder, lambda root: _site_at(root, base_url))
+    found = nearby_site(folder, lambda root: _site_at(root, base_url, url_style))
     if isinstance(found, SiteFolder):
         return found
     if base_url is not None:
-        return SiteFolder(folder, PlainSite(base_url), f"plain {base_url}", SUFFIXES)
+        plain = PlainSite(base_url, url_style)
+        return SiteFolder(folder, plain, plain.fingerprint, SUFFIXES)
     reader = ReaderSite(collection, folder.name)
     return SiteFolder(folder, reader, f"unpublished {collection}", SUFFIXES, found)
 
 
-def _site_at(root: Path, base_url: str | None) -> SiteFolder | None:
+def _site_at(root: Path, base_url: str | None, url_style: UrlStyle | None) -> SiteFolder | None:
     """The site whose configuration is in this folder."""
     for name in _DOCUSAURUS:
         if (root / name).is_file():
@@ -54,7 +58,7 @@ def _site_at(root: Path, base_url: str | None) -> SiteFolder | None:
     for name in _MKDOCS:
         if (root / name).is_file():
             return _mkdocs(root, root / name, base_url)
-    return _hugo(root, base_url) or find_generator(root, base_url)
+    return _hugo(root, base_url) or find_generator(root, base_url, url_style)
 
 
 def _docusaurus(root: Path, config: Path, base_url: str | None) -> SiteFolder:

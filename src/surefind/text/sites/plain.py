@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from surefind.model import PageLocation, unpublished_url
+from surefind.model import PageLocation, UrlStyle, unpublished_url
 from surefind.text.anchors import GITHUB
 from surefind.text.sites.addresses import addresses_below
 
@@ -17,9 +17,10 @@ _INDEX_NAMES = {"index", "readme"}
 _SERVED_AS_FILES = frozenset({".docx", ".pdf"})
 
 
-def page_url(site_path: str, base_url: str) -> str:
+def page_url(site_path: str, base_url: str, style: UrlStyle = "bare") -> str:
     """`guide/install.md` on `https://docs.example.com/` is `https://docs.example.com/guide/install`.
 
+    In other styles, it ends in a slash or in `.html`, and an index page is served as its folder.
     Files that sites serve as they are, such as PDF, keep their suffix.
     """
     path = PurePosixPath(site_path)
@@ -28,6 +29,8 @@ def page_url(site_path: str, base_url: str) -> str:
     index = path.stem.lower() in _INDEX_NAMES
     path = path.parent if index else path.parent / path.stem
     tail = "" if str(path) == "." else quote(str(path))
+    if tail and style != "bare":
+        tail += ".html" if style == "html" and not index else "/"
     return base_url.rstrip("/") + "/" + tail
 
 
@@ -36,19 +39,26 @@ class PlainSite:
 
     anchors = GITHUB
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, url_style: UrlStyle | None = None) -> None:
         self._base_url = base_url
+        self._style: UrlStyle = url_style or "bare"
+
+    @property
+    def fingerprint(self) -> str:
+        style = "" if self._style == "bare" else f" {self._style}"
+        return f"plain {self._base_url}{style}"
 
     def place(
         self,
         site_path: str,
         front_matter: Mapping[str, object],  # noqa: ARG002 - a plain site does not read it
     ) -> PageLocation:
-        return PageLocation(page_url(site_path, self._base_url))
+        return PageLocation(page_url(site_path, self._base_url, self._style))
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
         """Resolve a link against the page URL with and without a trailing slash."""
-        return addresses_below(self._base_url, link, page_url, f"{page_url.rstrip('/')}/")
+        pages = (page_url,) if self._style == "html" else (page_url, f"{page_url.rstrip('/')}/")
+        return addresses_below(self._base_url, link, *pages)
 
 
 class ReaderSite:

@@ -3,7 +3,7 @@
 from surefind.model import PageLocation
 from surefind.text.documents import PlacesPages
 from surefind.text.sites.addresses import clashes, encode_uri
-from surefind.text.sites.globs import glob_expression
+from surefind.text.sites.parsing.globs import glob_expression
 from surefind.text.sites.plain import PlainSite, ReaderSite
 from unit.text.sites.docusaurus_sites import PLAIN, SITE, site_of
 

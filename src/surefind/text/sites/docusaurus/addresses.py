@@ -17,7 +17,7 @@ from surefind.model import PageLocation, SkippedPage
 from surefind.text.anchors import DOCUSAURUS
 from surefind.text.sites.addresses import addresses_below, encode_uri
 from surefind.text.sites.docusaurus.options import DocusaurusSettings, Locale, Plugin, join_paths
-from surefind.text.sites.globs import glob_expression
+from surefind.text.sites.parsing.globs import glob_expression
 
 _CURRENT = "current"
 _VERSIONED = re.compile(r"(?:(.+)_)?versioned_docs/version-([^/]+)/(.+)")

@@ -11,7 +11,6 @@ from typing import Self
 from surefind.model import PageLocation, SkippedPage
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.addresses import address_key, addresses_below, encode_uri
-from surefind.text.sites.globs import glob_expression
 from surefind.text.sites.hugo.anchors import anchor_rule
 from surefind.text.sites.hugo.config import HugoConfig, Language
 from surefind.text.sites.hugo.permalinks import (
@@ -22,6 +21,7 @@ from surefind.text.sites.hugo.permalinks import (
     file_path,
     url_part,
 )
+from surefind.text.sites.parsing.globs import glob_expression
 
 CONTENT_SUFFIXES = frozenset({".md", ".markdown", ".html", ".htm"})
 _BRANCH, _LEAF = "_index", "index"

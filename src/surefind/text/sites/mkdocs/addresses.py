@@ -10,13 +10,13 @@ from urllib.parse import quote
 from surefind.model import PageLocation, SkippedPage
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.addresses import addresses_below
-from surefind.text.sites.globs import glob_expression
 from surefind.text.sites.mkdocs.anchors import anchor_rule
 from surefind.text.sites.mkdocs.config import MkDocsConfig
 from surefind.text.sites.mkdocs.dialect import plain_markdown
 from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile, expand_includes
 from surefind.text.sites.mkdocs.mdx_includes import expand_mdx_includes
 from surefind.text.sites.mkdocs.snippets import expand_snippets
+from surefind.text.sites.parsing.globs import glob_expression
 
 _MARKDOWN = (".markdown", ".mdown", ".mkdn", ".mkd", ".md")
 _HIDDEN = ".*\n/templates/"

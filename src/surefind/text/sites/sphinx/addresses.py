@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from surefind.model import PageLocation, SkippedPage
 from surefind.text.sites.addresses import addresses_below
-from surefind.text.sites.globs import glob_expression
 from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile
+from surefind.text.sites.parsing.globs import glob_expression
 from surefind.text.sites.sphinx.anchors import docutils_rule
 from surefind.text.sites.sphinx.autodoc import Autodoc
 from surefind.text.sites.sphinx.config import SphinxConfig

@@ -1,0 +1,1 @@
+"""Configurations in JavaScript, globs, containers and parts of files: what several sites share."""
