@@ -217,7 +217,6 @@ class FolderSource:
         folder: SiteFolder,
         files: Sequence[Path] | None = None,
         patterns: PathPatterns = EVERYTHING,
-        url_style: UrlStyle | None = None,
     ) -> None:
         """All pages below `root`, or only `files` in it, that the patterns keep."""
         self._root = root
