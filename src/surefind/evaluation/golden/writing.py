@@ -2,6 +2,9 @@
 
 An existing file keeps its comments, order and line endings. The result is parsed again and must
 contain exactly the old tests and the new one.
+
+The file is extended as text. ruamel.yaml, which keeps comments, would mix line endings, drop blank
+lines and rewrite flow sequences elsewhere in the file, and needs seconds for 2,000 tests.
 """
 
 from __future__ import annotations
