@@ -124,6 +124,12 @@ def test_the_threshold_applies_to_the_score(client: httpx2.Client) -> None:
     assert 2 <= len(kept) < len(everything)
 
 
+def test_null_is_the_default(client: httpx2.Client) -> None:
+    """As LiteLLM sends it."""
+    names = ("filters", "max_num_results", "ranking_options", "rewrite_query")
+    assert found(search(client, "tea", **dict.fromkeys(names))) == found(search(client, "tea"))
+
+
 INSTALL = "docs/guide/install.md"
 CLEANING = "docs/guide/cleaning.md"
 

@@ -17,6 +17,7 @@ from surefind.services.search.filters import MAX_CONDITIONS, MAX_VALUES, read_wh
 from surefind.services.search.search import MAX_QUERY_LENGTH
 
 MAX_RESULTS = 50
+DEFAULT_RESULTS = 10
 MAX_QUERIES = 20
 MAX_PAGE = 100
 MAX_DEPTH = 8
@@ -130,7 +131,10 @@ class RankingOptions(StrictRequest):
 
 
 class VectorStoreSearch(StrictRequest):
-    """A search in OpenAI's shape. Queries are never rewritten."""
+    """A search in OpenAI's shape. Queries are never rewritten.
+
+    Some clients, such as LiteLLM, send null for parameters that were not given.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -146,19 +150,23 @@ class VectorStoreSearch(StrictRequest):
 
     query: Queries
     filters: Annotated[Filter | None, BeforeValidator(_shallow)] = None
-    max_num_results: int = Field(default=10, ge=1, le=MAX_RESULTS)
-    ranking_options: RankingOptions = Field(default_factory=RankingOptions)
-    rewrite_query: bool = False
+    max_num_results: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = DEFAULT_RESULTS
+    ranking_options: RankingOptions | None = None
+    rewrite_query: bool | None = False
+
+    @property
+    def wanted(self) -> int:
+        return self.max_num_results or DEFAULT_RESULTS
 
     def to_queries(self, collection: str) -> list[Query]:
         where = () if self.filters is None else self.filters.conditions()
-        options = SearchOptions(top_k=self.max_num_results)
+        options = SearchOptions(top_k=self.wanted)
         return [replace(query_of(text, collection, options), where=where) for text in self.query]
 
     def best_of(self, hits: Iterable[Hit]) -> list[Hit]:
         """The threshold compares with the score as clients see it."""
-        least = self.ranking_options.score_threshold
-        return [hit for hit in hits if (rounded(hit.score) or 0.0) >= least][: self.max_num_results]
+        least = 0.0 if self.ranking_options is None else self.ranking_options.score_threshold
+        return [hit for hit in hits if (rounded(hit.score) or 0.0) >= least][: self.wanted]
 
 
 class ListRange(BaseModel):
