@@ -5,7 +5,7 @@ import re
 from surefind.model import AnchorRule
 from surefind.text.slugs import anchor_of
 
-_EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#([^\s*]+)[ \t]*\*/\})[ \t]*$")
+_EXPLICIT_ID = re.compile(r"[ \t]*(?:\{#([^\s{}]+)\}|\{/\*[ \t]*#?([^\s*#{}]+)[ \t]*\*/\})[ \t]*$")
 _ATTRIBUTE = r"(?:[#.][^\s{}\"'#.=]+|[\w:-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s\"'{}]+))"
 _ATTRIBUTES = re.compile(
     rf"[ \t]*\{{:?[ \t]*({_ATTRIBUTE}(?:[ \t]*{_ATTRIBUTE})*+)[ \t]*\}}[ \t]*$"
@@ -14,7 +14,7 @@ _ID = re.compile(r"#([^\s{}\"'#.=]+)|\bid=(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'{}]+
 
 
 def explicit_id(title: str) -> tuple[str, str]:
-    """Split `Title {#id}`, or `Title {/* #id */}` as in MDX."""
+    """Split `Title {#id}`, or `Title {/* #id */}` and `Title {/*id*/}` as in MDX."""
     found = _EXPLICIT_ID.search(title)
     return (title[: found.start()], found[1] or found[2]) if found else (title, "")
 

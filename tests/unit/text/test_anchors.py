@@ -12,6 +12,8 @@ from surefind.text.markdown.blocks import outline
     [
         ("Install {#setup}", ("Install", "setup")),
         ("Install {/* #setup */}", ("Install", "setup")),
+        ("Install {/*set-up*/}", ("Install", "set-up")),
+        ("Install {/* to do */}", ("Install {/* to do */}", "")),
         ("Install {setup}", ("Install {setup}", "")),
         ("Install", ("Install", "")),
     ],
