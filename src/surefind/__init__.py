@@ -3,10 +3,9 @@
 Every name is imported when it is first used, so `import surefind` takes a few milliseconds.
 """
 
-from typing import TYPE_CHECKING
-
 from surefind.interfaces.library.lazy_names import load_name
 
+TYPE_CHECKING = False  # type checkers know the name; importing typing takes longer than all of this
 if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions
     from surefind.contracts.aggregation import aggregate_results_to_report

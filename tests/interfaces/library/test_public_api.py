@@ -238,7 +238,16 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_importing_surefind_waits_for_nothing_heavy() -> None:
-    heavy = ("numpy", "onnxruntime", "tokenizers", "qdrant_edge", "pydantic", "httpx2", "yaml")
+    heavy = (
+        "typing",
+        "numpy",
+        "onnxruntime",
+        "tokenizers",
+        "qdrant_edge",
+        "pydantic",
+        "httpx2",
+        "yaml",
+    )
     program = f"import sys, surefind; print([n for n in {heavy!r} if n in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60

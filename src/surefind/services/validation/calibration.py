@@ -40,8 +40,9 @@ def threshold_of(report: Report, *, force: bool = False) -> Threshold:
         )
     if separation.negatives < FEWEST_NEGATIVES and not force:
         high = separation.false_accepts.high
+        tests = "test" if separation.negatives == 1 else "tests"
         raise NotComparable(
-            f"no threshold was saved: with only {separation.negatives} negative tests, up to "
+            f"no threshold was saved: with only {separation.negatives} negative {tests}, up to "
             f"{high:.0%} of questions without an answer might still get one; write at least "
             f"{FEWEST_NEGATIVES} tests with `expect: none`, or use --force"
         )
