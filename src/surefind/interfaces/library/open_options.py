@@ -29,7 +29,11 @@ class OpenOptions(TypedDict, total=False):
     url_style: UrlStyle | None
     max_tokens: int
     overlap_tokens: int
+    include: Sequence[str]
+    exclude: Sequence[str]
     kind_weights: dict[str, float]
+    notebook_outputs: bool
+    openapi_anchors: Literal["redoc", "swagger-ui"]
     keep_generations: int
     gate: str | PathLike[str] | None
     gate_strict: bool
