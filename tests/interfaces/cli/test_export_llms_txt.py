@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 
+import surefind as library
 from support.commands import surefind, surefind_json
 from surefind.text.links import markdown_links
 
@@ -127,3 +128,20 @@ def test_only_the_first_broken_links_are_shown(boiler: Path) -> None:
     done = surefind("export", "--llms-txt", "out", cwd=boiler)
     assert done.stderr.count("\n") == 21
     assert "broken   11 more links; --json lists all of them" in done.stderr
+
+
+def test_a_page_whose_address_is_not_that_of_a_file_is_linked_and_named(tmp_path: Path) -> None:
+    pages = [
+        library.Page("wiki/odd.md", "# Odd\n\n[x](http://[) [b](b.md)", url="https://x.org/a//b"),
+        library.Page("wiki/b.md", "# B\n\n[odd](odd.md)", url="https://x.org/b"),
+    ]
+    with library.open(data_dir=tmp_path / ".surefind") as docs:
+        docs.ingest(pages=pages)
+    done = surefind("export", "--llms-txt", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ("surefind: left out  wiki/odd.md: its address can't be that of a file\n")
+    index = (tmp_path / "out/llms.txt").read_text()
+    assert "- [Odd](https://x.org/a//b)\n" in index
+    assert "- [B](https://x.org/b.md)\n" in index
+    assert "[odd](https://x.org/a//b)" in (tmp_path / "out/b.md").read_text()
+    assert "[x](http://[) [b](https://x.org/b.md)" in (tmp_path / "out/llms-full.txt").read_text()

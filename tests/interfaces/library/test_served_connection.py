@@ -35,6 +35,10 @@ class StubServer(ThreadingHTTPServer):
     answers: list[Answer | None]
     seen: list[dict[str, str]]
     hang: threading.Event
+    closing: threading.Event
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hung up is expected."""
 
     @property
     def address(self) -> str:
@@ -54,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if server.hang.is_set():
-            threading.Event().wait(30)
+            server.closing.wait(30)
         status, headers, body = answer
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
@@ -71,7 +75,8 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def stub(*answers: Answer | None, tls: Path | None = None) -> Iterator[StubServer]:
     server = StubServer(("127.0.0.1", 0), Handler)
-    server.answers, server.seen, server.hang = list(answers), [], threading.Event()
+    server.answers, server.seen = list(answers), []
+    server.hang, server.closing = threading.Event(), threading.Event()
     if tls is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(tls)
@@ -81,6 +86,7 @@ def stub(*answers: Answer | None, tls: Path | None = None) -> Iterator[StubServe
     try:
         yield server
     finally:
+        server.closing.set()
         server.shutdown()
         thread.join()
         server.server_close()

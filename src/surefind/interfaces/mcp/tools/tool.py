@@ -164,6 +164,8 @@ def _is_required(field: Any) -> bool:
 
 
 def _own_name(key: str, known: Mapping[str, Any]) -> str:
+    if key in known:
+        return key
     plain = _CAPITAL.sub("_", key).lower().replace("-", "_")
     if plain in known:
         return plain
