@@ -104,8 +104,8 @@ class RetrievalResult:
             chunk_text=record.chunk.text,
             source_url=record.url,
             page_title=record.title,
-            section_heading=record.chunk.heading_path[-1] if record.chunk.heading_path else None,
-            breadcrumb=record.breadcrumb or None,
+            section_heading=_stored_text(record, "section_heading", _section(record)),
+            breadcrumb=_stored_text(record, "breadcrumb", record.breadcrumb or None),
             chunk_index=record.chunk.position,
             similarity_score=similarity(hit),
             metadata=_metadata(record, embedding_model),
@@ -125,6 +125,22 @@ def results_of(
     result: model.SearchResult, query_id: str, embedding_model: str
 ) -> list[RetrievalResult]:
     return [RetrievalResult.of(hit, query_id, embedding_model) for hit in result.hits]
+
+
+def _section(record: model.ChunkRecord) -> str | None:
+    """The last heading; in a connected collection, the title alone is not a section."""
+    headings = record.chunk.heading_path
+    if not headings or (record.payload is not None and headings == (record.title,)):
+        return None
+    return headings[-1]
+
+
+def _stored_text(record: model.ChunkRecord, key: str, other: str | None) -> str | None:
+    """The payload's text under the contract's own key, as stored; `other` without that key."""
+    if record.payload is None or key not in record.payload:
+        return other
+    stored = record.payload[key]
+    return stored if isinstance(stored, str | None) else other
 
 
 def _metadata(record: model.ChunkRecord, embedding_model: str) -> dict[str, Any]:

@@ -21,7 +21,17 @@ from support.fakes import record
 from support.qdrant.http_server import running
 from support.qdrant.service import unique
 from surefind.contracts.validation import RetrievalQuery, RetrievalResult, ValidationReport
-from surefind.model import Hit, Mode, Query
+from surefind.mapping.records import record_of
+from surefind.model import (
+    Connection,
+    Distance,
+    Hit,
+    Mode,
+    PayloadMapping,
+    Query,
+    Role,
+    VectorSpace,
+)
 
 BEGIN = datetime(2025, 12, 27, 14, 30, 0)  # noqa: DTZ001 - as the contract's own examples have it
 
@@ -382,6 +392,30 @@ def test_a_scored_point_becomes_a_result() -> None:
         rank=1,
     )
     assert result.metadata == POINT
+
+
+@pytest.mark.parametrize(
+    ("stored", "section", "breadcrumb"),
+    [
+        (POINT, "Installation", "Docs > Getting Started"),
+        ({**POINT, "section_heading": None, "breadcrumb": None}, None, None),
+        ({"chunk_text": "Run it.", "page_title": "Guide"}, None, "Guide"),
+        ({"chunk_text": "Run it.", "page_title": "Guide", "h": "Use"}, "Use", "Guide > Use"),
+    ],
+)
+def test_headings_of_a_connected_collection_are_those_that_are_stored(
+    stored: dict[str, Any], section: str | None, breadcrumb: str | None
+) -> None:
+    roles = {
+        Role.TEXT: ("chunk_text",),
+        Role.TITLE: ("page_title",),
+        Role.SECTION: ("section_heading", "h"),
+    }
+    space = VectorSpace("", 4, Distance.COSINE)
+    found = record_of(uuid.uuid4(), stored, Connection("a", "a", PayloadMapping(roles), space))
+    result = RetrievalResult.of(Hit(1, 0.9, 0.9, None, None, found), "q", "some-model")
+    assert (result.section_heading, result.breadcrumb) == (section, breadcrumb)
+    assert result.metadata == stored
 
 
 @pytest.mark.parametrize(
