@@ -1,6 +1,7 @@
 """`/mcp` on `surefind serve`: the same server over HTTP, behind the same guards as other routes."""
 
 import json
+import re
 import socket
 import sys
 from pathlib import Path
@@ -116,7 +117,11 @@ def test_only_requests_are_served(guarded: Guarded, path: str, method: str) -> N
         (b"{", -32700),
         (b"[" * 20_000, -32700),
         (b"\xff\xfe", -32700),
-        (b'{"jsonrpc": "2.0", "id": 1}', -32602),
+        (b'{"jsonrpc": "2.0", "id": 1}', -32600),
+        (b'{"jsonrpc": "2.0", "id": {}, "method": "tools/list"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": 7}', -32600),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}]', -32600),
+        (b'"tools/list"', -32600),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call"}', -32602),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/drop"}', -32601),
         (b'{"a": "' + b"x" * 70_000 + b'"}', -32600),
@@ -126,7 +131,14 @@ def test_broken_requests_are_refused(guarded: Guarded, content: bytes, code: int
     headers = {"Content-Type": "application/json"}
     answer = guarded.client.post("/mcp", content=content, headers=headers)
     assert answer.json()["error"]["code"] == code
-    assert "Traceback" not in answer.text
+    assert not {"Traceback", "pydantic"} & set(re.split(r"\W+", answer.text))
+
+
+@pytest.mark.parametrize("path", ["/mcp/", "/mcp/attic"])
+def test_another_address_names_those_that_exist(guarded: Guarded, path: str) -> None:
+    answer = guarded.client.post(path, json=SEARCH)
+    assert answer.status_code == 404
+    assert "use /mcp, /mcp/openai or /mcp/maintainer" in failure_of(answer)["message"]
 
 
 def test_other_content_types_are_refused(guarded: Guarded) -> None:

@@ -29,6 +29,7 @@ _NO_SUCH_ENDPOINT = (
     "surefind has no such endpoint: below /v1 it only lists and searches vector stores; "
     "use `surefind ingest` to change a collection"
 )
+_NO_MCP_SERVER = "there is no MCP server here; use /mcp, /mcp/openai or /mcp/maintainer"
 _PARAMETER = re.compile(r"([a-z_]+)[.\w]*: ")
 STOPPING = (503, "service_unavailable", "the server is shutting down; try again later")
 INTERNAL_ERROR = (500, "internal_error", "Something went wrong; see the server log")
@@ -115,11 +116,18 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
         name, message = _NAMES.get(error.status_code, "validation_error"), str(error.detail)
-        if is_openai(request.url.path) and message == HTTPStatus(error.status_code).phrase:
-            message = _NO_SUCH_ENDPOINT
+        if message == HTTPStatus(error.status_code).phrase:
+            message = _unrouted(request.url.path, error.status_code) or message
         response = error_response(error.status_code, name, message)
         response.headers.update(error.headers or {})
         return response
+
+
+def _unrouted(path: str, status: int) -> str | None:
+    """What to do about a path or method of another protocol that is not served."""
+    if is_openai(path):
+        return _NO_SUCH_ENDPOINT
+    return _NO_MCP_SERVER if is_mcp(path) and status == 404 else None
 
 
 def _explain(error: RequestValidationError) -> str:

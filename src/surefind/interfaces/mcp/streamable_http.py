@@ -1,6 +1,10 @@
 """Serves assistants over HTTP, by the protocol's streamable HTTP transport."""
 
+import json
+
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import JSONRPCNotification, JSONRPCRequest
+from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
 from surefind.bootstrap import Application
@@ -17,6 +21,25 @@ class StreamableHttp:
 
     def __init__(self, application: Application, profile: ToolProfile) -> None:
         self._server = AssistantServer(application, profile).server
+
+    @staticmethod
+    def accepts(body: bytes) -> bool:
+        """Whether it is one message; of old versions, the SDK quotes its own code otherwise.
+
+        The SDK reports invalid JSON itself.
+        """
+        try:
+            decoded = json.loads(body)
+        except (ValueError, RecursionError):
+            return True
+        if not isinstance(decoded, dict):
+            return False
+        kind = JSONRPCRequest if "id" in decoded else JSONRPCNotification
+        try:
+            kind.model_validate(decoded)
+        except ValidationError:
+            return False
+        return True
 
     async def answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
         # uvicorn leaves white space around values, which the SDK compares with the body's.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from surefind.bootstrap import Application
 from surefind.errors import Overloaded
@@ -25,6 +25,7 @@ _NO_PAGE = (
     "this is the address of an MCP server, which assistants call by POST; `surefind mcp "
     "--print-config CLIENT --url ADDRESS` prints how to connect one"
 )
+_NOT_A_MESSAGE = "body: send one JSON-RPC request or notification; batches are not supported"
 _MISSING = "the MCP server needs another package; run pip install 'surefind[mcp]' and restart"
 
 
@@ -70,6 +71,8 @@ class _Endpoint:
         async with self._loading:
             if self._server is None:
                 self._server = await asyncio.to_thread(self._load)
+        if not self._server.accepts(await http.body()):
+            return error_response(400, "validation_error", _NOT_A_MESSAGE)
         return _Answer(self._server, http)
 
     def _load(self) -> StreamableHttp:
@@ -96,7 +99,12 @@ class _Answer(Response):
             charge=partial(_charge, self._http),
             called=note_tool_call,
         )
-        await self._server.answer(caller, scope, receive, send)
+        read: list[Message] = [{"type": "http.request", "body": await self._http.body()}]
+
+        async def replay() -> Message:
+            return read.pop() if read else await receive()
+
+        await self._server.answer(caller, scope, replay, send)
 
 
 def _charge(http: Request, searches: int) -> None:
