@@ -54,7 +54,7 @@ def test_a_client_shows_the_model_why_a_call_failed(client: str, served: Served)
     said = called(client, served, "search_docs", query="tea", collection="attic")
     assert said["failed"]
     assert "there is no collection 'attic'" in said["text"]
-    assert "Omit `collection`" in said["text"]
+    assert "Use one of: docs." in said["text"]
 
 
 def test_there_is_a_client_of_each_project() -> None:

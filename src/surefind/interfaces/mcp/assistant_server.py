@@ -95,7 +95,7 @@ class AssistantServer:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         cursor = None if params is None else params.cursor
-        return await _answered(self._pages.listed(cursor), context)
+        return await self._answered(self._pages.listed(cursor), context)
 
     async def _list_templates(
         self, _context: Context, _params: types.PaginatedRequestParams | None
@@ -106,12 +106,12 @@ class AssistantServer:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         read = self._pages.read(params.uri, _caller_of(context))
-        return await _answered(read, context, {"uri": params.uri})
+        return await self._answered(read, context, {"uri": params.uri})
 
     async def _complete(
         self, context: Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
-        return await _answered(self._pages.complete(params), context)
+        return await self._answered(self._pages.complete(params), context)
 
     async def _list_prompts(
         self, _context: Context, _params: types.PaginatedRequestParams | None
@@ -123,7 +123,21 @@ class AssistantServer:
     ) -> types.GetPromptResult:
         given = params.arguments or {}
         prompt = answer_prompt(self._application, _caller_of(context), params.name, given)
-        return await _answered(prompt, context)
+        return await self._answered(prompt, context)
+
+    async def _answered(
+        self, answer: Awaitable[R], context: Context, data: Mapping[str, str] | None = None
+    ) -> R:
+        """Failures become errors of the protocol; a tool's failures are answers to the model."""
+        try:
+            return await answer
+        except SurefindError as error:
+            code = INVALID_PARAMS if isinstance(error, InputError) else INTERNAL_ERROR
+            message = await explained(error, self._application, _caller_of(context))
+            raise MCPError(code, message, data) from error
+        except Exception as error:
+            _log.exception("%s failed", context.method)
+            raise MCPError(INTERNAL_ERROR, _WRONG) from error
 
 
 def _caller_of(context: Context) -> Caller:
@@ -132,17 +146,3 @@ def _caller_of(context: Context) -> Caller:
         return Caller()
     caller: Caller = context.request.scope[AssistantServer.CALLER]
     return caller
-
-
-async def _answered(
-    answer: Awaitable[R], context: Context, data: Mapping[str, str] | None = None
-) -> R:
-    """Failures become errors of the protocol; a tool's failures are answers to the model."""
-    try:
-        return await answer
-    except SurefindError as error:
-        code = INVALID_PARAMS if isinstance(error, InputError) else INTERNAL_ERROR
-        raise MCPError(code, explained(error, _caller_of(context)), data) from error
-    except Exception as error:
-        _log.exception("%s failed", context.method)
-        raise MCPError(INTERNAL_ERROR, _WRONG) from error

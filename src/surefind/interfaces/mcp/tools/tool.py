@@ -40,7 +40,6 @@ _OTHER_NAMES = {
     "wanted": ("expected", "id_or_url", "id", "url", "chunk_id", "path"),
 }
 _NEXT_STEPS: tuple[tuple[type[SurefindError], str], ...] = (
-    (UnknownCollection, "Omit `collection`, or choose one that is listed for this server."),
     (UnknownChunk, "Search again, and use an id or a url of the results."),
     (UnknownDocument, "Search again, and use an id or a url of the results."),
 )
@@ -110,7 +109,7 @@ class Tool(Generic[A]):
         try:
             answer = await self.run(application, caller, self._read(given))
         except SurefindError as error:
-            return refused(explained(error, caller))
+            return refused(await explained(error, application, caller))
         text = answer.model_dump_json(exclude_none=True)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
@@ -138,15 +137,25 @@ def refused(message: str) -> types.CallToolResult:
     )
 
 
-def explained(error: SurefindError, caller: Caller) -> str:
+async def explained(error: SurefindError, application: Application, caller: Caller) -> str:
     message = str(error) if caller.local else public_message(error)
     if message != str(error):
         _log.warning("an assistant's request failed: %s", error)
     steps = [step for kind, step in _NEXT_STEPS if isinstance(error, kind)]
+    if isinstance(error, UnknownCollection):
+        steps = await _other_collections(application)
     # A message may quote a lone surrogate from the request, which UTF-8 can't encode.
     return (
         " ".join([f"{message.rstrip('.')}.", *steps]).encode("utf-8", "backslashreplace").decode()
     )
+
+
+async def _other_collections(application: Application) -> list[str]:
+    try:
+        names = sorted(await application.parts.catalogs.collections())
+    except SurefindError:  # the first error is the one to report
+        return []
+    return [f"Use one of: {', '.join(names)}."] if names else []
 
 
 def _renamed(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
