@@ -58,9 +58,11 @@ from surefind.settings.surroundings import (
 )
 
 __all__ = [
+    "DOTENV",
     "TOML",
     "Settings",
     "check_platform_port",
+    "environment_names",
     "load",
     "notices_of",
     "origin_of",
@@ -480,9 +482,26 @@ def notices_of(settings: Settings) -> dict[str, str]:
     return notices
 
 
+def environment_names() -> set[str]:
+    """The settings that the environment of this process has, which other processes may lack."""
+    services = _names_of_services()
+    return {
+        name for name, value in os.environ.items() if value and (name in services or _is_own(name))
+    }
+
+
+def _names_of_services() -> set[str]:
+    """QDRANT_URL and the like, without our prefix."""
+    return {str(field.validation_alias) for field in Settings.model_fields.values()}
+
+
+def _is_own(variable: str) -> bool:
+    return variable.startswith(PREFIX) and not OTHERS.fullmatch(variable)
+
+
 def _check_names(given: Iterable[str]) -> None:
     """Reject unknown names, and names that would have no effect."""
-    services = {str(field.validation_alias) for field in Settings.model_fields.values()}
+    services = _names_of_services()
     known = Settings.model_fields.keys()
     wrong = [(name, name) for name in given if name not in Settings.model_fields]
     wrong += [
@@ -490,8 +509,7 @@ def _check_names(given: Iterable[str]) -> None:
     ]
     for variable in (*os.environ, *read_dotenv()):
         name = variable.removeprefix(PREFIX).lower()
-        ours = variable.startswith(PREFIX) and not OTHERS.fullmatch(variable)
-        if ours and name not in known:
+        if _is_own(variable) and name not in known:
             wrong.append((name, variable))
     for name, spelled in wrong:
         hint = ""

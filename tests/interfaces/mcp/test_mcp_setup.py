@@ -26,16 +26,41 @@ def parsed(home: Path, *arguments: str) -> Any:
 
 
 async def test_the_printed_command_works_from_any_folder(home: Path, tmp_path: Path) -> None:
+    """An assistant starts it in the folder of another project, which has settings of its own."""
+    (home / "surefind.toml").write_text('data_dir = "moved"\n')
+    (home / ".surefind").rename(home / "moved")
     server = parsed(home, "cursor", "--collection", "docs")["mcpServers"]["surefind"]
+    (tmp_path / ".env").write_text("DATABASE_URL=postgresql://127.0.0.1:9/theirs\n")
     parameters = StdioServerParameters(**server, cwd=tmp_path)
     async with Client(parameters, read_timeout_seconds=120) as client:
         answer = await answer_of(client, "search_docs", query="vinegar")
     assert answer["results"][0]["title"] == "Cleaning"
 
 
+def test_what_only_this_shell_has_is_printed_or_named(home: Path) -> None:
+    (home / ".surefind").rename(home / "moved")
+    environment = {
+        "SUREFIND_DATA_DIR": "moved",
+        "SUREFIND_COLLECTION": "handbook",
+        "SUREFIND_PORT": "7000",
+        "COHERE_API_KEY": "not printed",
+    }
+    done = surefind("mcp", "--print-config", "cursor", cwd=home, **environment)
+    assert done.returncode == 0, done.stderr
+    arguments = json.loads(done.stdout)["mcpServers"]["surefind"]["args"]
+    assert arguments[1:] == [
+        *("--directory", str(home)),
+        *("--data-dir", str(home / "moved")),
+        *("--collection", "handbook"),
+    ]
+    assert "the assistant does not get the variables of this shell: COHERE_API_KEY, " in done.stderr
+    assert f"put what it needs into {home / '.env'}" in done.stderr
+    assert "not printed" not in done.stdout + done.stderr
+
+
 def test_each_assistant_has_its_own_format(home: Path) -> None:
     desktop = parsed(home, "claude-desktop")["mcpServers"]["surefind"]
-    assert desktop["args"] == ["mcp", "--data-dir", str(home / ".surefind")]
+    assert desktop["args"] == ["mcp", "--directory", str(home)]
     assert Path(desktop["command"]).is_absolute()
     code = parsed(home, "vscode", "--profile", "openai")["servers"]["surefind"]
     assert code["type"] == "stdio"
@@ -63,6 +88,7 @@ def test_a_served_address_needs_no_command(home: Path) -> None:
         (["--print-config", "chatgpt"], "ChatGPT can't start a command; serve"),
         (["--print-config", "claude-desktop", "--url", URL], "under Settings > Connectors"),
         (["--url", URL], "--url: only with --print-config"),
+        (["--directory", "attic"], "--directory: attic can't be used: No such file or directory"),
         (["--profile", "attic"], "there is no profile 'attic'; use one of default, openai"),
     ],
 )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefind.interfaces.cli.console import Collection, DataDir, run, show
+from surefind.interfaces.cli.console import Collection, DataDir, note, run, show
 from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
@@ -37,6 +37,13 @@ def mcp(
             "http://localhost:8000/mcp."
         ),
     ] = None,
+    directory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Run in this folder, with its surefind.toml and .env. [default: the current one]",
+        ),
+    ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -52,10 +59,12 @@ def mcp(
         raise InputError("--url: only with --print-config")
     if print_config is None and find_spec("mcp") is None:
         raise InputError("the MCP server needs another package; run pip install 'surefind[mcp]'")
+    if directory is not None:
+        _enter(directory)
 
     async def work(application: "Application") -> None:
         if print_config is not None:
-            show(_config(application, print_config, url, profile, collection))
+            show(_config(application, print_config, url, profile, (data_dir, collection)))
             return
         from surefind.interfaces.mcp.stdio import serve_stdio
 
@@ -64,27 +73,53 @@ def mcp(
     run(work, collection=collection, data_dir=data_dir)
 
 
+def _enter(directory: str) -> None:
+    import os
+
+    from surefind.errors import InputError
+
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise InputError(f"--directory: {directory} can't be used: {error.strerror}") from error
+
+
 def _config(
     application: "Application",
     client: str,
     url: str | None,
     profile: str,
-    collection: str | None,
+    given: tuple[str | None, str | None],
 ) -> str:
-    """With absolute paths: assistants start commands in a folder of their own."""
+    """With absolute paths: assistants start commands in a folder, and an environment, of their own.
+
+    `given` are the data folder and the collection, if they are options of this command.
+    """
     import shutil
     import sys
     from pathlib import Path
 
     from surefind.interfaces.mcp.client_configs import ServerLocation, client_config
+    from surefind.settings import DOTENV, environment_names
 
     if url is not None:
         return client_config(client, ServerLocation(url=url))
     program = Path(sys.executable).with_name("surefind")
     command = [str(program) if program.exists() else shutil.which("surefind") or "surefind", "mcp"]
-    command += ["--data-dir", str(application.settings.data_dir.resolve())]
-    if collection is not None:
-        command += ["--collection", collection]
+    command += ["--directory", str(Path.cwd())]
+    data_dir, collection = given
+    unshared = environment_names()
+    if data_dir is not None or "SUREFIND_DATA_DIR" in unshared:
+        command += ["--data-dir", str(application.settings.data_dir.resolve())]
+    if collection is not None or "SUREFIND_COLLECTION" in unshared:
+        command += ["--collection", application.settings.collection]
     if profile != "default":
         command += ["--profile", profile]
-    return client_config(client, ServerLocation(tuple(command)))
+    config = client_config(client, ServerLocation(tuple(command)))
+    unshared -= {"SUREFIND_DATA_DIR", "SUREFIND_COLLECTION"}
+    if unshared:
+        note(
+            f"the assistant does not get the variables of this shell: {', '.join(sorted(unshared))}"
+            f"; put what it needs into {DOTENV.resolve()}"
+        )
+    return config
