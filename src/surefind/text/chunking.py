@@ -16,7 +16,18 @@ CountTokens = Callable[[str], int]
 Span = tuple[int, int]
 
 _LINE = re.compile(r"\n")
-_SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"')\]]*\s+")
+# Chinese and Japanese have no space after a sentence.
+_SENTENCE = re.compile(
+    r"(?<=[.!?\u2026\u061f\u06d4\u0964\u0965])[\"')\]*_\u2019\u201d\u00bb]*\s+"
+    r"|(?<=[\u3002\uff01\uff1f\uff61])(?![\u3002\uff01\uff1f\uff61])"
+    r"[\"')\]*_\u2019\u201d\u300d\u300f\uff09\u3011]*\s*"
+)
+# Other lines continue the line above.
+_ITEM = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]")
+_HARD_BREAKS = ("  \n", "\\\n")
+_WORD_CHARACTER = re.compile(r"[^\W_]")
+_INVISIBLE = re.compile(r"<[^<>]*>|&#?\w+;|\{#[^\s{}]*\}|\]\([^()\s]*\)")
+_SHORT = 400  # longer sections have words
 _WORD = re.compile(r"\s+")
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")
 _MOSTLY_CODE = 0.8
@@ -45,12 +56,16 @@ def chunk_document(
 ) -> list[Chunk]:
     """Split a document. Every non-blank character is in exactly one chunk; chunks are in order.
 
+    Sections without a word, such as a rule between two headings, are in none.
+
     With an overlap, a chunk that continues a section starts with the end of the previous chunk.
     """
     chunks: list[Chunk] = []
     opened = sorted((*structure.code, *structure.tables), key=lambda block: block.start)
     ordinals: Counter[str] = Counter()
     for section in _sections(document, structure):
+        if not has_words(document.text[section.start : section.end]):
+            continue
         # The first piece contains its heading; later ones need the full heading path.
         first_context = _shorten(" > ".join(section.inherited), settings, count_tokens)
         context = _shorten(" > ".join(section.path), settings, count_tokens)
@@ -189,7 +204,7 @@ class _SectionCutter:
 
     def _starts(self, after: int, before: int) -> list[int]:
         """Starts of lines and sentences, nearest first; only of lines in code and tables."""
-        lines = {self._trim(m.end(), before)[0] for m in _LINE.finditer(self._text, after, before)}
+        lines = {self._trim(start, before)[0] for start in self._line_starts(after, before)}
         sentences = {m.end() for m in _SENTENCE.finditer(self._text, after, before)}
         starts = lines | {start for start in sentences if self._block_at(start) is None}
         return sorted(
@@ -232,7 +247,7 @@ class _SectionCutter:
         return self._opened[number] if number >= 0 and start < self._opened[number].end else None
 
     def _parts(self, span: Span, level: int) -> Iterator[_Piece]:
-        """The largest parts that fit: blocks, then items, lines, sentences, words, characters."""
+        """The largest parts that fit: blocks, then items, sentences, lines, words, characters."""
         start, end = self._trim(*span)
         if start == end:
             return
@@ -251,13 +266,25 @@ class _SectionCutter:
             borders = outline.borders if level == 0 else outline.inner_borders
             low, high = bisect_left(borders, start + 1), bisect_left(borders, end)
             points = list(borders[low:high])
-        elif level <= 4:
-            pattern = (_LINE, _SENTENCE, _WORD)[level - 2]
+        elif level == 2:
+            points = list(self._line_starts(start, end))
+        elif level <= 5:
+            pattern = (_SENTENCE, _LINE, _WORD)[level - 3]
             points = [match.end() for match in pattern.finditer(self._text, start, end)]
         else:
             size = max(1, min(self._max_chars, (end - start + 1) // 2))
             points = list(range(start + size, end, size))
         return pairwise([start, *points, end])
+
+    def _line_starts(self, start: int, end: int) -> Iterator[int]:
+        """Starts of lines that are more than a continuation of the line above."""
+        for line in _LINE.finditer(self._text, start, end):
+            after = line.end()
+            breaks = self._text.endswith(_HARD_BREAKS, start, after) or _ITEM.match(
+                self._text, after, end
+            )
+            if breaks or self._block_at(after) is not None:
+                yield after
 
     def _trim(self, start: int, end: int) -> Span:
         """Strip white space, but keep the indentation of the first line."""
@@ -275,6 +302,13 @@ def _shorten(context: str, settings: ChunkerSettings, count_tokens: CountTokens)
         parts = context.split(" > ", 1)
         context = parts[1] if len(parts) == 2 else context[: len(context) // 2]
     return context
+
+
+def has_words(text: str) -> bool:
+    """Whether readers see a word: rules, empty tags and `&nbsp;` have none."""
+    if len(text) < _SHORT and "`" not in text and "~~~" not in text:
+        text = _INVISIBLE.sub("", text)
+    return _WORD_CHARACTER.search(text) is not None
 
 
 def _kind(text: str, start: int, end: int, structure: Outline) -> tuple[bool, str]:

@@ -102,13 +102,14 @@ def _attributes(parsed: ParsedPage, site_path: str, title: str) -> dict[str, Att
 
 
 def _title(parsed: ParsedPage, site_path: str, shown: str) -> str:
-    """The title from the site, the front matter, the first top heading, the format or the name."""
+    """The title from the site, the front matter, the H1, the format, a heading or the name."""
     declared = shown or parsed.front_matter.get("title")
     if isinstance(declared, str | int | float) and str(declared).strip():
         title = str(declared)
     else:
         headings = parsed.structure.headings
         top = next((heading.title for heading in headings if heading.level == 1), "")
+        first = next((heading.title for heading in headings if heading.title), "")
         name = PurePosixPath(site_path).stem.replace("-", " ").replace("_", " ").strip()
-        title = top or parsed.title or name
+        title = top or parsed.title or first or name
     return " ".join(title.split())[:TITLE_LENGTH] or site_path[:TITLE_LENGTH]

@@ -27,21 +27,53 @@ _RESERVED = frozenset(field.name for field in FIELDS)
 _BLOCK = re.compile(
     r"\A(---|\+\+\+)[ \t]*\n(.*?)(?:^|\n)\1[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
+_FIELD = re.compile(
+    r"(?:\s*\n|[ \t]*#[^\n]*\n)*(?:[\"']?[\w.-]+[\"']?[ \t]*(?::(?=\s|\Z)|=)|\[[\w.-]+\]\s)"
+)
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 _JSON_START = re.compile(r"\A\{\s*[\"}]")
 _JSON_END = re.compile(r"[ \t]*(?:\n|\Z)")
 
 
 def split_front_matter(text: str) -> tuple[Mapping[str, object], str]:
-    """(front matter, body). Invalid front matter belongs to the body."""
+    """(front matter, body)."""
+    return read_front_matter(text)[:2]
+
+
+def read_front_matter(text: str) -> tuple[Mapping[str, object], str, tuple[str, ...]]:
+    """(front matter, body, warnings).
+
+    Invalid front matter is no text. A block between two rules that has no fields is.
+    """
     match = _BLOCK.match(text)
-    if match is not None and len(match[2]) <= _MAX_LENGTH:
-        try:
-            loaded = tomllib.loads(match[2]) if match[1] == "+++" else _loaded(match[2])
-            values = plain_values(loaded or {})
-        except Exception:  # noqa: BLE001 - the parser raises errors of any kind
-            return {}, text
-        return (values, text[match.end() :]) if isinstance(values, dict) else ({}, text)
-    return _split_json(text) if _JSON_START.match(text) else ({}, text)
+    if match is None:
+        return (*(_split_json(text) if _JSON_START.match(text) else ({}, text)), ())
+    problem = ""
+    try:
+        values = _values(match[2], is_toml=match[1] == "+++")
+    except Exception as error:  # noqa: BLE001 - the parser raises errors of any kind
+        values, problem = None, _problem(error)
+    if isinstance(values, dict):
+        return values, text[match.end() :], ()
+    if not problem or _FIELD.match(match[2]) is None:
+        return {}, text, ()
+    return {}, text[match.end() :], (f"its front matter was ignored: {problem}",)
+
+
+def _values(block: str, *, is_toml: bool) -> object:
+    if len(block) > _MAX_LENGTH:
+        raise ValueError(f"it is longer than {_MAX_LENGTH} characters")
+    return plain_values((tomllib.loads(block) if is_toml else _loaded(block)) or {})
+
+
+def _problem(error: Exception) -> str:
+    """The line of the file and the reason: `line 3: expected ',' or ']'`."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        reason = error.problem or error.context or "it is not valid YAML"
+        return f"line {error.problem_mark.line + 2}: {reason}" if error.problem_mark else reason
+    reason = str(error).partition("\n")[0] or type(error).__name__
+    at = _AT_LINE.search(reason)
+    return f"line {int(at[1]) + 1}: {_AT_LINE.sub('', reason).strip()}" if at else reason
 
 
 def _split_json(text: str) -> tuple[Mapping[str, object], str]:

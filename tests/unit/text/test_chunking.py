@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from support.fakes import WORDS
 from surefind.model import Chunk, ChunkerSettings, Document, SourcePage
-from surefind.text.chunking import chunk_document
+from surefind.text.chunking import chunk_document, has_words
 from surefind.text.documents import ReadPage, read_document
 from surefind.text.sites.plain import ReaderSite
 from unit.text.markdown_strategies import any_text, titles
@@ -37,7 +37,7 @@ def chunked(
 def test_every_character_is_in_exactly_the_chunk_that_claims_it(
     text: str, settings: ChunkerSettings
 ) -> None:
-    """Offsets slice back to the source; nothing but white space is outside, nothing is twice."""
+    """Offsets slice back to the source; only what has no words is outside, nothing is twice."""
     document, chunks = chunked(text, settings)
     covered = 0
     for position, chunk in enumerate(chunks):
@@ -45,9 +45,9 @@ def test_every_character_is_in_exactly_the_chunk_that_claims_it(
         assert chunk.text.strip()
         assert chunk.position == position
         assert chunk.start >= covered
-        assert not document.text[covered : chunk.start].strip()
+        assert not has_words(document.text[covered : chunk.start])
         covered = chunk.end
-    assert not document.text[covered:].strip()
+    assert not has_words(document.text[covered:])
 
 
 @given(any_text)
@@ -248,3 +248,50 @@ def test_a_chunk_knows_its_point() -> None:
     _, [chunk] = read("words")
     assert chunk.point_id == replace(chunk, text="other").point_id
     assert chunk.point_id.version == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("एक वाक्य यहाँ है। ", "یہ ایک جملہ ہے۔ ", "هل هذه جملة؟ ", "A sentence is here… "),
+        *("これは文です。", "「これは文です。」", "这是一句话！", "What is this?! ", '"It is." '),
+    ],
+)
+def test_sentences_of_every_script_stay_whole(text: str) -> None:
+    _, chunks = chunked(text * 12, ChunkerSettings(max_tokens=1000, max_chars=60))
+    assert len(chunks) > 1
+    for chunk in chunks:
+        assert not len(chunk.text.strip()) % len(text.strip()) or text.strip() * 2 not in chunk.text
+        assert chunk.text.startswith(text.strip())
+        assert chunk.text.endswith(text.strip())
+
+
+def test_a_paragraph_is_cut_at_sentences_before_lines() -> None:
+    sentences = [f"Sentence {n} continues\non another line." for n in range(8)]
+    _, chunks = chunked(" ".join(sentences), ChunkerSettings(max_tokens=12, max_chars=80))
+    assert len(chunks) > 2
+    assert all(chunk.text.startswith("Sentence") for chunk in chunks)
+    assert all(chunk.text.endswith("line.") for chunk in chunks)
+
+
+def test_items_rows_and_lines_of_code_are_cut_before_sentences() -> None:
+    items = "\n".join(f"- Item {n} is here. It has two." for n in range(8))
+    _, chunks = chunked(items, ChunkerSettings(max_tokens=12, max_chars=80))
+    assert all(chunk.text.startswith("- Item") for chunk in chunks)
+    code = "```\n" + "\n".join(f"call {n}. then {n}" for n in range(8)) + "\n```"
+    _, chunks = chunked(code, ChunkerSettings(max_tokens=12, max_chars=80))
+    assert all(chunk.text.startswith(("call", "```")) for chunk in chunks)
+
+
+@pytest.mark.parametrize(
+    "text", ["---", "***\n", "&nbsp;", "<br/>", "<div>\n</div>", "![](a.png)", "🎉", "{#id}"]
+)
+def test_no_chunk_is_made_without_a_word(text: str) -> None:
+    _, chunks = read(f"{text}\n\n# Guide\n\nwords")
+    assert [chunk.text for chunk in chunks] == ["# Guide\n\nwords"]
+    assert read(text)[1] == []
+
+
+def test_code_without_letters_is_kept() -> None:
+    _, chunks = read("`<br>`\n\n# Guide\n\nwords")
+    assert [chunk.text for chunk in chunks] == ["`<br>`", "# Guide\n\nwords"]

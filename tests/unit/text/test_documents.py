@@ -22,7 +22,8 @@ from surefind.text import front_matter
 from surefind.text.anchors import GITHUB
 from surefind.text.documents import PlacesPages, ReadPage, read_document
 from surefind.text.encodings import clean
-from surefind.text.front_matter import split_front_matter
+from surefind.text.formats.registry import parse
+from surefind.text.front_matter import read_front_matter, split_front_matter
 from surefind.text.sites.plain import PlainSite, ReaderSite, page_url
 from surefind.text.slugs import chunk_id, slug_of
 
@@ -75,12 +76,13 @@ def test_cleaning_twice_is_cleaning_once(text: str) -> None:
         ("---\n# only a comment\n---\n", {}, ""),
         ("---\n1: one\n---\n", {"1": "one"}, ""),
         ("no front matter", {}, "no front matter"),
-        ("---\n\nnot: [closed\n---\nbody", {}, "---\n\nnot: [closed\n---\nbody"),
+        ("---\n\nnot: [closed\n---\nbody", {}, "body"),
+        ("---\nA rule, [some text\n---\nbody", {}, "---\nA rule, [some text\n---\nbody"),
         ("---\njust text\n---\nbody", {}, "---\njust text\n---\nbody"),
         ("---\nnever closed", {}, "---\nnever closed"),
         ("text\n---\na: b\n---", {}, "text\n---\na: b\n---"),
         ('+++\nt = "A"\nd = 2024-01-02\n+++\nx', {"t": "A", "d": "2024-01-02"}, "x"),
-        ("+++\nt = A\n+++\nx", {}, "+++\nt = A\n+++\nx"),
+        ("+++\nt = A\n+++\nx", {}, "x"),
         ("+++\nnever = 'closed'", {}, "+++\nnever = 'closed'"),
         ("+++\na = 1\n---\nx", {}, "+++\na = 1\n---\nx"),
         ('{\n"a": [1]\n}\nx', {"a": [1]}, "x"),
@@ -108,9 +110,28 @@ def test_front_matter_is_split_off_or_left_alone(
     ],
     ids=["timestamp", "int", "loop", "bomb", "long"],
 )
-def test_front_matter_that_bites_is_body(block: str) -> None:
-    text = f"---\n{block}\n---\nbody"
-    assert split_front_matter(text) == ({}, text)
+def test_front_matter_that_bites_is_ignored_with_a_warning(block: str) -> None:
+    values, body, warnings = read_front_matter(f"---\n{block}\n---\nbody")
+    assert (values, body) == ({}, "body")
+    assert len(warnings) == 1
+    assert warnings[0].startswith("its front matter was ignored: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("---\ntitle: A\ntags: [a\n---\nbody", "line 3: expected ',' or ']'"),
+        ("---\ntitle: Ice: cream\n---\nbody", "line 2: mapping values are not allowed here"),
+        ("+++\na = 1\ntitle = A\n+++\nbody", "line 3: "),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".md", ".mdx", ".html", ".adoc"])
+def test_broken_front_matter_is_named_with_its_line_and_is_no_text(
+    text: str, problem: str, suffix: str
+) -> None:
+    page = parse(text.encode(), suffix)
+    assert page.text.strip() == "body"
+    assert page.warnings[0].startswith(f"its front matter was ignored: {problem}")
 
 
 YAML_BITS = st.sampled_from(
@@ -137,10 +158,12 @@ def test_front_matter_means_what_the_reference_parser_says(block: str) -> None:
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "a: {", "? ", "- [", "[{"])
-def test_front_matter_as_deep_as_a_well_is_body(opening: str) -> None:
+def test_front_matter_as_deep_as_a_well_is_not_read(opening: str) -> None:
     """A parser in C that follows it down would take the process along."""
     text = f"---\n{opening * (65_000 // len(opening))}\n---\nbody"
-    assert split_front_matter(text) == ({}, text)
+    values, body = split_front_matter(text)
+    assert values == {}
+    assert body in {text, "body"}
 
 
 def test_front_matter_can_always_be_written_as_json() -> None:
@@ -155,10 +178,11 @@ def test_front_matter_can_always_be_written_as_json() -> None:
     }
 
 
-def test_the_title_is_the_declared_one_then_the_top_heading_then_the_name() -> None:
+def test_the_title_is_declared_or_a_heading_or_the_name() -> None:
     assert title_of("---\ntitle: '  Declared  title '\n---\n# Top") == "Declared title"
     assert title_of("---\ntitle: 2024\n---\n# Top") == "2024"
     assert title_of("---\ntitle: ''\n---\n## Second\n# Top **bold**") == "Top bold"
+    assert title_of("words\n\n## Second &amp; more\n\n### Third") == "Second & more"
     assert title_of("words") == "some page name"
     assert title_of("words", "---.md") == "---.md"
     assert len(title_of(f"# {'long ' * 100}")) <= 255

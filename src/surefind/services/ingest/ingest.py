@@ -23,6 +23,7 @@ from surefind.services.ingest.link_check import LinkCheck
 from surefind.services.ingest.planning import (
     PlannedChanges,
     check_budget,
+    check_not_empty,
     check_not_fewer,
     check_same_settings,
     check_shrinking,
@@ -152,7 +153,9 @@ class _IngestRun:
         check_budget(self._tools.cost(changes.unpaid_tokens), self._options.max_cost)
         gate = self._options.gate.dry_run_result() if self._options.gate and changes.any else None
         report = self._report(current.manifest, changes, published=False)
-        return replace(report, index_points=0, gate=gate)
+        documents = report.documents + len(changes.added) - len(changes.removed)
+        report = replace(report, documents=documents, chunks=changes.chunks, index_points=0)
+        return replace(report, gate=gate)
 
     async def _judge(self, manifest: Manifest, current: CurrentGeneration) -> GateResult | None:
         gate = self._options.gate
@@ -177,6 +180,7 @@ class _IngestRun:
             check_not_fewer(current.lost_documents, len(scan.changes.added))
         if not options.update:
             await scan.remove_missing()
+        check_not_empty(scan.changes)
         return scan.changes
 
     async def _prune(self, manifest: Manifest) -> tuple[int, ...]:

@@ -37,6 +37,7 @@ class PlannedChanges:
     replaced: int = 0
     emptied: list[str] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
+    chunks: int = 0  # of the whole collection, after the changes
     unread: Counter[str] = field(default_factory=Counter)
     broken_links: list[BrokenLink] | None = None
 
@@ -71,6 +72,18 @@ def check_budget(cost: Cost | None, max_cost: float | None) -> None:
             f"{cost.price_per_million_tokens:g} per million, more than --max-cost {max_cost:g}. "
             "Nothing was embedded or changed; raise --max-cost to continue"
         )
+
+
+def check_not_empty(changes: PlannedChanges) -> None:
+    """Raises GuardStopped if nothing could be found in the next generation."""
+    if changes.chunks or not changes.any:
+        return
+    problems = [f"{each.source_path}: {each.reason}" for each in changes.failures[:_NAMED]]
+    problems += [f"{path}: contains no text" for path in changes.empty_pages[:_NAMED]]
+    named = f" ({'; '.join(problems)})" if problems else ""
+    raise GuardStopped(
+        f"no page has text that can be searched{named}. Nothing was changed; check the source"
+    )
 
 
 def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:

@@ -77,7 +77,8 @@ class SourceScan:
 
         `links` collects the links of every page; None skips the check.
         """
-        self.changes = PlannedChanges()
+        kept = sum(document.chunks for document in current.documents.values())
+        self.changes = PlannedChanges(chunks=kept)
         self._current = current
         self._target = target
         self._tools = tools
@@ -216,6 +217,7 @@ class SourceScan:
             self.changes.pending += sorted(kept & self._pending)
 
     async def _put(self, document: Document, chunks: Sequence[tuple[Chunk, int]]) -> None:
+        self.changes.chunks += len(chunks) - self._chunks_before(document.source_path)
         old = await self._current.chunks(document.source_path)
         records = [
             self._record(document, chunk, terms, old.get(chunk.id)) for chunk, terms in chunks
@@ -232,11 +234,16 @@ class SourceScan:
         self.changes.stale_chunks += stale
 
     async def _remove(self, source_path: str) -> None:
+        self.changes.chunks -= self._chunks_before(source_path)
         stale = await self._current.chunks(source_path)
         self.changes.stale_chunks += stale
         self.changes.replaced += len(stale)
         self.changes.removed.append(source_path)
         await self._target.remove(source_path)
+
+    def _chunks_before(self, source_path: str) -> int:
+        old = self._current.documents.get(source_path)
+        return 0 if old is None else old.chunks
 
     def _record(
         self, document: Document, chunk: Chunk, terms: int, old: ChunkRecord | None

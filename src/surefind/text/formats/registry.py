@@ -16,7 +16,7 @@ from surefind.text.formats.openapi.detection import is_openapi
 from surefind.text.formats.page import ParsedPage
 from surefind.text.formats.pdf import read_pdf
 from surefind.text.formats.restructured.conversion import read_restructured
-from surefind.text.front_matter import split_front_matter
+from surefind.text.front_matter import read_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
 from surefind.text.markdown.blocks import Outline, outline
 from surefind.text.markdown.javascript import TooComplex
@@ -50,16 +50,17 @@ def parse(
 
 def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:
     text, warnings = decode(content)
-    front_matter, body = split_front_matter(text)
+    front_matter, body, problems = read_front_matter(text)
     if "<!--" in body:
         body = strip_comments(body)
     body = inline_references(body)
-    return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings)
+    return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings + problems)
 
 
 def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
     text, warnings = decode(content)
-    front_matter, body = split_front_matter(text)
+    front_matter, body, problems = read_front_matter(text)
+    warnings += problems
     unread: tuple[str, ...] = ()
     if _MDX_SYNTAX.search(body):
         try:
@@ -73,7 +74,7 @@ def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
 
 def _read_html(content: bytes, _: AnchorRule) -> ParsedPage:
     text, warnings = decode(content, meta_charset=True)
-    above, body = split_front_matter(text)
+    above, body, problems = read_front_matter(text)
     page = html_to_markdown(body)
     declared = {
         "canonical_url": page.canonical_url,
@@ -81,7 +82,7 @@ def _read_html(content: bytes, _: AnchorRule) -> ParsedPage:
         "language": page.language,
     }
     front_matter = {**{key: value for key, value in declared.items() if value}, **above}
-    return ParsedPage(front_matter, page.text, outline(page.text), page.title, warnings)
+    return ParsedPage(front_matter, page.text, outline(page.text), page.title, warnings + problems)
 
 
 def _read_plain_text(content: bytes, _: AnchorRule) -> ParsedPage:

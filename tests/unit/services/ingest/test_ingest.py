@@ -117,12 +117,26 @@ async def test_pages_without_text_are_named_each_time(home: Installation) -> Non
         assert (report.documents, report.chunks) == (5, 5)
 
 
-async def test_a_collection_may_hold_nothing_but_empty_pages(home: Installation) -> None:
-    report = await home.ingest({"empty.md": ""})
-    assert (report.chunks, report.index_points, report.published) == (0, 0, True)
-    result = await home.search("anything")
-    assert (result.hits, result.chunks) == ((), 0)
-    assert (await home.ingest({"empty.md": "now text"})).chunks == 1
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_run_that_would_publish_no_chunk_is_refused(
+    home: Installation, *, dry_run: bool
+) -> None:
+    with pytest.raises(GuardStopped, match=r"no page has text .*docs/empty\.md: contains no text"):
+        await home.ingest({"empty.md": "<!-- nothing -->"}, dry_run=dry_run)
+    report = await home.ingest({"empty.md": "now text"})
+    assert (report.generation, report.chunks) == (1, 1)
+    with pytest.raises(GuardStopped, match="Nothing was changed"):
+        await home.ingest({"empty.md": ""}, dry_run=dry_run)
+    assert len((await home.search("text")).hits) == 1
+
+
+async def test_a_dry_run_counts_what_the_run_will_have(home: Installation) -> None:
+    await home.ingest(PAGES)
+    changed = {**PAGES, "new.md": "# New\n\nwords"}
+    planned = await home.ingest(changed, dry_run=True)
+    report = await home.ingest(changed)
+    assert (planned.documents, planned.chunks) == (report.documents, report.chunks)
+    assert planned.added_pages == report.added_pages
 
 
 async def test_a_rebuild_of_nothing_new_embeds_nothing(home: Installation) -> None:

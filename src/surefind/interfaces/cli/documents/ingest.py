@@ -183,7 +183,8 @@ def plan(report: "IngestReport") -> str:
     """The changes that a run would make, page by page."""
     lines = [f"{report.collection}: dry run, nothing was changed; a run would process"]
     lines.append(f"  pages    {_counts(report)}")
-    lines.append(f"  chunks   {report.new_chunks} new or changed, {report.new_tokens} tokens")
+    new = f"{report.new_chunks} new or changed, {report.new_tokens} tokens"
+    lines.append(f"  chunks   {report.chunks} in the catalog, {new}")
     lines += _cost(report)
     for verb, paths in (
         ("added", report.added_pages),

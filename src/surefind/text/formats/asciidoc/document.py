@@ -15,7 +15,7 @@ from surefind.text.formats.asciidoc.preprocessor import expand_asciidoc
 from surefind.text.formats.asciidoc.section_ids import SectionIds, without_anchor
 from surefind.text.formats.assembly import PageAssembler
 from surefind.text.formats.page import ParsedPage
-from surefind.text.front_matter import split_front_matter
+from surefind.text.front_matter import read_front_matter
 
 _REVISION = re.compile(r"v?\d[\w.-]*(?:,|:|$)|[^\d{]{0,200}\d[\w.-]*,")
 _FACTS = ("author", "description", "keywords", "revdate", "revnumber")
@@ -24,14 +24,14 @@ _FACTS = ("author", "description", "keywords", "revdate", "revnumber")
 def read_asciidoc(content: bytes) -> ParsedPage:
     """Convert a page. Its includes are expanded by its source, if they are in the project."""
     text, warnings = decode(content)
-    front_matter, body = split_front_matter(text)
+    front_matter, body, problems = read_front_matter(text)
     lines = expand_asciidoc("", body)[0].splitlines()
     document = _Document(lines)
     page, titles = document.read()
     if titles.needed:
         page, _ = _Document(lines, titles).read()
     facts = document.facts()
-    return page.parsed({**facts, **front_matter}, document.title, warnings)
+    return page.parsed({**facts, **front_matter}, document.title, warnings + problems)
 
 
 class _Titles(dict[str, str]):
