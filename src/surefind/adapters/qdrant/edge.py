@@ -212,9 +212,7 @@ class EdgeIndexWriter:
             self._shard.optimize()
             self._shard.flush()
             points = self._shard.count(edge.CountRequest(exact=True))
-            self._shard.close()
-            # Everything is in the segments; readers and copies start a new log.
-            shutil.rmtree(self._path / _LOG)
+            self._shard.close()  # its log stays: without it, later updates would be ignored
             self._settle()
             await asyncio.to_thread(_checksums(self._path).write)
         return points
