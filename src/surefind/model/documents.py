@@ -116,7 +116,7 @@ class AnchorRule:
     `split` separates a heading's title from the anchor that it declares, if any. `slug` gives the
     anchor of a title, and `numbered` the n-th alternative to an anchor that is taken. Only
     headings from `first_level` on get an anchor. `counts_declared` means that an anchor declared
-    earlier is taken.
+    earlier is taken. A heading that declares the anchor `unknown` has none.
     """
 
     split: Callable[[str], tuple[str, str]]
@@ -124,6 +124,7 @@ class AnchorRule:
     numbered: Callable[[str, int], str] = "{}-{}".format
     first_level: int = 1
     counts_declared: bool = True
+    unknown: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

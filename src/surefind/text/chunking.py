@@ -305,7 +305,7 @@ def _shorten(context: str, settings: ChunkerSettings, count_tokens: CountTokens)
 
 
 def has_words(text: str) -> bool:
-    """Whether readers see a word: rules, empty tags and `&nbsp;` have none."""
+    """Whether readers see a word, and not only a rule, empty tags or `&nbsp;`."""
     if len(text) < _SHORT and "`" not in text and "~~~" not in text:
         text = _INVISIBLE.sub("", text)
     return _WORD_CHARACTER.search(text) is not None

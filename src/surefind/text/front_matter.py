@@ -25,7 +25,7 @@ _MAX_ATTRIBUTES = 50
 _MAX_ATTRIBUTE_LENGTH = 200
 _RESERVED = frozenset(field.name for field in FIELDS)
 _BLOCK = re.compile(
-    r"\A(---|\+\+\+)[ \t]*\n(.*?)(?:^|\n)\1[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+    r"\A(?:[ \t]*\n)*+(---|\+\+\+)[ \t]*\n(.*?)(?:^|\n)\1[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _FIELD = re.compile(
     r"(?:\s*\n|[ \t]*#[^\n]*\n)*(?:[\"']?[\w.-]+[\"']?[ \t]*(?::(?=\s|\Z)|=)|\[[\w.-]+\]\s)"
@@ -43,7 +43,7 @@ def split_front_matter(text: str) -> tuple[Mapping[str, object], str]:
 def read_front_matter(text: str) -> tuple[Mapping[str, object], str, tuple[str, ...]]:
     """(front matter, body, warnings).
 
-    Invalid front matter is no text. A block between two rules that has no fields is.
+    Invalid front matter is left out, but a block between two rules without fields is text.
     """
     match = _BLOCK.match(text)
     if match is None:
@@ -52,7 +52,7 @@ def read_front_matter(text: str) -> tuple[Mapping[str, object], str, tuple[str, 
     try:
         values = _values(match[2], is_toml=match[1] == "+++")
     except Exception as error:  # noqa: BLE001 - the parser raises errors of any kind
-        values, problem = None, _problem(error)
+        values, problem = None, _problem(error, text.count("\n", 0, match.start(1)))
     if isinstance(values, dict):
         return values, text[match.end() :], ()
     if not problem or _FIELD.match(match[2]) is None:
@@ -66,14 +66,16 @@ def _values(block: str, *, is_toml: bool) -> object:
     return plain_values((tomllib.loads(block) if is_toml else _loaded(block)) or {})
 
 
-def _problem(error: Exception) -> str:
+def _problem(error: Exception, lines_above: int) -> str:
     """The line of the file and the reason: `line 3: expected ',' or ']'`."""
     if isinstance(error, yaml.MarkedYAMLError):
         reason = error.problem or error.context or "it is not valid YAML"
-        return f"line {error.problem_mark.line + 2}: {reason}" if error.problem_mark else reason
-    reason = str(error).partition("\n")[0] or type(error).__name__
-    at = _AT_LINE.search(reason)
-    return f"line {int(at[1]) + 1}: {_AT_LINE.sub('', reason).strip()}" if at else reason
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+    else:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        at = _AT_LINE.search(reason)
+        reason, line = _AT_LINE.sub("", reason).strip(), int(at[1]) if at else 0
+    return f"line {lines_above + line + 1}: {reason}" if line else reason
 
 
 def _split_json(text: str) -> tuple[Mapping[str, object], str]:

@@ -145,5 +145,6 @@ def _hugo(root: Path, base_url: str | None) -> SiteFolder | None:
         fingerprint,
         CONTENT_SUFFIXES,
         site.notes,
+        with_included=site.with_included,
         unread_folders=config.folders_without_pages(),
     )

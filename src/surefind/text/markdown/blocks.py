@@ -296,6 +296,10 @@ class _Scanner:
         raw_title = raw_title[:TITLE_LENGTH]  # a longer one is really a paragraph
         raw_title, declared = self._rule.split(raw_title)
         title = plain(raw_title)
+        if declared and declared == self._rule.unknown:
+            self.headings.append(Heading(level, title, "", start, end, name=f"? {title}"))
+            self._close_containers()
+            return
         anchor = declared or self._rule.slug(title)
         repeats = self._anchors.get(anchor, 0)
         if not declared or self._rule.counts_declared:

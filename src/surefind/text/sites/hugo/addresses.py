@@ -11,6 +11,7 @@ from typing import Self
 from surefind.model import PageLocation, SkippedPage
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.addresses import address_key, addresses_below, encode_uri
+from surefind.text.sites.config_files import CONFIG_SUFFIXES, read_config
 from surefind.text.sites.hugo.anchors import anchor_rule
 from surefind.text.sites.hugo.config import HugoConfig, Language
 from surefind.text.sites.hugo.permalinks import (
@@ -21,11 +22,16 @@ from surefind.text.sites.hugo.permalinks import (
     file_path,
     url_part,
 )
+from surefind.text.sites.hugo.shortcodes import expand_shortcodes, translations
+from surefind.text.sites.mkdocs.includes import Inclusions
+from surefind.text.sites.mkdocs.includes import ReadFile as ReadText
+from surefind.text.sites.parsing.containers import without_containers
 from surefind.text.sites.parsing.globs import glob_expression
 
 CONTENT_SUFFIXES = frozenset({".md", ".markdown", ".html", ".htm"})
 _BRANCH, _LEAF = "_index", "index"
 _CASCADING = frozenset({"build", "draft", "expirydate", "headless", "publishdate", "date"})
+_BLOCK_ATTRIBUTES = re.compile(r"[ \t>]*\{:?[ \t]*(?:[.#][\w-]|[\w-]+=)[^{}]*\}[ \t]*")
 ReadFile = Callable[[str], str | None]
 
 
@@ -59,6 +65,41 @@ class _Cascade:
         return inside and same and (self.pattern is None or bool(self.pattern.fullmatch(page.path)))
 
 
+class _Around:
+    """What shortcodes of a page may name."""
+
+    def __init__(
+        self,
+        site: "HugoSite",
+        page: _ContentPage,
+        front_matter: Mapping[str, object],
+        read: ReadText,
+    ) -> None:
+        self._site = site
+        self._language = page.language.code
+        self._front_matter = _lower(front_matter)
+        self._read = read
+
+    def folders(self) -> tuple[str, ...]:
+        content = self._site.content_folders(self._language)
+        below = [f"{folder}/{name}" for name in ("includes", "examples") for folder in content]
+        return (*content, *below, "", "assets", "static")
+
+    def parameter(self, name: str) -> str:
+        value = self._front_matter.get(name.lower())
+        if value is None:
+            value = self._site.site_parameter(name)
+        return str(value) if isinstance(value, str | int | float) else ""
+
+    def translation(self, key: str) -> str:
+        return self._site.texts(self._language, self._read).get(key, "")
+
+    def template(self, name: str) -> str:
+        folders = ("layouts/_shortcodes", "layouts/shortcodes")
+        found = (self._read(f"{folder}/{name}.html") for folder in folders)
+        return next((text for text in found if text is not None), "")
+
+
 class HugoSite:
     """A Hugo site; `notes` lists the parts of its config that were not understood.
 
@@ -86,7 +127,10 @@ class HugoSite:
         self._lower = not config.flag("disablepathtolower")
         self._today = today or datetime.now(UTC).date()
         self._off = frozenset(name.lower() for name in config.names("disablekinds"))
+        attributes = config.table("markup", "goldmark", "parser", "attribute")
+        self._has_attributes = attributes.get("block") is True
         self._aliases: dict[str, str] = {}
+        self._texts: dict[str, Mapping[str, str]] = {}
         self._bundles: set[str] = set()
         self._sections: set[str] = set()
         self._cascades = list(self._of_config())
@@ -130,6 +174,48 @@ class HugoSite:
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
         found = addresses_below(self._root_url(self._default), link, page_url)
         return tuple(self._aliases.get(address_key(url), url) for url in found)
+
+    def with_included(
+        self, site_path: str, text: str, read: ReadText
+    ) -> tuple[str, tuple[str, ...]]:
+        """(the page with the text of its shortcodes, warnings)."""
+        page = self._page(site_path)
+        if isinstance(page, SkippedPage):
+            return text, ()
+        front_matter, body = split_front_matter(text)
+        inclusions = Inclusions(site_path, read)
+        around = _Around(self, page, front_matter, read)
+        body = expand_shortcodes(body, around, inclusions)
+        if "{" in body or "[!" in body:
+            body = without_containers(body, self._line, colons=False)
+        return text[: len(text) - len(split_front_matter(text)[1])] + body, inclusions.warnings
+
+    def _line(self, line: str) -> str | None:
+        """Attributes of a block, on a line below it, are not text."""
+        return None if self._has_attributes and _BLOCK_ATTRIBUTES.fullmatch(line) else line
+
+    def content_folders(self, language: str) -> list[str]:
+        """The folders of content in a language, then those of the default one."""
+        codes = (language, self._default.code)
+        mounts = [m for code in codes for m in self._mounts if m.language in {code, ""}]
+        return list(dict.fromkeys(mount.source for mount in mounts))
+
+    def site_parameter(self, name: str) -> object:
+        return self._config.table("params").get(name.lower())
+
+    def texts(self, language: str, read: ReadText) -> Mapping[str, str]:
+        """The translations of the site, read once."""
+        found = self._texts.get(language)
+        if found is None:
+            found = {}
+            for code in dict.fromkeys((self._default.code, language)):
+                for path in (f"i18n/{code}", f"i18n/{code}/{code}"):
+                    for suffix in CONFIG_SUFFIXES:
+                        text = read(path + suffix)
+                        values = read_config(text, suffix) if text is not None else None
+                        found |= translations(values or {})
+            self._texts[language] = found
+        return found
 
     # --- the content tree -------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from surefind.model import AnchorRule
 from surefind.text.anchors import attribute_list
 from surefind.text.sites.hugo.config import HugoConfig
 
+UNKNOWN = "\ue0ff"
+"""The id of a heading whose anchor depends on a template: its links lead to the page."""
 _CODE_SPANS = re.compile(r"(`+[^`]*`+)")
 
 
@@ -26,7 +28,7 @@ def anchor_rule(config: HugoConfig) -> AnchorRule:
     )
     if parser.get("autoheadingid") is False:
         slug = _none
-    return AnchorRule(attribute_list if disabled else _typographic, slug)
+    return AnchorRule(attribute_list if disabled else _typographic, slug, unknown=UNKNOWN)
 
 
 def _typographic(title: str) -> tuple[str, str]:
