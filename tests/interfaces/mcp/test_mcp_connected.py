@@ -15,7 +15,7 @@ from support.commands import serving, surefind
 from support.foreign import client_of, plain_payload
 from support.payload_shapes import book
 from support.qdrant.http_server import running
-from support.qdrant.service import unique
+from support.qdrant.service import REAL_KEY, unique
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 
 PASSAGES = book(12)
@@ -40,7 +40,8 @@ async def connected(
             for one, row in zip(PASSAGES, rows, strict=True)
         ]
         await client.upsert(name, points, wait=True)
-        (home / ".env").write_text(f"QDRANT_URL={address.url}\n")
+        key = f"QDRANT_API_KEY={REAL_KEY}\n" if REAL_KEY else ""
+        (home / ".env").write_text(f"QDRANT_URL={address.url}\n{key}")
         done = surefind("connect", "--collection", name, "--as", "theirs", "--yes", cwd=home)
         assert done.returncode == 0, done.stderr
         yield home
