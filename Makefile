@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,15 @@ NODE_SITES := $(foreach site,docusaurus starlight vitepress,.venv-sites/$(site)/
 	@cd .venv-sites/$* && export PATH="$(CURDIR)/.venv-sites/bin:$$PATH" && for attempt in 1 2 3; do \
 	  npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=5 && touch installed && break; done; test -f installed
 
+.venv-website/installed: $(VENV)/python requirements/website.txt
+	@echo "installing MkDocs Material into .venv-website"
+	@$(PYTHON) -m venv .venv-website
+	@.venv-website/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/website.txt
+	@touch $@
+
+site: .venv-website/installed  ## Build the documentation site in build/site; SEARCH=ADDRESS of a surefind server for its search box
+	@NO_MKDOCS_2_WARNING=1 SUREFIND_SITE_SEARCH=$(SEARCH) .venv-website/bin/mkdocs build --quiet --strict -f website/mkdocs.yml
+
 sites: $(VENV)/dev $(NODE_SITES)  ## Build small sites with MkDocs and others, and compare them with what surefind reads
 	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/sites
 
@@ -139,7 +148,7 @@ drill-short:  ## Run two fixed cycles of each drill
 mutants: $(VENV)/dev model  ## Change random places of a room and count what its tests notice; ROOM=services/search COUNT=40 SEED=1
 	@$(IN_MEMORY) $(BIN)/python tests/support/mutation.py src/surefind/$(or $(ROOM),services/search) --tests tests/unit/$(or $(ROOM),services/search) --count $(or $(COUNT),40) --seed $(or $(SEED),1)
 
-check: lint types thorough integrations coverage corpora sites assistants action browser drill-short  ## Run everything that CI runs
+check: lint types thorough integrations coverage corpora sites site assistants action browser drill-short  ## Run everything that CI runs
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
 	@$(BIN)/python -m bench.speed.overhead

@@ -118,6 +118,13 @@ def test_contributing_lists_every_make_target() -> None:
         assert f"| `make {target}` |" in contributing, f"CONTRIBUTING.md lacks make {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
+def test_make_has_every_target_that_a_page_names(page: Path) -> None:
+    makefile = (PROJECT / "Makefile").read_text()
+    for target in re.findall(r"`make ([a-z-]+[a-z])(?=[` ])", page.read_text()):
+        assert f"\n{target}:" in makefile, f"no target {target}"
+
+
 def test_workflows_run_commands_that_exist() -> None:
     makefile = (PROJECT / "Makefile").read_text()
     for path in (PROJECT / ".github/workflows").glob("*.yml"):
