@@ -26,11 +26,16 @@ MISTAKES = (
     Mistake(("search", "holiday", "--top-k", "many"), ("many", "--top-k")),
     Mistake(("validate", "goldne.yaml"), ("goldne.yaml", "golden init")),
     Mistake(("settings",), ("SUREFIND_PROT", "SUREFIND_PORT"), environment={"SUREFIND_PROT": "9"}),
-    Mistake(("search", "holiday"), ("topk", "top_k"), settings="topk = 3\n"),
+    Mistake(("search", "holiday"), ("max_token", "max_tokens"), settings="max_token = 300\n"),
+    Mistake(("golden", "lint", "typed.yaml"), ("topk", "top_k")),
 )
 
 
+TYPED = "topk: 3\ntests:\n  - {test_id: a, query_text: How do I go on holiday?}\n"
+
+
 def mistakes_are_explained(tour: Tour) -> None:
+    (tour.home / "typed.yaml").write_text(TYPED)
     for mistake in MISTAKES:
         toml = tour.home / "surefind.toml"
         toml.write_text(mistake.settings)

@@ -52,6 +52,7 @@ from surefind.settings.surroundings import (
     ignored_in_dotenv,
     origin_of,
     own_name,
+    place_of,
     read_dotenv,
     read_toml,
     with_port,
@@ -464,7 +465,7 @@ def load(**given: Any) -> Settings:
         _check_names(given)
         return Settings(**with_port(given))
     except ValidationError as error:
-        raise InputError(_explain(error)) from error
+        raise InputError(_explain(error, given)) from error
     except OSError as error:
         raise InputError(f"{error.filename} can't be read: {error.strerror}") from error
 
@@ -521,7 +522,9 @@ def _check_names(given: Iterable[str]) -> None:
         )
 
 
-def _explain(error: ValidationError) -> str:
+def _explain(error: ValidationError, given: Mapping[str, Any]) -> str:
+    """Names the setting and where it is set, but not its value, which may be a secret."""
     first = error.errors(include_url=False, include_input=False)[0]
     name = ".".join(str(part) for part in first["loc"])
-    return f"the setting {name}: {problem_of(first)}"
+    place = "" if given.get(name) is not None else place_of(str(first["loc"][0]))
+    return f"the setting {name}: {problem_of(first)}{place and f'; it is set {place}'}"

@@ -109,6 +109,16 @@ def origin_of(name: str) -> str:
     return f"{name} in {TOML}" if {name, name.lower()} & read_toml().keys() else ""
 
 
+def place_of(setting: str) -> str:
+    """Where a setting without a name of its own is set: `by SUREFIND_PORT in .env`."""
+    variable = PREFIX + setting.upper()
+    if os.environ.get(variable):
+        return f"by {variable}"
+    if read_dotenv().get(variable):
+        return f"by {variable} in {DOTENV}"
+    return f"in {TOML}" if setting in read_toml() else ""
+
+
 def read_toml() -> Mapping[str, Any]:
     if not TOML.exists():
         return {}

@@ -100,7 +100,8 @@ def test_the_terminal_shows_the_published_summary_and_more(home: Path, golden: P
     golden.write_text(GOLDEN.replace("heading: Power", "heading: Cleaning the lid"))
     done = surefind("validate", golden, "--top-k", "1", cwd=home)
     lines = done.stdout.splitlines()
-    assert lines[:3] == ["=" * 60, "RAG Retrieval Validation Report", "=" * 60]
+    assert lines[0] == "INCONCLUSIVE: 2 of 3 passed (golden.yaml)"
+    assert lines[2:5] == ["=" * 60, "RAG Retrieval Validation Report", "=" * 60]
     assert "Total Queries: 3" in lines
     assert "Vector Dimensions: 384" in lines
     # One hit meets both expectations of a test; in the measures it takes two places.
@@ -282,7 +283,8 @@ def test_a_judged_collection_and_topics_are_read(home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing.yaml"], "can't be read: No such file"),
+        (["nothing.yaml"], "nothing.yaml does not exist; `surefind golden init` writes tests"),
+        (["goldne.yaml"], "did you mean golden.yaml? `surefind golden init` writes tests"),
         (["broken.yaml"], "broken.yaml, line 2: unknown key 'querry_text' in a test"),
         (["golden.yaml", "--top-k", "0"], "top_k must be between 1 and 1000, not 0"),
         (["golden.yaml", "--concurrency", "0"], "concurrency must be between 1 and 64, not 0"),

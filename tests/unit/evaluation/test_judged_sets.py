@@ -139,10 +139,11 @@ def test_the_name_of_a_file_says_its_form(tmp_path: Path, name: str, content: st
 
 
 def test_what_is_no_golden_set_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"can't be read: No such file"):
+    with pytest.raises(InputError, match=r"none\.yaml does not exist; `surefind golden init`"):
         read_golden(tmp_path / "none.yaml")
     with pytest.raises(InputError, match=r"a BEIR folder needs queries.jsonl"):
         read_golden(tmp_path)
+    (tmp_path / "golden.docx").touch()
     with pytest.raises(InputError, match=r"ends in .yaml, .yml, .json, .jsonl"):
         read_golden(tmp_path / "golden.docx")
     with (tmp_path / "huge.yaml").open("wb") as stream:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from surefind.adapters.files.data_folder import write_atomically
+from surefind.adapters.files.near_paths import hint_for
 from surefind.errors import InputError
 from surefind.evaluation.golden.golden_set import (
     MAX_BYTES,
@@ -40,6 +41,12 @@ def read_golden(path: Path, qrels: Path | None = None) -> GoldenSet:
         return judged_set(path.name, topics, read_qrels(qrels.name, content_of(qrels)))
     if path.is_dir():
         return _beir(path)
+    if not path.exists():
+        hint = hint_for(path)
+        raise InputError(
+            f"{path} does not exist{hint}{'' if hint else ';'} `surefind golden init` writes tests "
+            "to start with"
+        )
     reader = _READERS.get(path.suffix.casefold())
     if reader is None:
         known = ", ".join(suffix for suffix in _READERS if suffix)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequen
 from os import PathLike
 from pathlib import Path
 
+from surefind.adapters.files.near_paths import hint_for
 from surefind.adapters.sources.path_patterns import EVERYTHING, PathPatterns
 from surefind.adapters.sources.site_files import PRUNED, SiteFolder, WithIncluded
 from surefind.adapters.sources.site_folder import find_site
@@ -190,7 +191,8 @@ def _checked(given: str | PathLike[str]) -> Path:
     except ValueError as error:
         raise InputError(f"{given!r} can't be read: it contains a NUL character") from error
     if not exists:
-        raise InputError(f"{path} does not exist; use a folder of documentation, or a page")
+        hint = hint_for(path) or "; use a folder of documentation, or a page"
+        raise InputError(f"{path} does not exist{hint}")
     if not readable:
         raise InputError(f"{path} can't be read: permission denied; change its permissions")
     if not folder and path.suffix.lower() not in SUFFIXES:

@@ -93,11 +93,23 @@ def _reason(error: typer.TyperException, context: Context | None) -> str:
     if isinstance(parameter, _Value) and context is not None:
         if parameter.required and not error.message:
             return f"{_name_of(parameter)} is missing"
-        return f"{_name_of(parameter)} must be {_expected(parameter, context)}"
+        expected = _expected(parameter, context)
+        return f"{_name_of(parameter)} must be {expected}{_instead(error.__cause__)}"
     reason = error.message.rstrip(".")
     for pattern, plain in _PLAIN:
         reason = pattern.sub(plain, reason)
     return reason
+
+
+def _instead(cause: BaseException | None) -> str:
+    """The value that was given, which errors of the parser keep only in their cause."""
+    from pydantic import ValidationError
+
+    from surefind.evaluation.report.wording import in_short
+
+    if not isinstance(cause, ValidationError):
+        return ""
+    return f", not {in_short(str(cause.errors(include_url=False)[0]['input']))}"
 
 
 def _expected(parameter: _Value, context: Context) -> str:

@@ -1,4 +1,4 @@
-"""A report for the terminal: the summary of the contract, followed by surefind's details."""
+"""A report for the terminal: the verdict, the summary of the contract, details, and the reasons."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,6 +15,7 @@ _TITLES = {"pass": "PASSED", "fail": "FAILED", "inconclusive": "INCONCLUSIVE"}
 
 def terminal(report: Report) -> str:
     parts = [
+        _title(report),  # the summary counts answered queries, also those with a wrong answer
         validation_report_of(report).to_summary(),
         *_numbers(report),
         *_categories(report),
@@ -121,12 +122,16 @@ def _tests(tests: Sequence[TestOutcome]) -> Iterable[str]:
         yield f"and {len(bad) - _SHOWN} more; --json lists all"
 
 
-def _verdict(report: Report) -> Iterable[str]:
+def _title(report: Report) -> str:
     totals = report.totals
     title = _TITLES[report.verdict.value]
     how = passed_by(report)
     tests = " tests" if how else ""
     passed = f"{totals.passed} of {totals.total}{tests} passed"
-    yield f"{title}{how}: {passed} ({in_short(report.golden)})"
+    return f"{title}{how}: {passed} ({in_short(report.golden)})"
+
+
+def _verdict(report: Report) -> Iterable[str]:
+    yield _title(report)
     yield from (f"  {reason}" for reason in report.reasons)
     yield from (f"  warning: {warning}" for warning in report.warnings)
