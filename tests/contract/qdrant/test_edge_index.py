@@ -1,6 +1,7 @@
 """The embedded engine: what every index promises, and how it shares a folder and a full disk."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +19,10 @@ from contract.indexes.index_contents import DIMENSIONS, ONE, TEXTS, TWO, build, 
 from contract.indexes.test_indexes import IndexContract
 from support.fakes import WordEmbedder, record, word_terms
 from surefind.adapters.files.data_folder import DataFolder
-from surefind.adapters.qdrant.edge import EdgeIndex, EdgeIndexStore
+from surefind.adapters.qdrant.edge import EdgeIndex, EdgeIndexStore, EdgeIndexWriter
+from surefind.adapters.qdrant.points import DENSE, LEXICAL
 from surefind.errors import StoreError, StoreFull
-from surefind.model import AnyOf, Between
+from surefind.model import AnyOf, Between, GenerationRef
 from surefind.ports import DenseQuery, IndexEntry, IndexStore
 
 
@@ -32,6 +34,10 @@ def written_by_others(folder: DataFolder) -> Iterator[edge.EdgeShard]:
     shard.flush()
     shard.close()
     (folder.generation(ONE) / "index.checksums").unlink()
+
+
+def apparent_bytes(folder: DataFolder, ref: GenerationRef) -> int:
+    return sum(path.stat().st_size for path in folder.generation(ref).rglob("*"))
 
 
 class TestEdge(IndexContract):
@@ -55,6 +61,42 @@ class TestEdge(IndexContract):
         assert sorted(p for p in folder.generation(ONE).rglob("*") if p.is_file()) == files
         assert [path.read_bytes() for path in files] == before
         assert not list((folder.root / "views").iterdir())
+
+    async def test_tar_and_cp_store_hardly_more_than_there_is(
+        self, store: IndexStore, folder: DataFolder
+    ) -> None:
+        await build(store, ONE, entries(TEXTS))
+        assert apparent_bytes(folder, ONE) < 8e6, "the engine's files have 100 MB and a log 64 MB"
+        await build(store, TWO, entries(["a passage that is new"], first=9), copy_of=ONE)
+        assert apparent_bytes(folder, TWO) < 8e6
+        index = await store.open(TWO)
+        assert await index.count() == 6
+        await index.close()
+        assert apparent_bytes(folder, TWO) < 8e6
+
+    @pytest.mark.parametrize("log", ["kept", "removed"])
+    async def test_an_index_of_an_earlier_version_with_a_log_takes_changes(
+        self, store: IndexStore, folder: DataFolder, log: str
+    ) -> None:
+        path = folder.generation(ONE) / "index"
+        path.mkdir(parents=True)
+        config = edge.EdgeConfig(
+            vectors={DENSE: edge.EdgeVectorParams(DIMENSIONS, edge.Distance.Cosine)},
+            sparse_vectors={LEXICAL: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+        )
+        shard = edge.EdgeShard.create(str(path), config)
+        writer = EdgeIndexWriter(path, shard, DIMENSIONS, 1000)
+        for entry in entries(TEXTS) * 3:
+            await writer.upsert([entry])
+        shard.flush()
+        shard.close()
+        if log == "removed":
+            shutil.rmtree(path / "wal")
+        await build(store, TWO, entries(["another text"]), copy_of=ONE)
+        index = await store.open(TWO)
+        number = record(0).chunk.point_id
+        assert (await index.payloads([number]))[number].chunk.text == "another text"
+        await index.close()
 
     @pytest.fixture
     def temporary(

@@ -1,11 +1,9 @@
 """Qdrant Edge: the Qdrant engine in this process. Only this file imports it.
 
 The engine allows one process per shard, so readers never open a generation directly: each one opens
-a view of it (see edge_views.py) with its own write-ahead log. Any number of readers share the data
-without locking each other out. This is safe because a shard that is never updated and was opened
-once (see `_settle`) does not write to its existing files. The generation keeps its own log, which
-stores the operation count: the engine silently ignores an update with a lower count than the
-point's last one.
+a view of it (see edge_views.py). Any number of readers share the data without locking each other
+out. This is safe because a shard that is never updated and was opened once (see `_settle`) does not
+write to its existing files.
 
 Every call holds the GIL, so searches run in the calling thread: another thread would only add
 overhead. A search takes about a millisecond, and slightly more with a filter (see
@@ -13,6 +11,7 @@ overhead. A search takes about a millisecond, and slightly more with a filter (s
 """
 
 import asyncio
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -35,6 +34,7 @@ from surefind.adapters.files.data_folder import (
 )
 from surefind.adapters.qdrant import point_numbers
 from surefind.adapters.qdrant.conditions import Bounds, KeyTest, excludes, key_tests
+from surefind.adapters.qdrant.edge_files import extend, trim
 from surefind.adapters.qdrant.edge_views import EdgeView, FreeBytes, free_bytes, sweep
 from surefind.adapters.qdrant.payload import (
     CHUNK_ID,
@@ -66,6 +66,7 @@ from surefind.ports import (
 
 _FOLDER, _CHECKSUMS, _SETTLING = "index", "index.checksums", "index.settling"
 _LOG = "wal"
+_CONFIG = "edge_config.json"
 _VIEWS = "views"
 _BASE_BYTES = 64 * 2**20
 _POINT_BYTES = 8 * 2**10
@@ -127,6 +128,8 @@ class EdgeIndexStore:
             _checksums(path).drop()
             if copy_of is not None:
                 copy_tree(self._path(copy_of), path)
+                _remove_log(path)
+                extend(path)
                 shard = _load(path, self._path(copy_of))
             else:
                 path.mkdir(parents=True)
@@ -212,7 +215,8 @@ class EdgeIndexWriter:
             self._shard.optimize()
             self._shard.flush()
             points = self._shard.count(edge.CountRequest(exact=True))
-            self._shard.close()  # its log stays: without it, later updates would be ignored
+            self._shard.close()
+            await asyncio.to_thread(trim, self._path, 4 * self._dimensions)
             self._settle()
             await asyncio.to_thread(_checksums(self._path).write)
         return points
@@ -403,7 +407,22 @@ def _config(dimensions: int) -> edge.EdgeConfig:
         sparse_vectors={LEXICAL: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
         payload_memory=edge.Memory.Cached,
         max_search_threads=1,
+        # A log would add two sparse files of 32 MB to every generation and view. An interrupted
+        # build is thrown away, a finished one is flushed, and `ingest.lock` keeps others out.
+        wal_enabled=False,
     )
+
+
+def _remove_log(index: Path) -> None:
+    """Indexes of earlier versions have a log, and their configuration requires one.
+
+    With a log, the engine takes the number of the next update from it, and would ignore updates
+    after a removal of the log alone. Without one, it takes the number from its segments.
+    """
+    path = index / _CONFIG
+    config = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**config, "wal_enabled": False}))
+    shutil.rmtree(index / _LOG, ignore_errors=True)
 
 
 def _filter(leg_query: DenseQuery | SparseQuery) -> edge.Filter | None:
