@@ -58,11 +58,11 @@ class Haystack:
 
     def open(self, dataset: Dataset, store: Path) -> None:
         self._dataset = dataset
-        self._asking = self.asking(store)
+        self._search = self.search_function(store)
 
     def search(self, question: int, mode: str) -> list[int]:
         vector = self._dataset.question_vectors[question].tolist()
-        hits = self._asking(self._dataset.questions[question], vector, mode)
+        hits = self._search(self._dataset.questions[question], vector, mode)
         return [hit.meta["number"] for hit in hits]
 
     def ingest(self, pages: Path, store: Path) -> dict[str, int]:
@@ -91,7 +91,7 @@ class Haystack:
             for question in questions
         ]
 
-    def asking(self, store: Path) -> Any:
+    def search_function(self, store: Path) -> Any:
         """A function of text, vector and mode that gives the ten best."""
         return self._pipelines(self._load(store), TOP)
 

@@ -116,7 +116,7 @@ class AnchorRule:
     `split` separates a heading's title from the anchor that it declares, if any. `slug` gives the
     anchor of a title, and `numbered` the n-th alternative to an anchor that is taken. Only
     headings from `first_level` on get an anchor. `counts_declared` means that an anchor declared
-    earlier is taken. A heading that declares the anchor `unknown` has none.
+    earlier is taken. A heading that declares the anchor `unknown` gets no anchor.
     """
 
     split: Callable[[str], tuple[str, str]]

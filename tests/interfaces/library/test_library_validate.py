@@ -89,6 +89,7 @@ def test_conditions_of_tests_made_in_python_count(docs: surefind.Surefind) -> No
     [
         ([], {}, "there are no tests"),
         (["brew"], {}, "each must be a GoldenTest"),
+        (3, {}, "each must be a GoldenTest"),
         ([TESTS[0], TESTS[0]], {}, "test_id 'tea' is used twice"),
         ([GoldenTest("x", "tea", where=("nonsense",))], {}, "golden tests, test 'x': "),
         (TESTS, {"top_k": 0}, "top_k must be between"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -196,6 +197,12 @@ def test_a_closed_one_says_so() -> None:
         pass
     with pytest.raises(RuntimeError, match="surefind is closed"):
         portal.call(double, 1)
+
+
+def test_a_program_that_never_closes_it_still_ends() -> None:
+    program = "import surefind; opened = surefind.open(); docs = opened.__enter__()"
+    done = subprocess.run([sys.executable, "-c", program], timeout=60, check=False)
+    assert done.returncode == 0
 
 
 def test_a_failure_to_create_the_loop_is_raised() -> None:

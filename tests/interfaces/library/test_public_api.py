@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import inspect
+import re
 import subprocess
 import sys
 import types
@@ -162,6 +163,17 @@ def test_the_sync_class_has_the_methods_of_the_async_one() -> None:
         assert inspect.signature(sync[name]) == inspect.signature(method), name
         assert hints_of(sync[name]) == hints_of(method), name
         assert inspect.iscoroutinefunction(method) == (name != "settings"), name
+
+
+def test_the_documentation_lists_every_method_with_its_parameters() -> None:
+    page = (Path(__file__).parents[3] / "docs/library.md").read_text()
+    documented = {
+        name: re.findall(r"\*{0,2}([a-z_]+)(?:=[^,]+)?(?:, |$)", parameters)
+        for name, parameters in re.findall(r"^\| `(\w+)\((.*?)\)` \|", page, re.MULTILINE)
+    }
+    for name, method in methods(surefind.AsyncSurefind).items():
+        if name != "settings":
+            assert documented[name] == list(inspect.signature(method).parameters)[1:], name
 
 
 def test_open_and_aopen_take_the_same_options() -> None:

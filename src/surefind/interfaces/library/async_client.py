@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union, Unpack
 
 from surefind.bootstrap import Application, IngestRequest
 from surefind.contracts import layer
@@ -271,7 +271,9 @@ class AsyncSurefind:
         if golden is None or isinstance(golden, str | PathLike):
             return await validation.golden(None if golden is None else Path(golden))
         if not isinstance(golden, GoldenSet):
-            golden = GoldenSet("golden tests", tuple(golden))
+            given: Any = golden  # a caller's mistake is reported by `checked`
+            tests = given if isinstance(given, Iterable) else (given,)
+            golden = GoldenSet("golden tests", tuple(tests))
         return validation.checked(golden)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from surefind.model import Connection, UrlStyle
+    from surefind.model import Connection
     from surefind.ports import Embedder, Reranker
     from surefind.settings import Settings
 
@@ -26,7 +26,7 @@ class OpenOptions(TypedDict, total=False):
     model_dir: str | PathLike[str] | None
     collection: str
     base_url: str | None
-    url_style: UrlStyle | None
+    url_style: Literal["bare", "directory", "html"] | None
     max_tokens: int
     overlap_tokens: int
     include: Sequence[str]

@@ -76,12 +76,11 @@ def _on_portal(opening: AbstractAsyncContextManager[AsyncSurefind]) -> Iterator[
     from surefind.interfaces.library.portal import Portal  # noqa: PLC0415 - importing surefind stays cheap
 
     with Portal() as portal:
-        opened_in = os.getpid()
         inner = portal.call(opening.__aenter__)
         try:
             yield Surefind(inner, portal)
         finally:
-            if os.getpid() == opened_in:  # else this is a forked child, and the parent closes it
+            if portal.is_running:
                 portal.call(opening.__aexit__, None, None, None)
 
 

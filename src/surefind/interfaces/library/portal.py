@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
@@ -61,11 +62,16 @@ class Portal:
         self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
     ) -> None:
         """Cancel running calls and wait until they have ended."""
-        if os.getpid() != self._process:
-            return  # in a forked child: the loop belongs to the parent
+        if not self.is_running:
+            return
         self._loop.call_soon_threadsafe(self._closing.set)
         while self._thread.is_alive():
             self._thread.join(self._signal_check_s)
+
+    @property
+    def is_running(self) -> bool:
+        """False in a forked child, and while the interpreter exits: its thread is not there."""
+        return os.getpid() == self._process and not sys.is_finalizing()
 
     def call(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         """Run a coroutine and return its result. Ctrl-C cancels it before it reaches the caller."""

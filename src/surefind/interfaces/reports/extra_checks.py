@@ -12,7 +12,7 @@ from surefind.model import Rate
 _A_FEW = 4
 
 
-def beyond_tests(report: Report) -> list[list[str]]:
+def extra_check_lines(report: Report) -> list[list[str]]:
     """A paragraph for each additional measurement."""
     parts: list[list[str]] = []
     if report.separation is not None and _is_informative(report.separation):

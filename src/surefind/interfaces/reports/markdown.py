@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from surefind.evaluation.report.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.report.wording import compared, in_short, passed_by, values_of
 from surefind.evaluation.statistics.significance import Verdict
-from surefind.interfaces.reports.extra_checks import beyond_tests
+from surefind.interfaces.reports.extra_checks import extra_check_lines
 
 _SHOWN = 20
 _BETTER_SHOWN = 5
@@ -27,7 +27,7 @@ def markdown(report: Report) -> str:
         _facts(report),
         *_measures(report),
         *_categories(report),
-        *_beyond_tests(report),
+        *_extra_check_lines(report),
         *_comparison(report.comparison),
         *_failures(report.tests),
     ]
@@ -92,8 +92,8 @@ def _categories(report: Report) -> Iterable[str]:
         )
 
 
-def _beyond_tests(report: Report) -> Iterable[str]:
-    parts = beyond_tests(report)
+def _extra_check_lines(report: Report) -> Iterable[str]:
+    parts = extra_check_lines(report)
     if parts:
         yield "### Additional checks\n"
         for first, *rest in parts:

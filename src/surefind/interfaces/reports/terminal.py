@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from surefind.contracts.validation_run import validation_report_of
 from surefind.evaluation.report.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.report.wording import SHORT, compared, in_short, passed_by, values_of
-from surefind.interfaces.reports.extra_checks import beyond_tests
+from surefind.interfaces.reports.extra_checks import extra_check_lines
 from surefind.interfaces.reports.tables import table
 
 _SHOWN = 20
@@ -19,7 +19,7 @@ def terminal(report: Report) -> str:
         validation_report_of(report).to_summary(),
         *_numbers(report),
         *_categories(report),
-        *("\n".join(lines) for lines in beyond_tests(report)),
+        *("\n".join(lines) for lines in extra_check_lines(report)),
         *_comparison(report.comparison),
         *_tests(report.tests),
         "\n".join(_verdict(report)),

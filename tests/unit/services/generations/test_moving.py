@@ -11,7 +11,7 @@ import pytest
 from surefind.adapters.files.archive import Archive, write_archive
 from surefind.adapters.qdrant.edge import Bm25Analyzer
 from surefind.errors import StoreError, UnknownCollection
-from surefind.model import GenerationRef, Manifest, Mode
+from surefind.model import ChunkRecord, GenerationRef, Manifest, Mode
 from surefind.ports import MovedPage
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.generations.index_building import Progress, both_stores
@@ -31,6 +31,11 @@ async def exported(home: Installation, path: Path) -> Manifest:
     async with both_stores(ONE, home.index, home.catalogs) as (index, catalog):
         await write_archive(path, manifest, pages_of(catalog, kept_in(index)), lambda _: None)
     return manifest
+
+
+def named_in(record: ChunkRecord, collection: str) -> ChunkRecord:
+    """As stored in this collection: the URL of an unpublished page names it."""
+    return replace(record, url=record.url.replace("://docs/", f"://{collection}/", 1))
 
 
 def destination(home: Installation) -> TransferTarget:
@@ -59,7 +64,7 @@ async def test_a_generation_arrives_elsewhere_as_it_was(tmp_path: Path, archive:
             one = await here.search(where, mode=mode)
             other = await there.search(where, mode=mode, collection="manual")
             assert [(hit.record, hit.score) for hit in other.hits] == [
-                (hit.record, hit.score) for hit in one.hits
+                (named_in(hit.record, "manual"), hit.score) for hit in one.hits
             ]
     for home, name in ((here, "docs"), (there, "manual")):
         catalog = await home.catalogs.open(GenerationRef(name, 1))

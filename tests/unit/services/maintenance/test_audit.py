@@ -283,7 +283,7 @@ async def test_an_embedder_that_fails_leaves_the_rest_of_the_audit(service: Serv
     async with auditing(service, Filling(passages=PASSAGES)) as door:
         failed = await audited_door(door, embedder=failing)
         other = await audited_door(door, embedder=another)
-    for report, said in ((failed, "was told to"), (other, "is configured")):
+    for report, said in ((failed, "fails on request"), (other, "is configured")):
         [finding] = [one for one in report.findings if one.check == "model"]
         assert finding.severity is AuditSeverity.WARNING
         assert said in finding.message

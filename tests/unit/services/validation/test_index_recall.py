@@ -12,7 +12,7 @@ from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKin
 from surefind.evaluation.measures.index_recall import QueryRecall, recall_at, recall_under
 from surefind.evaluation.report.report import Report
 from surefind.evaluation.statistics.significance import Verdict
-from surefind.interfaces.reports.extra_checks import beyond_tests
+from surefind.interfaces.reports.extra_checks import extra_check_lines
 from surefind.model import AnyOf, Condition, Ranking, Under
 from surefind.services.generations.readers import Readers
 from surefind.services.validation.index_recall import suggested
@@ -63,7 +63,7 @@ async def test_a_small_index_is_not_exercised_and_says_so(home: Installation) ->
     assert told.index_recall is not None
     assert (told.index_recall.exercised, told.index_recall.under) == (False, ())
     assert told.gates[0].value == 1.0
-    assert "not measured; none of the 40 vectors is indexed" in beyond_tests(told)[0][0]
+    assert "not measured; none of the 40 vectors is indexed" in extra_check_lines(told)[0][0]
 
 
 async def test_nobody_is_asked_unless_somebody_or_a_gate_wants_to_know(

@@ -13,7 +13,7 @@ from bench.systems.hay import Haystack
 class PipelineWrapper(BasePipelineWrapper):
     def setup(self) -> None:
         self._embedder = SameEmbedder()
-        self._ask = Haystack().asking(Path(os.environ["BENCH_STORE"]))
+        self._ask = Haystack().search_function(Path(os.environ["BENCH_STORE"]))
 
     def run_api(self, query: str) -> list[dict[str, object]]:
         hits = self._ask(query, self._embedder.query(query).tolist(), HYBRID)

@@ -9,7 +9,7 @@ from surefind.evaluation.report.past_runs import Trend
 from surefind.evaluation.report.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.report.wording import compared, passed_by
 from surefind.evaluation.statistics.significance import Verdict
-from surefind.interfaces.reports.extra_checks import beyond_tests
+from surefind.interfaces.reports.extra_checks import extra_check_lines
 from surefind.interfaces.reports.html.charts import (
     AxisMark,
     Bins,
@@ -165,7 +165,7 @@ def causes(report: Report) -> str:
 
 def beyond(report: Report) -> str:
     """Index recall, the load test and the threshold."""
-    parts = ["<br>".join(map(text, lines)) for lines in beyond_tests(report)]
+    parts = ["<br>".join(map(text, lines)) for lines in extra_check_lines(report)]
     return section("beyond", "Additional checks", *(f"<p>{part}</p>" for part in parts))
 
 
