@@ -22,11 +22,12 @@ from surefind.bootstrap.validation import Validation
 from surefind.ports import Notify
 
 if TYPE_CHECKING:
+    from surefind.adapters.onnx.recommended import RecommendedModel
     from surefind.ports import Embedder, Reranker
     from surefind.services.generations.generations import Generations
     from surefind.settings import Settings
 
-__all__ = ["Application", "IngestRequest", "Notify", "fetch_model"]
+__all__ = ["Application", "IngestRequest", "Notify", "fetch_model", "recommended_models"]
 
 
 class Application:
@@ -84,7 +85,24 @@ class Application:
         await self.parts.close()
 
 
-def fetch_model(settings: Settings, notify: Notify) -> Path:
+def fetch_model(
+    settings: Settings, notify: Notify, model: str | None = None, file: str | None = None
+) -> Path:
+    """Download a model of the hub, by default the embedding model of the settings."""
     from surefind.adapters.embedders.model_files import locate
+    from surefind.adapters.onnx.embedder import SETTING
+    from surefind.adapters.onnx.hub import Hub, fetch
 
-    return locate(settings.model_dir, settings.cache_dir, notify)
+    if model is None and settings.embedder == "onnx":
+        model, file = settings.embed_model, file or settings.embed_file
+    if model is None:
+        return locate(settings.model_dir, settings.cache_dir, notify, settings.hub_url)
+    return fetch(model, file, Hub(settings.cache_dir, notify, settings.hub_url), SETTING)
+
+
+def recommended_models(settings: Settings) -> list[tuple[RecommendedModel, bool]]:
+    """The facts of each recommended model, and whether it has been downloaded."""
+    from surefind.adapters.onnx.hub import is_cached
+    from surefind.adapters.onnx.recommended import EMBEDDERS
+
+    return [(model, is_cached(model.id, settings.cache_dir)) for model in EMBEDDERS]

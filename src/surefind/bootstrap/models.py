@@ -20,6 +20,8 @@ async def open_embedder(settings: Settings, notify: Notify) -> Embedder:
         return _cohere_embedder(settings, notify)
     if settings.embedder == "openai":
         return await _openai_embedder(settings, notify)
+    if settings.embedder == "onnx":
+        return await asyncio.to_thread(_onnx_embedder, settings, notify)
     if settings.embedder != "local":
         return await installed_embedder(settings)
     return await asyncio.to_thread(_local_embedder, settings, notify)
@@ -29,8 +31,34 @@ def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
     from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
     from surefind.adapters.embedders.model_files import locate
 
-    files = locate(settings.model_dir, settings.cache_dir, notify)
+    files = locate(settings.model_dir, settings.cache_dir, notify, settings.hub_url)
     return BgeSmallEmbedder(files, settings.threads)
+
+
+def _onnx_embedder(settings: Settings, notify: Notify) -> Embedder:
+    from surefind.adapters.onnx.embedder import SETTING, OnnxEmbedder, OnnxOptions
+    from surefind.adapters.onnx.hub import Hub, locate
+    from surefind.adapters.onnx.recommended import facts_of
+    from surefind.errors import InputError
+
+    model = settings.embed_model
+    if model is None:
+        raise InputError(
+            "embedder is onnx, but embed_model is not set; set it to a folder, or to an id such as "
+            "intfloat/multilingual-e5-small (`surefind model list` recommends some)"
+        )
+    hub = Hub(settings.cache_dir, notify, settings.hub_url)
+    facts = facts_of(model)
+    options = OnnxOptions(
+        settings.embed_file,
+        settings.embed_pooling or (facts.pooling if facts else None),
+        settings.embed_dimensions,
+        settings.embed_max_tokens,
+        settings.embed_passage_prefix,
+        settings.embed_query_prefix,
+    )
+    path = locate(model, settings.embed_file, hub, SETTING)
+    return OnnxEmbedder(path, options, notify, facts.prompts if facts else None, settings.threads)
 
 
 def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
@@ -57,7 +85,7 @@ async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
         _model_options(settings),
         CallPolicy(notify),
         key.get_secret_value() if key else None,
-        Prefixes(settings.embed_passage_prefix, settings.embed_query_prefix),
+        Prefixes(settings.embed_passage_prefix or "", settings.embed_query_prefix or ""),
     )
 
 
@@ -107,4 +135,4 @@ def price_of_tokens(settings: Settings) -> float | None:
         from surefind.adapters.embedders.openai_compatible import price_of
 
         return price_of(settings.embed_model)
-    return 0.0 if settings.embedder == "local" else None
+    return 0.0 if settings.embedder in {"local", "onnx"} else None

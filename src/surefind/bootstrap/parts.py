@@ -206,7 +206,8 @@ class Parts:
 
     async def query_embedder(self) -> CachedEmbedder:
         """The same embedder, but a local model is only loaded for the first uncached query."""
-        from surefind.adapters.embedders.model_files import BATCH_SIZE, FINGERPRINT
+        from surefind.adapters.embedders.model_files import FINGERPRINT
+        from surefind.adapters.embedders.threaded import BATCH_SIZE
         from surefind.services.encoding.cached_embedder import CachedEmbedder, LazyModel
 
         async with self._loading:
@@ -216,6 +217,9 @@ class Parts:
                 elif self.settings.embedder == "local":
                     load = partial(open_embedder, self.settings, self.notify)
                     self._embedder = CachedEmbedder(LazyModel(FINGERPRINT, BATCH_SIZE, load))
+                elif self.settings.embedder == "onnx":
+                    opened = await open_embedder(self.settings, self.notify)
+                    self._embedder = CachedEmbedder(opened)
                 else:
                     self._embedder = CachedEmbedder(await self._remote_embedder())
         return self._embedder

@@ -31,6 +31,7 @@ from pydantic_settings import (
 )
 
 from surefind.adapters.files.connection_table import TABLE, read_connection
+from surefind.adapters.files.downloads import HUB
 from surefind.contracts.request import problem_of
 from surefind.errors import InputError, without_passwords
 from surefind.model import (
@@ -145,6 +146,7 @@ class Settings(BaseSettings):
     model_dir: Path | None = Field(
         None, description="A folder with the model files, to use instead of downloading them"
     )
+    hub_url: str = Field(HUB, description="The Hugging Face hub, or a mirror of it")
     stores: Literal["auto", "embedded"] = Field(
         "auto",
         description="auto: the servers at QDRANT_URL and DATABASE_URL, as far as they are set; "
@@ -185,10 +187,19 @@ class Settings(BaseSettings):
     )
     embedder: str = Field(
         "local",
-        description="The embedder: local, cohere, openai (any compatible service), or the name "
-        "that an installed package provides",
+        description="The embedder: local, onnx (any model on this machine), cohere, openai (any "
+        "compatible service), or the name that an installed package provides",
     )
-    embed_model: str | None = Field(None, description="The model of the embedding service")
+    embed_model: str | None = Field(
+        None,
+        description="The model of the embedding service; for onnx a folder, or an id on the hub",
+    )
+    embed_file: str | None = Field(
+        None, description="The ONNX file of an onnx embedder, such as onnx/model_quantized.onnx"
+    )
+    embed_pooling: Literal["cls", "mean", "max", "last"] | None = Field(
+        None, description="How an onnx embedder pools token vectors, if its files do not say it"
+    )
     embed_url: str | None = Field(None, description="The URL of the embedding service")
     embed_dimensions: int | None = Field(
         None,
@@ -199,11 +210,11 @@ class Settings(BaseSettings):
     embed_max_tokens: int | None = Field(
         None, ge=32, description="The model's token limit, if surefind does not know it"
     )
-    embed_passage_prefix: str = Field(
-        "", description="Text to put before every passage that is embedded"
+    embed_passage_prefix: str | None = Field(
+        None, description="Text to put before every passage that is embedded"
     )
-    embed_query_prefix: str = Field(
-        "", description="Text to put before every query that is embedded"
+    embed_query_prefix: str | None = Field(
+        None, description="Text to put before every query that is embedded"
     )
     embed_price_per_million_tokens: float | None = Field(
         None, ge=0, description="The price of embedding, for estimates and --max-cost"
@@ -339,7 +350,7 @@ class Settings(BaseSettings):
     def _is_a_reranker(cls, value: str) -> str:
         return RERANKERS.check(value)
 
-    @field_validator("base_url", "embed_url", "rerank_url", "qdrant_url")
+    @field_validator("base_url", "embed_url", "hub_url", "rerank_url", "qdrant_url")
     @classmethod
     def _is_an_address(cls, value: str | None) -> str | None:
         if value and not is_address(value):

@@ -33,5 +33,5 @@ class ProviderKind:
         return name
 
 
-EMBEDDERS = ProviderKind("embedder", ("local", "cohere", "openai"), "surefind.embedders")
+EMBEDDERS = ProviderKind("embedder", ("local", "onnx", "cohere", "openai"), "surefind.embedders")
 RERANKERS = ProviderKind("reranker", ("none", "cohere"), "surefind.rerankers")

@@ -14,7 +14,8 @@ import pytest
 
 from surefind.adapters.embedders import model_files
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
-from surefind.adapters.embedders.model_files import HUB, ModelFile
+from surefind.adapters.embedders.model_files import HUB_MODEL, ModelFile
+from surefind.adapters.files.downloads import HUB
 from surefind.errors import EmbeddingError, InputError
 from surefind.ports import Notify
 
@@ -39,9 +40,10 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def hub(root: Path, content: dict[str, bytes]) -> Iterator[str]:
-    (root / "onnx").mkdir(parents=True)
+    files = root / HUB_MODEL / "resolve" / "main" / "onnx"
+    files.mkdir(parents=True)
     for name, data in content.items():
-        (root / "onnx" / name).write_bytes(data)
+        (files / name).write_bytes(data)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root)))
     thread = Thread(target=server.serve_forever)
     thread.start()

@@ -1,93 +1,34 @@
-"""The default embedder: bge-small-en-v1.5 as int8 ONNX, on the CPU.
+"""The default embedder: bge-small-en-v1.5 as int8 ONNX, on the CPU."""
 
-Each call embeds one text: int8 results depend on padding, and batches are not faster on a CPU. The
-runtime uses one thread, so that the thread count can't change results. Instead, several threads
-share one session: with one more thread than cores, throughput was twice that of one caller with
-two runtime threads. The extra thread compensates for searches and parsers that hold the GIL.
-"""
-
-import asyncio
-import os
 import re
-import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
-# Must be set before the runtime is loaded: its `disable_telemetry_events()` is too late to stop it
-# from queueing events and resolving its vendor's host.
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-import onnxruntime
-
-from surefind.adapters.embedders.model_files import (
-    BATCH_SIZE,
-    DIMENSIONS,
-    FINGERPRINT,
-    TOKENIZER,
-    WEIGHTS,
-)
+from surefind.adapters.embedders.model_files import FINGERPRINT, TOKENIZER, WEIGHTS
+from surefind.adapters.embedders.threaded import ThreadedEmbedder
+from surefind.adapters.onnx.session import session_of
 from surefind.errors import EmbeddingError
-from surefind.model import EmbedderFingerprint
-from surefind.ports import EmbeddedQuery, Matrix, Vector
+from surefind.ports import Vector
 
 MAX_TOKENS = 510
 """512 minus the two special tokens."""
 
 
-class BgeSmallEmbedder:
+class BgeSmallEmbedder(ThreadedEmbedder):
     def __init__(self, folder: Path, threads: int | None = None) -> None:
         """`folder` contains files verified by `model_files.locate`."""
-        self.threads = threads or cores() + 1
-        self._model = BgeSmallModel(folder)
-        self._counter = WordPieceCounter(self._model.tokenizer)
-        self._executor = ThreadPoolExecutor(self.threads, thread_name_prefix="surefind-embed")
-
-    @property
-    def fingerprint(self) -> EmbedderFingerprint:
-        return FINGERPRINT
+        model = BgeSmallModel(folder)
+        super().__init__(FINGERPRINT, model.embed, model.embed, threads)
+        self._counter = WordPieceCounter(model.tokenizer)
 
     @property
     def max_tokens(self) -> int:
         return MAX_TOKENS
 
-    @property
-    def batch_size(self) -> int:
-        return BATCH_SIZE
-
     def count_tokens(self, passage: str) -> int:
         return self._counter.count(passage)
-
-    async def embed_passages(self, passages: Sequence[str]) -> Matrix:
-        if not passages:
-            return np.empty((0, DIMENSIONS), dtype=np.float32)
-        loop = asyncio.get_running_loop()
-        rows = [loop.run_in_executor(self._executor, self._model.embed, text) for text in passages]
-        try:
-            return np.stack(await asyncio.gather(*rows))
-        except asyncio.CancelledError:
-            for row in rows:
-                row.cancel()
-            raise
-
-    async def embed_query(self, query: str) -> Vector:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, self._model.embed, query)
-
-    async def embed_queries(self, queries: Sequence[str]) -> list[EmbeddedQuery]:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, self._model.embed_each, queries)
-
-    async def close(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
-
-
-def cores() -> int:
-    """The number of cores that this process may use; containers can restrict it."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 class BgeSmallModel:
@@ -96,9 +37,7 @@ class BgeSmallModel:
     def __init__(self, folder: Path) -> None:
         try:
             self.tokenizer: Tokenizer = Tokenizer.from_file(str(folder / TOKENIZER.name))
-            self._session = onnxruntime.InferenceSession(
-                str(folder / WEIGHTS.name), _options(), providers=["CPUExecutionProvider"]
-            )
+            self._session = session_of(folder / WEIGHTS.name)
         except Exception as error:  # both libraries raise bare or private types
             raise EmbeddingError(
                 f"the embedding model in {folder} can't be loaded ({error}); run `surefind model "
@@ -123,23 +62,6 @@ class BgeSmallModel:
             raise EmbeddingError(f"the embedding model failed: {error}") from error
         vector: Vector = hidden[0, 0].astype(np.float32)  # CLS pooling
         return vector / np.linalg.norm(vector)
-
-    def embed_each(self, queries: Sequence[str]) -> list[EmbeddedQuery]:
-        """Embed the queries one by one and time each of them."""
-        return [self._timed(query) for query in queries]
-
-    def _timed(self, query: str) -> EmbeddedQuery:
-        started = time.perf_counter()
-        vector = self.embed(query)
-        return EmbeddedQuery(vector, (time.perf_counter() - started) * 1000)
-
-
-def _options() -> "onnxruntime.SessionOptions":
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    return options
 
 
 _MAX_WORDS = 2**16  # about 10 MB; rarer words would rarely hit

