@@ -308,7 +308,7 @@ def test_two_packages_of_one_name_are_refused(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"embedder": "wrods"}, "no embedder 'wrods'; choose one of local, onnx, cohere, openai, absent"),
+        ({"embedder": "wrods"}, "no embedder 'wrods'; choose one of local, onnx, cohere, openai"),
         ({"reranker": "words"}, "no reranker 'words'; choose one of none, cohere, shortest"),
     ],
 )
