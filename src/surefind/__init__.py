@@ -144,6 +144,7 @@ if TYPE_CHECKING:
         Threshold,
         Timings,
         Under,
+        UrlStyle,
         VectorSpace,
     )
     from surefind.ports import EmbeddedQuery, Embedder, Matrix, Reranker, Vector
@@ -285,6 +286,7 @@ __all__ = [
     "UnknownCollection",
     "UnknownDocument",
     "UnknownGeneration",
+    "UrlStyle",
     "ValidationReport",
     "Vector",
     "VectorSpace",

@@ -28,6 +28,7 @@ LINES = {
     "audit": (0, "no problems found"),
     "catalog migrate": (2, "DATABASE_URL is not set"),
     "chunks count": (0, "6 chunks in the catalog, 6 in the index"),
+    "collections list": (0, "docs"),
     "connect --collection mine": (2, "QDRANT_URL"),
     "doctor": (0, "docs"),
     "export out.tar": (0, "out.tar"),

@@ -168,7 +168,7 @@ def test_retrieve_gives_everything_known(client: httpx2.Client) -> None:
 def test_a_page_can_be_read_at_its_heading(client: httpx2.Client) -> None:
     page = client.get("/read/docs/docs/guide/install.md")
     assert page.status_code == 200
-    assert '<section id="power">## Power' in page.text
+    assert '<section id="power"><h2>Power</h2>' in page.text
     assert "<title>Installing · surefind</title>" in page.text
 
 

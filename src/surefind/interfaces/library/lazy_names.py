@@ -155,6 +155,7 @@ _NAMES = {
         "Status",
         "Threshold",
         "Timings",
+        "UrlStyle",
         "Under",
         "VectorSpace",
     ),
