@@ -14,6 +14,8 @@ SurefindError
 ├── Overloaded                too many requests at once            exit 4, HTTP 503
 ├── EmbeddingError            the embedding model or service failed  exit 4, HTTP 502
 ├── RerankingError            the reranking service failed         exit 4, HTTP 502
+├── TargetError            a validated retriever failed         exit 4, HTTP 502
+│   └── TargetUnreachable     no usable answer; may be temporary  exit 4, HTTP 502
 └── StoreError                a store failed or is unavailable     exit 4, HTTP 503
     ├── StoreBusy             another process is writing           exit 4, HTTP 503
        ├── StoreUnreachable      no usable answer; may be temporary   exit 4, HTTP 503
@@ -111,6 +113,14 @@ class EmbeddingError(SurefindError):
 
 class RerankingError(SurefindError):
     pass
+
+
+class TargetError(SurefindError):
+    """A retriever that is being validated refused, or its answer can't be read."""
+
+
+class TargetUnreachable(TargetError):  # noqa: N818 - the name states the result
+    """A timeout, a network problem or a failing service: retrying later may help."""
 
 
 class StoreError(SurefindError):

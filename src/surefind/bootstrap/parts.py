@@ -285,7 +285,7 @@ class Parts:
 def _supplied_embedder(embedder: Embedder | None) -> Embedder | None:
     if embedder is None:
         return None
-    from surefind.adapters.supplied import SuppliedEmbedder
+    from surefind.adapters.embedders.supplied import SuppliedEmbedder
 
     return SuppliedEmbedder(embedder)
 
@@ -293,6 +293,6 @@ def _supplied_embedder(embedder: Embedder | None) -> Embedder | None:
 def _supplied_reranker(reranker: Reranker | None) -> Reranker | None:
     if reranker is None:
         return None
-    from surefind.adapters.supplied import SuppliedReranker
+    from surefind.adapters.embedders.supplied import SuppliedReranker
 
     return SuppliedReranker(reranker)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from surefind.adapters.supplied import SuppliedEmbedder, SuppliedReranker
+    from surefind.adapters.embedders.supplied import SuppliedEmbedder, SuppliedReranker
     from surefind.settings import Settings
     from surefind.settings.providers import ProviderKind
 
 
 async def installed_embedder(settings: Settings) -> SuppliedEmbedder:
     """Load the embedder in a thread, because models are slow to load."""
-    from surefind.adapters.supplied import SuppliedEmbedder
+    from surefind.adapters.embedders.supplied import SuppliedEmbedder
     from surefind.settings.providers import EMBEDDERS
 
     loaded = await asyncio.to_thread(_load, EMBEDDERS, settings.embedder, settings)
@@ -23,7 +23,7 @@ async def installed_embedder(settings: Settings) -> SuppliedEmbedder:
 
 
 def installed_reranker(settings: Settings) -> SuppliedReranker:
-    from surefind.adapters.supplied import SuppliedReranker
+    from surefind.adapters.embedders.supplied import SuppliedReranker
     from surefind.settings.providers import RERANKERS
 
     loaded = _load(RERANKERS, settings.reranker, settings)

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from surefind.adapters.files.run_files import RunFiles
     from surefind.bootstrap.parts import Parts
+    from surefind.bootstrap.targets import OpenedTarget
     from surefind.evaluation.golden.expectations import Expectation
     from surefind.evaluation.golden.golden_set import GoldenSet
     from surefind.evaluation.golden.lint import LintFinding
     from surefind.evaluation.report.report import Report as ValidationReport
-    from surefind.model import ChunkRecord, Threshold
+    from surefind.model import ChunkRecord, TargetSpec, Threshold
     from surefind.services.generations.readers import Readers
     from surefind.services.validation.run_request import RunRequest
-    from surefind.services.validation.validate import CountProgress
+    from surefind.services.validation.test_session import CountProgress
 
 
 class Validation:
@@ -68,6 +69,34 @@ class Validation:
         measures = request.measures_for(golden)
         check_baseline(baseline, golden, request.top_k_for(golden), measures)
         return compared_with(baseline, await self._validated(golden, request, progress))
+
+    async def validate_target(
+        self,
+        golden: GoldenSet,
+        opened: OpenedTarget,
+        request: RunRequest,
+        progress: CountProgress,
+    ) -> ValidationReport:
+        """Run the tests on a target, which need not be surefind's."""
+        from surefind.services.validation.targets.target_run import run_on_target
+
+        return await run_on_target(opened.target, golden, request, version("surefind"), progress)
+
+    @asynccontextmanager
+    async def opened_target(
+        self, spec: TargetSpec, golden: GoldenSet, request: RunRequest
+    ) -> AsyncIterator[OpenedTarget]:
+        from surefind.bootstrap.targets import open_target
+        from surefind.model import TargetQuery
+
+        top_k = request.top_k_for(golden)
+        queries = [
+            TargetQuery(test.test_id, test.query_text, top_k, test.where)
+            for test in golden.tests
+            if not test.is_empty
+        ]
+        async with open_target(spec, queries, self._parts) as opened:
+            yield opened
 
     async def _validated(
         self, golden: GoldenSet, request: RunRequest, progress: CountProgress

@@ -12,6 +12,7 @@ from surefind.errors import (
     RerankingError,
     StoreError,
     SurefindError,
+    TargetError,
     UnknownChunk,
     UnknownCollection,
     UnknownDocument,
@@ -39,6 +40,7 @@ _FAILURES: tuple[tuple[type[SurefindError], Failure], ...] = (
     (Overloaded, Failure(UNAVAILABLE, 503, "service_unavailable")),
     (EmbeddingError, Failure(UNAVAILABLE, 502, "upstream_error")),
     (RerankingError, Failure(UNAVAILABLE, 502, "upstream_error")),
+    (TargetError, Failure(UNAVAILABLE, 502, "upstream_error")),
     (StoreError, Failure(UNAVAILABLE, 503, "service_unavailable")),
 )
 
@@ -61,6 +63,8 @@ def public_message(error: SurefindError) -> str:
         return "the embedding service failed; see the server log, or try again later"
     if isinstance(error, RerankingError):
         return "the reranking service failed; see the server log, or try again later"
+    if isinstance(error, TargetError):
+        return "the validated retriever failed; see the server log, or try again later"
     if isinstance(error, StoreError):
         return "a store is unavailable; see the server log, or try again later"
     return str(error)

@@ -181,7 +181,8 @@ def is_url(text: str) -> bool:
         return False
     if address.scheme in {"http", "https"}:
         return bool(address.netloc)
-    return address.scheme in {"file", "s3", "gs", "ftp", "git", "ssh"} and "://" in text
+    others = {"file", "s3", "gs", "ftp", "git", "ssh", "surefind"}
+    return address.scheme in others and "://" in text
 
 
 def _is_relative_url(text: str) -> bool:

@@ -39,6 +39,7 @@ from surefind.ports.reading import (
     Source,
     Vector,
 )
+from surefind.ports.targets import Target
 
 __all__ = [
     "CATALOG_PAUSE_S",
@@ -73,6 +74,7 @@ __all__ = [
     "Source",
     "SparseQuery",
     "StoreFacts",
+    "Target",
     "Vector",
     "VectorIndex",
     "VerifiedFiles",

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from support.fakes import MemoryCache, WordEmbedder
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.adapters.embedders.model_files import TOKENIZER, WEIGHTS
-from surefind.adapters.supplied import SuppliedEmbedder
+from surefind.adapters.embedders.supplied import SuppliedEmbedder
 from surefind.errors import EmbeddingError
 from surefind.ports import Embedder
 from surefind.services.encoding.cached_embedder import CachedEmbedder

@@ -15,8 +15,8 @@ from support.embedding_service import (
     serve,
 )
 from surefind.adapters.cohere import CohereReranker
+from surefind.adapters.embedders.supplied import SuppliedReranker
 from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
-from surefind.adapters.supplied import SuppliedReranker
 from surefind.errors import RerankingError
 from surefind.ports import Reranker
 

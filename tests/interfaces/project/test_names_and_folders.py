@@ -37,6 +37,7 @@ SHARED_FILE_NAMES = {
     "llms_txt.py": "llms.txt: its text and its routes",
     "past_runs.py": "past runs of a validation: their series, their command and their report",
     "search.py": "a search, its command and its JSON",
+    "targets.py": "targets: the types, the port, their wiring and their part of the command",
     "searching.py": "the types of a search and its wiring",
     "stores.py": "stores of index and catalog: how they are chosen, and those of a connection",
     "summary.py": "the summary of a report and its HTML",

@@ -6,6 +6,7 @@ re-chunking, as they are resolved to chunks when a test runs.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -104,11 +105,32 @@ class ByName:
 Expectation = ByChunk | ByAddress | BySource | ByText | ByName
 
 
+_SUFFIX = re.compile(r"(?:/index)?\.(?:html?|mdx?)$|/index$", re.IGNORECASE)
+
+
 def address_key(url: str, *, path_only: bool = False) -> str:
-    """Equal for URLs that differ only in a trailing slash or in percent-encoding."""
-    if path_only:
-        return unquote(reader_path(url) or urlsplit(url).path).rstrip("/")
-    return unquote(as_stored(url)).rstrip("/")
+    """Equal for URLs of one page.
+
+    They may differ in http or https, the case of the host, percent-encoding, a fragment, a trailing
+    slash, a suffix `.html`, `.htm`, `.md` or `.mdx`, and a last step `index`.
+
+    >>> address_key("http://Docs.example.com/guide/index.html#power")
+    'https://docs.example.com/guide'
+    """
+    own = reader_path(as_stored(url))
+    if own is not None:
+        path = _SUFFIX.sub("", unquote(own.partition("#")[0]).rstrip("/"))
+        return path if path_only else f"surefind://{path.removeprefix('/read/')}"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    path = _SUFFIX.sub("", unquote(parts.path).rstrip("/"))
+    if path_only or not parts.netloc:
+        return path
+    query = f"?{parts.query}" if parts.query else ""
+    scheme = "https" if parts.scheme in {"", "http"} else parts.scheme
+    return f"{scheme}://{parts.netloc.lower()}{path}{query}"
 
 
 def _headings(record: ChunkRecord) -> set[str]:

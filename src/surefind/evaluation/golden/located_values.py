@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import yaml
 
 from surefind.errors import InputError
+from surefind.model import JsonValue
 
 MAX_DEPTH = 20
 _TOO_DEEP = f"values are nested more than {MAX_DEPTH} levels deep"
@@ -91,6 +92,15 @@ class LocatedValue:
             allowed = f"between {low} and {high}" if low < high else f"{low}"
             self.refuse(f"{name} must be {allowed}, not {self.written}")
         return value
+
+    @property
+    def plain(self) -> JsonValue:
+        """The value without its lines; a date as it is written."""
+        if isinstance(self.value, Mapping):
+            return {key: inner.plain for key, inner in self.value.items()}
+        if isinstance(self.value, tuple):
+            return [inner.plain for inner in self.value]
+        return self.written if isinstance(self.value, date) else self.value
 
     @property
     def kind(self) -> str:

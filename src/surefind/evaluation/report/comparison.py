@@ -94,7 +94,10 @@ def compared_with(baseline: Report, report: Report) -> Report:
 def _option_changes(baseline: Report, report: Report) -> Iterator[str]:
     """Warnings about different search options: comparing them is useful only on purpose."""
     before, now = baseline.subject, report.subject
-    if before.mode is not now.mode:
+    if before.target != now.target:
+        yield f"the baseline searched {before.searched}, this run {now.searched}"
+        return
+    if before.mode is not now.mode and before.mode and now.mode:
         yield f"the baseline used {before.mode.value} mode, this run {now.mode.value}"
     if before.collapse is not now.collapse:
         yield (f"the baseline used collapse {before.collapse.value}, this run {now.collapse.value}")

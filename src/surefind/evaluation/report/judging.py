@@ -7,14 +7,14 @@ and its other chunks are skipped. So the measures remain comparable after re-chu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from surefind.evaluation.golden.expectations import ByChunk, ByName, Expectation
 from surefind.evaluation.golden.golden_set import GoldenTest
 from surefind.evaluation.golden.resolution import LOST_ANSWER, LostAnswers, ResolvedExpectations
 from surefind.evaluation.measures.ranking import Measure, measure_query
-from surefind.evaluation.report.report import ExpectationResult, Outcome
+from surefind.evaluation.report.report import ExpectationResult, Outcome, TestOutcome
 
 _MAX_MEANT = 20
 _TOLERANCE = 1e-9
@@ -42,6 +42,38 @@ class JudgedTest:
     def unmeetable(self) -> ExpectationResult | None:
         """The first expectation that no chunk of the collection matches."""
         return next((one for one in self.sought if one.stale or one.lost), None)
+
+    def answered(self, test: GoldenTest) -> TestOutcome:
+        """A passed outcome, to be replaced if it is not."""
+        return TestOutcome(
+            test_id=test.test_id,
+            query_text=test.query_text,
+            kind=test.kind,
+            category=test.category,
+            outcome=Outcome.PASSED,
+            min_accuracy=test.criteria.min_accuracy,
+            min_similarity_score=test.criteria.min_similarity_score,
+            accuracy=self.accuracy,
+            sought=self.sought,
+            known_wrong=self.known_wrong,
+            measures=self.measures,
+            where=test.where,
+            digest=test.digest,
+        )
+
+    def unanswered(
+        self, test: GoldenTest, outcome: Outcome, cause: str, message: str
+    ) -> TestOutcome:
+        """The outcome of a test without hits. A failed search counts as zero in the measures."""
+        failed = outcome is Outcome.ERROR
+        return replace(
+            self.answered(test),
+            outcome=outcome,
+            cause=cause,
+            message=message,
+            accuracy=self.accuracy if failed else None,
+            measures=self.measures if failed else {},
+        )
 
 
 def judge(

@@ -49,6 +49,7 @@ class PastRun:
 
 def remembered(report: Report) -> PastRun:
     subject = report.subject
+    assert subject.mode is not None  # runs on targets are not recorded
     return PastRun(
         run_id=report.run_id,
         started_at=report.started_at,

@@ -214,7 +214,11 @@ class RuleOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The validated collection and the search options. `indexed` counts the vectors in HNSW."""
+    """The validated collection and the search options. `indexed` counts the vectors in HNSW.
+
+    If a `target` was validated, that is its address, `collection` is empty, `mode` is None, and the
+    numbers of its index are unknown: 0.
+    """
 
     __pydantic_config__ = _STRICT
 
@@ -223,12 +227,25 @@ class Subject:
     chunks: int
     dimensions: int
     embedder: str
-    mode: Mode
+    mode: Mode | None
     top_k: int
     surefind_version: str
     collapse: Collapse = Collapse.OFF
     indexed: int = 0
     distance: str = "cosine"
+    target: str = ""
+
+    @property
+    def searched(self) -> str:
+        """What was searched, in words."""
+        if self.target:
+            return f"target {self.target}"
+        return f"{self.collection}, generation {self.generation}"
+
+    @property
+    def options(self) -> str:
+        """The mode, if there is one, and the number of results."""
+        return f"top {self.top_k}" if self.mode is None else f"{self.mode.value}, top {self.top_k}"
 
 
 @dataclass(frozen=True, slots=True)

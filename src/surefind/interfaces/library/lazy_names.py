@@ -34,6 +34,8 @@ _NAMES = {
         "StoreRefused",
         "StoreUnreachable",
         "SurefindError",
+        "TargetError",
+        "TargetUnreachable",
         "UnknownChunk",
         "UnknownCollection",
         "UnknownDocument",

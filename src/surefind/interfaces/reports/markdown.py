@@ -39,8 +39,10 @@ def _facts(report: Report) -> str:
     times = [("p50", latency.p50_ms), ("p95", latency.p95_ms), ("p99", latency.p99_ms)]
     rows = [
         ("tests", _safe(f"{report.golden} ({report.golden_digest[:12]})")),
-        ("collection", _safe(f"{subject.collection}, generation {subject.generation}")),
-        ("search", f"{subject.mode.value}, top {subject.top_k}"),
+        ("target", _safe(subject.target))
+        if subject.target
+        else ("collection", _safe(subject.searched)),
+        ("search", subject.options),
         ("passed", f"{totals.passed} of {totals.total}"),
         ("failed", str(totals.failed)),
         ("stale", str(totals.stale)),

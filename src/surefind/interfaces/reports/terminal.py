@@ -16,7 +16,7 @@ _TITLES = {"pass": "PASSED", "fail": "FAILED", "inconclusive": "INCONCLUSIVE"}
 def terminal(report: Report) -> str:
     parts = [
         _title(report),  # the summary counts answered queries, also those with a wrong answer
-        validation_report_of(report).to_summary(),
+        _target(report) if report.subject.target else validation_report_of(report).to_summary(),
         *_numbers(report),
         *_categories(report),
         *("\n".join(lines) for lines in extra_check_lines(report)),
@@ -25,6 +25,12 @@ def terminal(report: Report) -> str:
         "\n".join(_verdict(report)),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _target(report: Report) -> str:
+    """The contract's summary describes an index, which a target does not show."""
+    subject = report.subject
+    return f"target: {subject.target}\nsearch: {subject.options}"
 
 
 def _numbers(report: Report) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from surefind.errors import EmbeddingError, StoreError, SurefindError
@@ -25,19 +25,11 @@ from surefind.services.search.filters import read_expressions
 from surefind.services.search.search import Searcher
 from surefind.services.search.selection import near_copy
 from surefind.services.search.why_not import Cause, Explainer, WhyNot
+from surefind.services.validation.test_session import AnsweredTest
 
 _MAX_EXPLAINED = 5
 _DUPLICATE = "duplicate"
 _RANKED_TOO_LOW = {Cause.OUTRANKED, Cause.LOST, Cause.BELOW_THRESHOLD}
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweredTest:
-    """The outcome of a test. `is_unavailable` means that a store or service did not answer."""
-
-    outcome: TestOutcome
-    generation: int | None = None
-    is_unavailable: bool = False
 
 
 class TestRunner:
@@ -64,6 +56,10 @@ class TestRunner:
         self._hits = _HitCounts()
 
     @property
+    def generation(self) -> int:
+        return self.subject.generation
+
+    @property
     def integrity(self) -> Integrity:
         return self._hits.integrity
 
@@ -86,24 +82,12 @@ class TestRunner:
             )
         self._hits.count(result, uncatalogued)
         judged = self._judge(test, result.hits)
-        outcome = TestOutcome(
-            test_id=test.test_id,
-            query_text=test.query_text,
-            kind=test.kind,
-            category=test.category,
-            outcome=Outcome.PASSED,
-            min_accuracy=test.criteria.min_accuracy,
-            min_similarity_score=test.criteria.min_similarity_score,
-            accuracy=judged.accuracy,
-            sought=judged.sought,
+        outcome = replace(
+            judged.answered(test),
             found=_found(result.hits, judged),
-            known_wrong=judged.known_wrong,
-            measures=judged.measures,
             latency_ms=self._prefetching.latency_ms(result),
             best_similarity=result.best_similarity,
             executed_at=executed_at,
-            where=test.where,
-            digest=test.digest,
         )
         if uncatalogued:
             outcome = _without_row(outcome, uncatalogued)
@@ -125,25 +109,7 @@ class TestRunner:
         self, test: GoldenTest, outcome: Outcome, cause: str = "", message: str = ""
     ) -> TestOutcome:
         """The outcome of a test without hits. A failed search counts as zero in the measures."""
-        judged = self._judge(test, ())
-        failed = outcome is Outcome.ERROR
-        return TestOutcome(
-            test_id=test.test_id,
-            query_text=test.query_text,
-            kind=test.kind,
-            category=test.category,
-            outcome=outcome,
-            min_accuracy=test.criteria.min_accuracy,
-            min_similarity_score=test.criteria.min_similarity_score,
-            accuracy=judged.accuracy if failed else None,
-            cause=cause,
-            message=message,
-            sought=judged.sought,
-            known_wrong=judged.known_wrong,
-            measures=judged.measures if failed else {},
-            where=test.where,
-            digest=test.digest,
-        )
+        return self._judge(test, ()).unanswered(test, outcome, cause, message)
 
     def _judge(self, test: GoldenTest, hits: Sequence[Hit]) -> JudgedTest:
         chunk_ids = [hit.record.chunk.id for hit in hits]
@@ -153,6 +119,7 @@ class TestRunner:
     def query_of(self, test: GoldenTest) -> Query:
         """The query of a test. Raises InputError if its filter is invalid."""
         subject = self.subject
+        assert subject.mode is not None  # only runs on targets lack a mode
         return query_for(test, subject.collection, subject.top_k, subject.mode, subject.collapse)
 
     async def _positive(

@@ -8,7 +8,7 @@ from surefind.evaluation.golden.golden_set import GoldenSet
 from surefind.evaluation.measures.ranking import Measure, MeasureKind
 from surefind.model import DEFAULT_COLLECTION, Collapse, Mode
 from surefind.services.search.search import MAX_TOP_K
-from surefind.services.validation.load_test import LoadOptions
+from surefind.services.validation.extra.load_test import LoadOptions
 
 DEFAULT_TOP_K = 5
 MAX_CONCURRENCY = 64

@@ -4,9 +4,8 @@ A failed query does not stop the others. An unavailable store ends the run; the 
 the tests that ran.
 """
 
-import asyncio
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -19,7 +18,7 @@ from surefind.evaluation.golden.resolution import (
     Resolver,
     quoted_on,
 )
-from surefind.evaluation.report.report import Outcome, Report, Subject, TestOutcome
+from surefind.evaluation.report.report import Report, Subject
 from surefind.evaluation.report.summary import RunFacts, summarise
 from surefind.model import Collapse, Mode, Query
 from surefind.ports import Catalog
@@ -27,16 +26,10 @@ from surefind.services.encoding.prefetch import PrefetchingEmbedder
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.search import Searcher, check_query
 from surefind.services.search.why_not import Explainer
-from surefind.services.validation.extra_checks import ExtraChecks
-from surefind.services.validation.golden_test_run import AnsweredTest, TestRunner
+from surefind.services.validation.extra.extra_checks import ExtraChecks
+from surefind.services.validation.golden_test_run import TestRunner
 from surefind.services.validation.run_request import RunRequest
-
-_MAX_UNAVAILABLE = 3
-"""The run ends after this many consecutive tests that found a store or service unavailable."""
-_STOPPED = "stopped"
-
-CountProgress = Callable[[int, int], None]
-"""Called with the number of finished tests and of all tests."""
+from surefind.services.validation.test_session import CountProgress, TestSession
 
 
 class Validator:
@@ -78,7 +71,7 @@ class Validator:
             tester = TestRunner(
                 searcher, prefetching, explainer, subject, resolved, measures, catalog
             )
-            session = _Session(golden.tests, tester, progress, request.stop_requested)
+            session = TestSession(golden.tests, tester, progress, request.stop_requested)
             try:
                 session.require_no_stop()
                 await session.work(request.concurrency, partial=request.partial)
@@ -157,77 +150,3 @@ def _questions(tests: Sequence[GoldenTest]) -> list[str]:
             if not test.is_empty:
                 questions.append(test.query_text)
     return questions
-
-
-class _Session:
-    """Runs the tests, several at a time. They may finish in any order."""
-
-    def __init__(
-        self,
-        tests: Sequence[GoldenTest],
-        tester: TestRunner,
-        progress: CountProgress,
-        stop_requested: Callable[[], bool],
-    ) -> None:
-        self.started_at = datetime.now(UTC)
-        self.interrupted = ""
-        self.is_unavailable = False
-        self._tester = tester
-        self._progress = progress
-        self._stop_requested = stop_requested
-        self._tests = tests
-        self._outcomes: dict[int, TestOutcome] = {}
-        self._waiting: Iterator[tuple[int, GoldenTest]] = iter(enumerate(tests))
-        self._unavailable_in_a_row = 0
-
-    @property
-    def outcomes(self) -> tuple[TestOutcome, ...]:
-        """In the order of the tests, including those that did not run."""
-        return tuple(
-            self._outcomes.get(number) or self._tester.without_answer(test, Outcome.NOT_RUN)
-            for number, test in enumerate(self._tests)
-        )
-
-    def require_no_stop(self) -> None:
-        if self._stop_requested():
-            raise asyncio.CancelledError
-
-    def note_stop(self) -> None:
-        if self._stop_requested():
-            self.interrupted = self.interrupted or _STOPPED
-
-    async def work(self, concurrency: int, *, partial: bool) -> None:
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(concurrency, len(self._tests))):
-                    group.create_task(self._work())
-        except asyncio.CancelledError:
-            # The first cancellation ends the run with a report, a second one without.
-            task = asyncio.current_task()
-            if not partial or task is None or task.uncancel():
-                raise
-            self.interrupted = _STOPPED
-
-    async def _work(self) -> None:
-        for number, test in self._waiting:
-            answered = await self._tester.run(test)
-            self._outcomes[number] = answered.outcome
-            self._progress(len(self._outcomes), len(self._tests))
-            self._check_for_interruption(answered)
-            self.note_stop()
-            if self.interrupted:
-                return
-            # A local search never awaits: give a Ctrl-C and the embedding tasks a turn.
-            await asyncio.sleep(0)
-
-    def _check_for_interruption(self, answered: AnsweredTest) -> None:
-        in_a_row = self._unavailable_in_a_row + 1 if answered.is_unavailable else 0
-        self._unavailable_in_a_row = in_a_row
-        if in_a_row >= min(_MAX_UNAVAILABLE, len(self._tests)):
-            self.interrupted = answered.outcome.message
-            self.is_unavailable = True
-        current = self._tester.subject.generation
-        if answered.generation not in {None, current}:
-            self.interrupted = (
-                f"generation {answered.generation} replaced generation {current} during the run"
-            )

@@ -14,7 +14,7 @@ from surefind.interfaces.cli.validation.validate import _exit_code
 from surefind.interfaces.failures import UNAVAILABLE
 from surefind.model import Mode
 from surefind.services.generations.readers import Readers
-from surefind.services.validation.load_test import LoadOptions
+from surefind.services.validation.extra.load_test import LoadOptions
 from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation

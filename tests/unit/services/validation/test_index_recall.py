@@ -15,7 +15,7 @@ from surefind.evaluation.statistics.significance import Verdict
 from surefind.interfaces.reports.extra_checks import extra_check_lines
 from surefind.model import AnyOf, Condition, Ranking, Under
 from surefind.services.generations.readers import Readers
-from surefind.services.validation.index_recall import suggested
+from surefind.services.validation.extra.index_recall import suggested
 from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation

@@ -19,7 +19,7 @@ from surefind.interfaces.reports.terminal import terminal
 from surefind.model import Query, SearchResult, Status, Timings
 from surefind.ports import Vector
 from surefind.services.search.search import Searcher
-from surefind.services.validation.load_test import LoadOptions, LoadStopped, run_load_test
+from surefind.services.validation.extra.load_test import LoadOptions, LoadStopped, run_load_test
 from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation

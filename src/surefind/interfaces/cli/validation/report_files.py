@@ -109,7 +109,9 @@ class ReportFiles:
             _save(self.save_baseline, json_report.report_text(report))
 
 
-def files_read(tests: Path | None, qrels: Path | None, baseline: Path | None) -> list[Input]:
+def files_read(
+    tests: Path | None, qrels: Path | None, baseline: Path | None, target: str | None = None
+) -> list[Input]:
     """The files that must not be overwritten; in a BEIR folder, those that belong to BEIR."""
     read = []
     if tests is not None and tests.is_dir():
@@ -120,6 +122,8 @@ def files_read(tests: Path | None, qrels: Path | None, baseline: Path | None) ->
         read.append(Input(tests, "the file of tests"))
     if qrels is not None:
         read.append(Input(qrels, "the file of judgements"))
+    if target is not None and Path(target).is_file():
+        read.append(Input(Path(target), "the target file"))
     if baseline is not None:
         read.append(Input(baseline, _BASELINE))
     return read
@@ -207,7 +211,7 @@ def _save_tests(path: Path, report: "Report") -> None:
     subject = report.subject
     shared: dict[str, Any] = {
         "top_k": subject.top_k,
-        "mode": subject.mode.value,
+        "mode": subject.mode.value if subject.mode else None,
         "collapse": subject.collapse.value,
     }
     if path.suffix.casefold() in _LINES:

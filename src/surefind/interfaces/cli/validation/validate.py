@@ -20,6 +20,7 @@ from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.cli.validation.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.validation.report_files import ReportFiles, content_of, files_read
 from surefind.interfaces.cli.validation.stopping import StopRequest, stop_request
+from surefind.interfaces.cli.validation.targets import refuse_with_target, validated_target
 from surefind.model import Mode
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from surefind.evaluation.report.report import Report
     from surefind.interfaces.reports.html import ReportExtras
     from surefind.services.validation.run_request import RunRequest
-    from surefind.services.validation.validate import CountProgress
+    from surefind.services.validation.test_session import CountProgress
 
 EXAMPLES = examples(
     "surefind validate",
@@ -126,6 +127,20 @@ def validate(
     no_history: Annotated[
         bool, typer.Option("--no-history", help="Do not record this run for --history.")
     ] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET",
+            help="Validate another retriever: mcp:COMMAND, https://…, python:module:function, "
+            "trec:run.txt and more, or a target file (.yaml).",
+        ),
+    ] = None,
+    save_target: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --target: save how its results are read in this file, for later runs."
+        ),
+    ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -150,11 +165,24 @@ def validate(
         return
     if force and not calibrate:
         raise InputError("--force needs --calibrate; add it, or remove --force")
+    if target is not None:
+        refuse_with_target(
+            {
+                "--mode": mode is not None,
+                "--generation": generation is not None,
+                "--index-recall": index_recall,
+                "--duration": duration is not None,
+                "--calibrate": calibrate,
+                "--tests-out": tests_out is not None,
+            }
+        )
+    elif save_target is not None:
+        raise InputError("--save-target needs --target; add it, or remove --save-target")
     if rate is not None and duration is None:
         raise InputError("--rate needs --duration, the length of the load test in seconds")
     with stop_request() as stop:
-        files.check(files_read(file, qrels, baseline))
-        from surefind.services.validation.load_test import LoadOptions
+        files.check(files_read(file, qrels, baseline, target))
+        from surefind.services.validation.extra.load_test import LoadOptions
         from surefind.services.validation.run_request import RunRequest
 
         command = _Command(
@@ -173,8 +201,10 @@ def validate(
             None if baseline is None else _read_baseline(baseline),
             calibrate=calibrate,
             force=force,
-            is_recorded=not no_history,
+            is_recorded=not no_history and target is None,
             needs_extras=html is not None,
+            target=target,
+            save_target=save_target,
         )
         done = _run(command, collection, data_dir, stop)
         _write(done, files, stop, as_json=as_json)
@@ -193,6 +223,8 @@ class _Command:
     force: bool
     is_recorded: bool
     needs_extras: bool
+    target: str | None = None
+    save_target: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +263,12 @@ async def _validated(
     request = replace(command.request, collection=application.settings.collection)
     if command.baseline is not None:
         _check_baseline(command.baseline, golden, request)
-    report = await application.validation.validate(golden, request, progress)
+    if command.target is None:
+        report = await application.validation.validate(golden, request, progress)
+    else:
+        report = await validated_target(
+            application, command.target, golden, request, progress, command.save_target
+        )
     _require_finished(report, stop)
     is_calibrated = not command.calibrate or await _calibrated(application, command, report)
     if command.baseline is not None:
@@ -239,7 +276,8 @@ async def _validated(
     _require_finished(report, stop)
     if command.is_recorded:
         await _record(application, report)
-    extras = await _extras(application, report, request) if command.needs_extras else None
+    needs_extras = command.needs_extras and command.target is None
+    extras = await _extras(application, report, request) if needs_extras else None
     return _Done(report, extras, is_calibrated)
 
 

@@ -39,14 +39,14 @@ def header(report: Report) -> str:
     warnings = "".join(f"<li>warning: {text(warning)}</li>" for warning in report.warnings)
     notes = f"<ul>{reasons}{warnings}</ul>" if reasons or warnings else ""
     name = shortened(report.golden, _WORDS)
+    chunks = "" if subject.target else f"{subject.chunks:,} chunks · "
     return (
         f'<header class="{report.verdict.value}">'
         f"<p class=kind>surefind · retrieval validation</p>"
         f"<h1>{VERDICTS[report.verdict]}{passed_by(report)}<span class=hidden>:</span> "
         f"<small>{text(name)}</small></h1>"
         f"{notes}"
-        f"<p class=quiet>{text(subject.collection)}, generation {subject.generation} · "
-        f"{subject.chunks:,} chunks · {text(subject.mode.value)}, top {subject.top_k} · "
+        f"<p class=quiet>{text(subject.searched)} · {chunks}{text(subject.options)} · "
         f'<time datetime="{report.started_at.isoformat()}">{report.started_at:%d %B %Y, %H:%M} UTC'
         f"</time></p></header>"
     )
@@ -61,7 +61,7 @@ def footer(report: Report) -> str:
         f"{took:.1f} s, concurrency {report.latency.concurrency}",
         f"surefind {report.subject.surefind_version}",
     )
-    return f"<p>{' · '.join(text(fact) for fact in facts)}</p>"
+    return f"<p>{' · '.join(text(fact) for fact in facts if fact)}</p>"
 
 
 # --- numbers ----------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from surefind.evaluation.measures.latency import LoadResult
 from surefind.model import Query
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.search import Searcher
+from surefind.services.validation.extra.index_recall import RecallMeter
+from surefind.services.validation.extra.load_test import LoadStopped, run_load_test
 from surefind.services.validation.golden_test_run import TestRunner
-from surefind.services.validation.index_recall import RecallMeter
-from surefind.services.validation.load_test import LoadStopped, run_load_test
 from surefind.services.validation.run_request import RunRequest
 
 

@@ -1,0 +1,1 @@
+"""Targets: their files, and what their results mean to golden tests."""

@@ -1,0 +1,1 @@
+"""Measurements beside the tests: the recall of the index, and latency under load."""

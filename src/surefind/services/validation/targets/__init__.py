@@ -1,0 +1,1 @@
+"""Golden tests on targets: other retrievers, and other collections of surefind."""
