@@ -122,3 +122,23 @@ async def test_a_sphinx_site_is_known_by_its_conf_py(
 async def test_another_conf_py_is_no_site(tmp_path: Path) -> None:
     written(tmp_path, conf_dot_py="DEBUG = True\n", a_dot_md="A")
     assert await urls_of(source_of(tmp_path)) == {"a.md": f"surefind://docs/{tmp_path.name}/a.md"}
+
+
+async def test_a_mkdocs_config_inherits_only_within_the_repository(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        base_dot_yml="site_url: https://outside.org/",
+        project__base_dot_yml="site_url: https://x.org/",
+        project__de__mkdocs_dot_yml="INHERIT: ../base.yml",
+        project__de__docs__a_dot_md="Text",
+        project__fr__mkdocs_dot_yml="INHERIT: ../../base.yml",
+        project__fr__docs__a_dot_md="Text",
+    )
+    (tmp_path / "project" / ".git").mkdir()
+    inside = source_of(tmp_path / "project" / "de")
+    assert await urls_of(inside) == {"docs/a.md": "https://x.org/a/"}
+    outside = source_of(tmp_path / "project" / "fr")
+    assert await urls_of(outside) == {"docs/a.md": "/a/"}
+    assert "`INHERIT` names ../../base.yml, which is missing or outside the project." in (
+        outside.notes
+    )

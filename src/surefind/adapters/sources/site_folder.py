@@ -23,9 +23,11 @@ from surefind.text.sites.docusaurus.partials import with_partials
 from surefind.text.sites.hugo.addresses import CONTENT_SUFFIXES, HugoSite
 from surefind.text.sites.hugo.config import CONFIG_FOLDERS, CONFIG_NAMES, HugoConfig
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
+from surefind.text.sites.mkdocs.config import inherited_config
 from surefind.text.sites.plain import PlainSite, ReaderSite
 
 _DOCUSAURUS = tuple(f"docusaurus.config.{ending}" for ending in ("js", "ts", "mjs", "cjs", "mts"))
+_MAX_INHERITED = 10
 _MKDOCS = ("mkdocs.yml", "mkdocs.yaml")
 
 
@@ -106,16 +108,29 @@ def _outer_folders(root: Path, settings: DocusaurusSettings) -> tuple[Path, ...]
 
 def _mkdocs(root: Path, config: Path, base_url: str | None) -> SiteFolder:
     text, pages = read_text(config), pages_below(root)
-    site = MkDocsSite.from_config(text, base_url, pages=pages)
-    fingerprint = fingerprint_of("mkdocs", text, base_url)
+    above, notes = _inherited(root, config, text)
+    site = MkDocsSite.from_config(text, base_url, inherited=above, pages=pages)
+    fingerprint = fingerprint_of("mkdocs", text, *above, base_url)
     return SiteFolder(
         root,
         site,
         fingerprint,
         MARKDOWN_SUFFIXES,
-        site.notes,
+        (*notes, *site.notes),
         with_included=site.with_included,
     )
+
+
+def _inherited(root: Path, config: Path, text: str) -> tuple[list[str], list[str]]:
+    """(the texts of the configs that `INHERIT` names, notes); they are in the same repository."""
+    project, found = repository_of(root) or root, list[str]()
+    while (name := inherited_config(text)) and len(found) < _MAX_INHERITED:
+        config = (config.parent / name).resolve()
+        if not config.is_relative_to(project.resolve()) or not config.is_file():
+            return found, [f"`INHERIT` names {name}, which is missing or outside the project."]
+        text = read_text(config)
+        found.append(text)
+    return found, []
 
 
 def _hugo(root: Path, base_url: str | None) -> SiteFolder | None:

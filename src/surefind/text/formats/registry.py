@@ -22,8 +22,10 @@ from surefind.text.markdown.blocks import Outline, outline
 from surefind.text.markdown.javascript import TooComplex
 from surefind.text.markdown.link_references import inline_references
 from surefind.text.markdown.mdx import read_mdx, strip_comments
+from surefind.text.markdown.raw_html import without_raw_html
 
 _BLANK_LINES = re.compile(r"(?:^|\n)[ \t]*\n\s*?(?=[ \t]*\S)")
+_ANY_TAG = re.compile(r"<[^<>]*>")
 _MDX_SYNTAX = re.compile(r"[<{]|:::|^(?:import|export)\b", re.MULTILINE)
 
 
@@ -53,8 +55,18 @@ def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:
     front_matter, body, problems = read_front_matter(text)
     if "<!--" in body:
         body = strip_comments(body)
+    if "<" in body:
+        body = without_raw_html(body, _element)
     body = inline_references(body)
     return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings + problems)
+
+
+def _element(html: str) -> str:
+    """An element of raw HTML as Markdown; what is nested too deeply loses only its tags."""
+    try:
+        return html_to_markdown(html).text
+    except InputError:
+        return _ANY_TAG.sub(" ", html)
 
 
 def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:

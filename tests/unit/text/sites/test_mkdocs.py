@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from surefind.model import PageLocation, SkippedPage, SourcePage
 from surefind.text.documents import PlacesPages, ReadPage, read_document
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
+from surefind.text.sites.mkdocs.config import MkDocsConfig, inherited_config
 
 SITE = "https://x.org/p"
 
@@ -194,7 +195,6 @@ nav: !include nav.yml
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        ("INHERIT: ../base.yml", "INHERIT"),
         ("plugins: [search, {mike: {}}]", "mike"),
         ("plugins: {material/blog: {}}", "material/blog"),
         (f"exclude_docs: {'a' * 300}", "pattern aaa"),
@@ -274,3 +274,21 @@ def test_any_config_and_page_have_an_answer(config: str, path: str) -> None:
     for text in (config, f"site_url: {SITE}\nexclude_docs: |\n  {config}"):
         place = MkDocsSite.from_config(text).place(f"docs/{path}.md", {})
         assert isinstance(place, SkippedPage) or place.url.isascii()
+
+
+def test_a_config_inherits_from_others() -> None:
+    own = "INHERIT: ../base.yml\nsite_url: https://x.org/de/\ntheme: {language: de}"
+    base = "INHERIT: root.yml\nuse_directory_urls: false\ntheme: {name: material}"
+    root = "site_url: https://x.org/\nmarkdown_extensions: [attr_list]"
+    config = MkDocsConfig(own, base, root)
+    assert config.text("site_url", "") == "https://x.org/de/"
+    assert config.flag("use_directory_urls", default=True) is False
+    assert config.values["theme"] == {"name": "material", "language": "de"}
+    assert "attr_list" in config.extensions
+    assert inherited_config(own) == "../base.yml"
+    assert [inherited_config(text) for text in ("", "- INHERIT", "INHERIT: 1", "INHERIT: [")] == [
+        "",
+        "",
+        "",
+        "",
+    ]

@@ -51,12 +51,17 @@ class MkDocsSite:
 
     @classmethod
     def from_config(
-        cls, config_text: str, base_url: str | None = None, *, pages: Collection[str] = ()
+        cls,
+        config_text: str,
+        base_url: str | None = None,
+        *,
+        inherited: Collection[str] = (),
+        pages: Collection[str] = (),
     ) -> Self:
         """`base_url` replaces `site_url`. `pages` are all known site paths: a README is skipped
         only if its folder is known to have an index page.
         """
-        return cls(MkDocsConfig(config_text), base_url, pages)
+        return cls(MkDocsConfig(config_text, *inherited), base_url, pages)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -121,8 +126,6 @@ class MkDocsSite:
         return any(page in self._pages and not self._left_out(page) for page in indexes)
 
     def _note_plugins(self) -> None:
-        if self._config.values.get("INHERIT") is not None:
-            self._config.notes.append("`INHERIT` names another config, which was not read.")
         plugins = self._config.values.get("plugins")
         for plugin in plugins if isinstance(plugins, list | dict) else ():
             for name in plugin if isinstance(plugin, dict) else (plugin,):

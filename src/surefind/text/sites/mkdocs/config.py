@@ -72,16 +72,15 @@ _ConfigLoader.add_multi_constructor("tag:yaml.org,2002:python/", _python)
 class MkDocsConfig:
     """Typed access to a config; `notes` lists every fallback to a default."""
 
-    def __init__(self, config_text: str) -> None:
+    def __init__(self, config_text: str, *inherited: str) -> None:
+        """`inherited` are the texts of the configs that `INHERIT` names, the nearest first."""
         self.notes: list[str] = []
-        try:
-            # A SafeLoader subclass: tags never run code.
-            values: Any = yaml.load(config_text, Loader=_ConfigLoader)  # noqa: S506
-        except (yaml.YAMLError, ValueError, RecursionError):
-            values = None
-        if not isinstance(values, dict):
-            values = {}
+        values = _loaded(config_text)
+        if values is None:
             self.notes.append("the config is not a YAML mapping; using defaults.")
+        values = values or {}
+        for text in inherited:
+            values = _merged(_loaded(text) or {}, values)
         self.values: Mapping[str, object] = values
 
     def text(self, key: str, default: str) -> str:
@@ -157,6 +156,31 @@ class MkDocsConfig:
             else:
                 self.notes.append("a `base_path` is not a plain value; its files are not included.")
         return tuple(found)
+
+
+def inherited_config(config_text: str) -> str:
+    """The path, relative to the config, of the config that it inherits from; else empty."""
+    path = (_loaded(config_text) or {}).get("INHERIT") if "INHERIT" in config_text else None
+    return path if isinstance(path, str) else ""
+
+
+def _loaded(config_text: str) -> dict[str, object] | None:
+    try:
+        # A SafeLoader subclass: tags never run code.
+        values: Any = yaml.load(config_text, Loader=_ConfigLoader)  # noqa: S506
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def _merged(parent: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
+    """Mappings are merged on the first two levels, which is where MkDocs has its options."""
+    merged = {**parent, **own}
+    for key, value in own.items():
+        above = parent.get(key)
+        if isinstance(value, dict) and isinstance(above, dict):
+            merged[key] = {**above, **value}
+    return merged
 
 
 def _relative_base(path: str, docs_folder: str) -> IncludeFolder:

@@ -1,0 +1,251 @@
+"""Replaces raw HTML in Markdown by the text that readers see.
+
+Tables, lists and preformatted text become Markdown. Other tags are dropped; their content stays.
+Headings keep their tags, because anchors depend on them. Unknown tags, as in `List<T>`, are text.
+"""
+
+import html
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+
+from surefind.text.markdown.writer import guarded
+
+_TAG = re.compile(
+    r"<(/?)(a|abbr|address|article|aside|audio|b|bdi|bdo|big|blockquote|br|button|caption|center|cite"
+    r"|col|colgroup|dd|del|details|dfn|dialog|div|dl|dt|em|embed|fieldset|figcaption|figure|font"
+    r"|footer|form|h[1-6]|header|hr|i|iframe|img|ins|label|legend|li|main|mark|nav|noscript|object|ol"
+    r"|p|picture|pre|q|s|samp|script|section|select|small|source|span|strike|strong|style|sub"
+    r"|summary|sup|svg|table|tbody|td|tfoot|th|thead|time|tr|track|tt|u|ul|var|video|wbr|code|kbd)"
+    r"((?:\s++[^\s\"'<>/=]++(?:\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'=<>`]++))?+)*+)\s*+/?>",
+    re.IGNORECASE,
+)
+_PROTECTED = re.compile(
+    r"^[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
+    r"|^[ ]{0,3}#{1,6}[ \t].*$|(?P<ticks>(?<!`)`+(?!`))|\\<",
+    re.MULTILINE,
+)
+_LIST_ITEM = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]")
+_ALT = re.compile(r"\salt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
+_MAY_INDENT = re.compile(r"(?:\A|\n)[ \t]*\n(?:[ ]{4}|\t)|\A(?:[ ]{4}|\t)")
+_MARGIN = re.compile(r"[ \t>]*")
+_MARKED_UP = frozenset({"table", "pre", "ul", "ol", "dl"})
+_UNSEEN = frozenset({"script", "style", "svg", "select", "object", "iframe", "audio", "video"})
+_INSIDE_WORDS = frozenset(
+    {
+        *("a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i"),
+        *(
+            "ins",
+            "kbd",
+            "mark",
+            "q",
+            "s",
+            "samp",
+            "small",
+            "span",
+            "strike",
+            "strong",
+            "sub",
+            "sup",
+        ),
+        *("time", "tt", "u", "var", "wbr"),
+    }
+)
+_MAX_SPAN = 2_000  # characters of a code span
+_CODE_INDENT = 4
+_NEAR = 200
+
+ToMarkdown = Callable[[str], str]
+"""Converts a whole element of HTML."""
+
+
+def without_raw_html(text: str, to_markdown: ToMarkdown) -> str:
+    """Code and unknown tags stay as they are."""
+    if _TAG.search(text) is None:
+        return text
+    return _Page(text, to_markdown).unwrapped()
+
+
+class _Page:
+    def __init__(self, text: str, to_markdown: ToMarkdown) -> None:
+        self._text = text
+        self._to_markdown = to_markdown
+        self._fences = [fence.start() for fence in _FENCE.finditer(text)]
+        self._done: list[str] = []
+
+    def unwrapped(self) -> str:
+        protected = list(_protected(self._text))
+        starts = [start for start, _ in protected]
+        tags = [
+            tag for tag in _TAG.finditer(self._text) if not _inside(tag.start(), protected, starts)
+        ]
+        partners = _partners(tags)
+        position = 0
+        for number, tag in enumerate(tags):
+            if tag.start() < position:
+                continue
+            self._done.append(self._text[position : tag.start()])
+            name, partner = tag[2].lower(), partners.get(number)
+            position = tag.end()
+            if tag[1]:
+                self._done.append(_mark(name))
+            elif partner is not None and name in _UNSEEN:
+                position = tags[partner].end()
+            elif partner is not None and name in _MARKED_UP:
+                position = self._element(tag, tags[partner])
+            else:
+                self._done.append(self._opening(name, tag))
+        self._done.append(self._text[position:])
+        return _without_gaps("".join(self._done))
+
+    def _opening(self, name: str, tag: re.Match[str]) -> str:
+        if name == "img":
+            alt = _ALT.search(tag[3])
+            return html.unescape(alt[1] or alt[2] or "") if alt else ""
+        return _mark(name)
+
+    def _element(self, opening: re.Match[str], closing: re.Match[str]) -> int:
+        """Convert an element, unless Markdown in it would be lost; return where it ends."""
+        start, end = opening.start(), closing.end()
+        if bisect_left(self._fences, end) > bisect_left(self._fences, start):
+            self._done.append(_GAP)
+            return opening.end()
+        inside = self._text[start:end]
+        before = self._text[max(0, start - _NEAR) : start].rpartition("\n")[2]
+        margin = _MARGIN.match(before)
+        indent = margin[0] if margin else ""
+        written = self._to_markdown(inside).strip("\n").split("\n")
+        lines = [
+            f"{indent}{line}".rstrip() if number else line for number, line in enumerate(written)
+        ]
+        self._done.append(("\n\n" + indent if before.strip(" \t>") else "") + "\n".join(lines))
+        after = self._text[end : end + _NEAR].partition("\n")[0]
+        self._done.append("\n\n" + indent if after.strip() else "\n")
+        return end
+
+
+def _mark(name: str) -> str:
+    if name in {"code", "tt", "samp"}:
+        return _GRAVE
+    return "" if name in _INSIDE_WORDS else _GAP
+
+
+_GRAVE = "\0`"
+_GAP = "\0 "
+_GAPS = re.compile(r"[ \t]*\0[ \t\0]*")
+_CODE = re.compile(r"\0`([^\0\n]*)\0`")
+
+
+def _without_gaps(text: str) -> str:
+    """Lines that had only tags are dropped, and words that a tag separated stay apart."""
+    lines: list[str] = []
+    in_list = in_html = False
+    after_blank = True
+    for line in text.split("\n"):
+        if not line.strip():
+            in_html, after_blank = False, True
+            lines.append(line)
+            continue
+        in_html = in_html and not _FENCE.match(line)
+        begins = line.lstrip(" \t")[:2] == _GAP
+        if "\0" not in line and not in_html:
+            in_list = _LIST_ITEM.match(line) is not None or (
+                in_list and not (after_blank and line[0] not in " \t")
+            )
+            after_blank = False
+            lines.append(line)
+            continue
+        in_html = in_html or begins
+        shown = _CODE.sub(_as_code, line).replace(_GRAVE, "").replace(_GAP, "\0")
+        words = _GAPS.sub(" ", shown).strip()
+        margin = line[: len(line) - len(line.lstrip(" \t"))] if in_list or not in_html else ""
+        if words:
+            lines.append(margin + (guarded(words) if in_html else words))
+        elif lines and lines[-1].strip():
+            lines.append("")
+        after_blank = False
+    return "\n".join(lines)
+
+
+def _as_code(span: re.Match[str]) -> str:
+    words = html.unescape(span[1]).strip()
+    ticks = "`" * (max((len(run) for run in re.findall("`+", words)), default=0) + 1)
+    space = " " if "`" in words else ""
+    return f"{ticks}{space}{words}{space}{ticks}" if words else ""
+
+
+def _partners(tags: list[re.Match[str]]) -> dict[int, int]:
+    """The closing tag of each opening one that has to be read as a whole."""
+    waiting: dict[str, list[int]] = {}
+    found: dict[int, int] = {}
+    for number, tag in enumerate(tags):
+        name = tag[2].lower()
+        if name not in _MARKED_UP | _UNSEEN:
+            continue
+        if not tag[1]:
+            waiting.setdefault(name, []).append(number)
+        elif waiting.get(name):
+            found[waiting[name].pop()] = number
+    return found
+
+
+def _inside(start: int, spans: list[tuple[int, int]], starts: list[int]) -> bool:
+    number = bisect_right(starts, start) - 1
+    return number >= 0 and start < spans[number][1]
+
+
+def _protected(text: str) -> Iterator[tuple[int, int]]:
+    """Fenced and indented code, code spans and escaped brackets."""
+    runs: dict[int, list[int]] = {}
+    for run in re.finditer(r"`+", text):
+        runs.setdefault(len(run[0]), []).append(run.start())
+    indented = list(_indented_code(text))
+    starts = [start for start, _ in indented]
+    spans = []
+    position = 0
+    while (found := _PROTECTED.search(text, position)) is not None:
+        position = found.end()
+        if _inside(found.start(), indented, starts):
+            continue
+        if found["fence"]:
+            fence = found["fence"]
+            closing = re.compile(
+                rf"^[ \t>]*{fence[0]}{{{len(fence)},}}[ \t]*$", re.MULTILINE
+            ).search(text, found.end())
+            position = len(text) if closing is None else closing.end()
+        elif found["ticks"]:
+            places = runs[len(found["ticks"])]
+            after = bisect_right(places, found.start())
+            if after == len(places) or places[after] - position > _MAX_SPAN:
+                continue
+            if "\n\n" in text[position : places[after]]:
+                continue
+            position = places[after] + len(found["ticks"])
+        spans.append((found.start(), position))
+    yield from sorted([*spans, *indented])
+
+
+def _indented_code(text: str) -> Iterator[tuple[int, int]]:
+    if _MAY_INDENT.search(text) is None:
+        return
+    after_blank, in_list, in_code = True, False, False
+    start = 0
+    for line in text.split("\n"):
+        end = start + len(line) + 1
+        if not line or line.isspace():
+            after_blank = True
+        else:
+            indent = 0
+            if line[0] in " \t":
+                expanded = line.expandtabs(_CODE_INDENT)
+                indent = len(expanded) - len(expanded.lstrip(" "))
+            in_code = (in_code or (after_blank and not in_list)) and indent >= _CODE_INDENT
+            if in_code:
+                yield start, end
+            elif _LIST_ITEM.match(line):
+                in_list = True
+            elif after_blank and not indent:
+                in_list = False
+            after_blank = False
+        start = end
