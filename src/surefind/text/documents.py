@@ -40,7 +40,10 @@ class PlacesPages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A parsed page, its structure, warnings, and code that may show more than was read."""
+    """A parsed page with its structure and warnings.
+
+    `unread` lists code in the page that may render text which was not read.
+    """
 
     document: Document
     structure: Outline
@@ -90,7 +93,7 @@ def read_document(
 
 
 def _attributes(parsed: ParsedPage, site_path: str, title: str) -> dict[str, Attribute]:
-    """The front matter's, with the page's kind and the date of its last change."""
+    """The fields of the front matter, plus the page's kind and the date of its last change."""
     attributes = attributes_of(parsed.front_matter)
     kind = kind_of(site_path, title, parsed.front_matter, parsed.text, parsed.structure)
     if kind is not None:

@@ -43,7 +43,7 @@ def split_front_matter(text: str) -> tuple[Mapping[str, object], str]:
 def read_front_matter(text: str) -> tuple[Mapping[str, object], str, tuple[str, ...]]:
     """(front matter, body, warnings).
 
-    Invalid front matter is left out, but a block between two rules without fields is text.
+    Invalid front matter is dropped with a warning. A block without fields is text.
     """
     match = _BLOCK.match(text)
     if match is None:

@@ -97,7 +97,7 @@ def test_conditions_of_tests_made_in_python_count(docs: surefind.Surefind) -> No
         (TESTS, {"collapse": "magic"}, "collapse must be one of"),
         (TESTS, {"concurrency": 0}, "concurrency must be"),
         (TESTS, {"generation": 9}, "generation 9"),
-        ("nowhere.yaml", {}, "nowhere.yaml can't be read"),
+        ("nowhere.yaml", {}, "nowhere.yaml does not exist"),
     ],
 )
 def test_mistakes_are_named(

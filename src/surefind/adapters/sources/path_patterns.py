@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 @dataclass(frozen=True, slots=True)
 class PathPatterns:
-    """`include` keeps matching paths only, and `exclude` wins over it.
+    """`include` keeps only matching paths; `exclude` takes precedence over it.
 
     >>> PathPatterns(exclude=("CHANGELOG.md", "old/")).keep("guide/old/setup.md")
     False

@@ -14,9 +14,9 @@ from surefind.interfaces.mcp.tools.tool import Caller
 
 
 class StreamableHttp:
-    """Answers each request by itself, with JSON. Nothing of a request outlives it.
+    """Answers each request with JSON, and keeps no state between requests.
 
-    The SDK's own checks of the Host and Origin headers are off: the server has them already.
+    The SDK's checks of the Host and Origin headers are off, because the server makes them already.
     """
 
     def __init__(self, application: Application, profile: ToolProfile) -> None:
@@ -24,9 +24,9 @@ class StreamableHttp:
 
     @staticmethod
     def accepts(body: bytes) -> bool:
-        """Whether it is one message; of old versions, the SDK quotes its own code otherwise.
+        """Whether the body is a single message, or invalid JSON, which the SDK reports.
 
-        The SDK reports invalid JSON itself.
+        For other bodies, the SDK's answer to old protocol versions would quote its own code.
         """
         try:
             decoded = json.loads(body)
@@ -42,7 +42,7 @@ class StreamableHttp:
         return True
 
     async def answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        # uvicorn leaves white space around values, which the SDK compares with the body's.
+        # uvicorn keeps white space around header values, but the SDK compares them with the body.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         scope = {**scope, "headers": headers, AssistantServer.CALLER: caller}
         manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True)

@@ -136,7 +136,7 @@ def _reason(verdict: ModelVerdict, counts: OriginCounts, made_by: EmbedderFinger
 
 
 def share_in_words(counts: OriginCounts) -> str:
-    """Such as `of 150 vectors (9 %; of all vectors probably 5 % to 15 %)`, after their number."""
+    """What follows the count: `of 150 vectors (9 %; of all vectors probably 5 % to 15 %)`."""
     share = f"of {counts.compared} vectors ({percent(counts.share)}"
     if counts.complete:
         return f"{share})"

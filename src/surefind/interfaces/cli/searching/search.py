@@ -217,7 +217,7 @@ def _explained(hit: "Hit") -> list[str]:
         lines.append("       raised, because the query is its heading")
     if hit.weight != 1.0:
         kind = hit.record.attributes.get("kind", "page")
-        lines.append(f"       weighed by {hit.weight:.2f}, as a page of the kind {kind}")
+        lines.append(f"       multiplied by {hit.weight:.2f}, because the page is of kind {kind}")
     if hit.reranking is not None:
         lines.append(
             f"       reranked from rank {hit.reranking.rank_before}, reranker score "
