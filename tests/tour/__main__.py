@@ -36,6 +36,7 @@ VIEWS: tuple[Callable[[looking.Viewer], None], ...] = (
     looking.look_at_the_reader,
     looking.look_at_the_box,
     looking.look_at_the_report,
+    looking.look_at_the_terminal,
 )
 
 

@@ -5,7 +5,7 @@ import shutil
 
 from tour.tour import Tour
 
-MOST_MEGABYTES = 60
+MOST_MEGABYTES = 10
 """For a data folder of a few pages; files without their real size had 560."""
 
 

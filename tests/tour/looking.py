@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from html import escape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -21,8 +22,9 @@ from tour.measuring import REPORT
 from tour.searching import QUESTIONS
 from tour.tour import Tour
 
+MOST_KILOBYTES = 150
 WIDTHS = {"wide": 1280, "tablet": 820, "phone": 390}
-HEIGHT = 860
+HEIGHT = 640
 PICTURED = "why is the pressure so low?"
 BOX_FIELD = "document.querySelector('surefind-search').shadowRoot.querySelector('input')"
 BOX_TEXT = "document.querySelector('surefind-search').shadowRoot.querySelector('.found').innerText"
@@ -47,6 +49,17 @@ small box beside the boiler and is set up in a browser.</p><p id="search"></p></
 """
 
 
+TERMINAL = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Terminal</title>
+<style>
+body {{ margin: 0 }}
+pre {{ margin: 0; padding: 20px 24px; font: 14px/1.45 ui-monospace, monospace; color: #d9e2e1;
+  background: #14181a }}
+b {{ color: #5fc9b5 }}
+</style><pre><b>$</b> {command}
+"""
+
+
 class Viewer:
     """A browser in front of a server of the handbook."""
 
@@ -67,11 +80,13 @@ class Viewer:
         )
 
     def picture(self, name: str) -> None:
-        """A lossless WebP of what is visible."""
-        taken = self.page.driver.execute_cdp_cmd(
-            "Page.captureScreenshot", {"format": "webp", "quality": 100}
-        )
-        (self.tour.pictures / f"{name}.webp").write_bytes(base64.b64decode(taken["data"]))
+        """What is visible, as `name`.png."""
+        taken = self.page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
+        content = base64.b64decode(taken["data"])
+        (self.tour.pictures / f"{name}.png").write_bytes(content)
+        kilobytes = len(content) / 1000
+        small = kilobytes < MOST_KILOBYTES
+        self.tour.expect(f"the picture {name} is small", small, f"{kilobytes:.0f} kB")
 
     def expect_clean(self, what: str, text: str) -> None:
         """The visible text has no source, nothing sticks out, and nobody is left out."""
@@ -115,7 +130,7 @@ def look_at_the_page(viewer: Viewer) -> None:
             tour.expect(
                 f"the page ({width}, {scheme}) is accessible", not broken, "\n".join(broken)
             )
-            if width == "wide" or not dark:
+            if width == "wide" or (width == "phone" and not dark):
                 viewer.picture(f"page-{'dark' if dark else width}")
     viewer.resize("wide")
     for question, section in QUESTIONS.items():
@@ -152,7 +167,8 @@ def look_at_the_box(viewer: Viewer) -> None:
         page.run(f"return {BOX_FIELD}").send_keys(PICTURED)
         page.wait(lambda: "E27" in page.run(f"return {BOX_TEXT}"), "an answer in the box")
         viewer.expect_clean(f"the box ({name})", page.run(f"return {BOX_TEXT}"))
-        viewer.picture(f"box-{name}")
+        if name != "tablet":
+            viewer.picture(f"box-{name}")
     viewer.expect_silence("the box")
 
 
@@ -166,6 +182,25 @@ def look_at_the_report(viewer: Viewer) -> None:
     viewer.resize("wide")
     viewer.picture("report")
     viewer.expect_silence("the report")
+
+
+def look_at_the_terminal(viewer: Viewer) -> None:
+    """What a search prints, in the colors of a terminal."""
+    page, tour = viewer.page, viewer.tour
+    found = tour.run("search", PICTURED, "--top-k", "2", COLUMNS="80")
+    shown = tour.home / "terminal.html"
+    shown.write_text(
+        TERMINAL.format(command=escape(f"surefind search {PICTURED!r} --top-k 2"))
+        + escape(found.stdout.rstrip() + "\n\n" + found.stderr)
+        + "</pre></html>"
+    )
+    viewer.resize("wide")
+    page.driver.get(shown.as_uri())
+    height = page.run("return Math.ceil(document.querySelector('pre').offsetHeight)")
+    page.emulate(
+        "setDeviceMetricsOverride", width=820, height=height, deviceScaleFactor=1, mobile=False
+    )
+    viewer.picture("terminal")
 
 
 @contextmanager

@@ -77,6 +77,11 @@ class Bm25Encoder:
         run, whole = self._read(text)
         return {*run, *whole}
 
+    def whole(self, word: str) -> tuple[int, ...]:
+        """The terms of one word; of an identifier, those of the whole without its parts."""
+        run, whole = self._of(word)
+        return whole or run
+
     def matches(self, text: str, query: str) -> list[tuple[int, int]]:
         """The spans of the query's words in a text, as (start, end)."""
         wanted = {term for part in self._read(query) for term in part}

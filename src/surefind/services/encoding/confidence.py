@@ -12,6 +12,7 @@ import heapq
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean, pvariance
 
 from surefind.model import Calibration, Confidence, Evidence, Threshold
@@ -19,6 +20,7 @@ from surefind.ports import Catalog, DenseQuery, Embedder, VectorIndex
 
 SAMPLE = 64
 _STRONG, _FAIR = 0.8, 0.5
+_LEAST = 1e-9
 _SHORTEST, _LONGEST = 20, 200
 _STALE = 0.2
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -73,11 +75,25 @@ def judge(
         middle, slope = calibration.middle, calibration.slope
     else:
         return None
-    distance = slope * (best_similarity - middle)
-    value = 1 / (1 + math.exp(-max(-50.0, min(50.0, distance))))
-    evidence = Evidence.THIN if value < _FAIR else Evidence.FAIR
-    evidence = Evidence.STRONG if value >= _STRONG else evidence
-    return Confidence(value, evidence, middle, learned=learned is not None)
+    value = _logistic(slope * (best_similarity - middle))
+    return Confidence(value, _evidence(value), middle, learned=learned is not None)
+
+
+def shifted(confidence: Confidence, log_odds: float) -> Confidence:
+    """The confidence with more or less evidence, as a shift of the logarithm of its odds."""
+    value = min(max(confidence.value, _LEAST), 1 - _LEAST)
+    value = _logistic(math.log(value / (1 - value)) + log_odds)
+    return replace(confidence, value=value, evidence=_evidence(value))
+
+
+def _logistic(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, log_odds))))
+
+
+def _evidence(value: float) -> Evidence:
+    if value >= _STRONG:
+        return Evidence.STRONG
+    return Evidence.FAIR if value >= _FAIR else Evidence.THIN
 
 
 def still_fits(calibration: Calibration | Threshold | None, chunks: int) -> bool:

@@ -37,6 +37,7 @@ from surefind.services.search.candidates import CollectionScope, EncodedQuery, f
 from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool
+from surefind.services.search.name_evidence import with_names
 from surefind.services.search.passages import context_of, within_budget
 from surefind.services.search.rescoring import (
     DEFAULT_KIND_WEIGHTS,
@@ -237,6 +238,9 @@ class Searcher:
         manifest = run.generations[query.collection].manifest
         best_similarity = pool.best_similarity
         confidence = judge(manifest.calibration, best_similarity, manifest.threshold)
+        if confidence is not None and query.mode is Mode.HYBRID:
+            searched = [(one.index, one.manifest.chunks) for one in run.generations.values()]
+            confidence = await with_names(confidence, query.text, hits, searched, self._terms)
         chunks = sum(generation.manifest.chunks for generation in run.generations.values())
         run.clock.mark("returned")
         return SearchResult(
