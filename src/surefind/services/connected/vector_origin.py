@@ -3,7 +3,8 @@
 A fixed threshold does not work: a vector made from a title and its text may have a cosine of 0.8
 with the text alone, and in a narrow collection so may the vector of another text. Each vector is
 therefore compared with its own text *and* with other texts. It is foreign if many other texts fit
-it better than its own, or if it fits its own text as badly as known foreign vectors fit theirs.
+it better than its own, or if it fits its own text as badly as known foreign vectors fit theirs, or
+worse than any two texts of the sample fit each other.
 """
 
 from __future__ import annotations
@@ -124,6 +125,7 @@ class OriginJudge:
         self._texts = ours
         self._ceiling = self._typical = math.inf
         self._floor = -math.inf
+        self._least_alike = float((ours @ ours.T).min(initial=1.0))
         self._fit_better = _FIT_BETTER
         stored = _units(theirs)
         self._shared = stored.mean(axis=0)
@@ -157,6 +159,7 @@ class OriginJudge:
             many = np.maximum(1, self._fit_better * others.sum(axis=1))
             strange = (better > many) & (cosines < self._ceiling)
             strange |= cosines <= self._floor
+            strange |= cosines < self._least_alike
         return [
             (float(cosine), _origin(float(cosine), strange=bool(odd)))
             for cosine, odd in zip(cosines, strange, strict=True)

@@ -198,6 +198,16 @@ def test_copies_of_a_text_are_no_evidence_against_its_vector() -> None:
     assert judged(ours, theirs).foreign == 0
 
 
+def test_vectors_less_like_their_text_than_any_two_texts_are_foreign() -> None:
+    """By chance, a few of them fit their own text better than most others."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        ours = units(noise(rng, 1) + texts(rng, 400))
+        theirs = np.array(ours)
+        theirs[::10] = ours[::10] @ ROTATION
+        assert judged(ours, theirs).foreign == 40
+
+
 def test_two_misfits_among_loose_vectors_are_no_proof_of_another_model() -> None:
     """As measured on HTML texts with shared sentences, whose vectors were made without the tags."""
     rng = np.random.default_rng(7)
