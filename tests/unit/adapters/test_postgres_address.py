@@ -106,7 +106,7 @@ def test_a_secret_that_somebody_repeats_is_taken_out() -> None:
     assert "s3cr3t" not in str(fault_of(OSError("what is s3cr3t doing here"), address))
 
 
-def test_of_several_attempts_the_one_that_tells_most_is_told() -> None:
+def test_the_most_informative_of_several_errors_is_reported() -> None:
     """As standbys first, then as whatever they are: that they are none is not what is wrong."""
     attempts = [
         ("1", "server is not in hot standby mode"),

@@ -58,7 +58,7 @@ async def test_what_can_not_pass_is_tried_once(status: int) -> None:
     assert service.calls == 1
 
 
-async def test_no_more_calls_than_said_are_under_way() -> None:
+async def test_concurrent_calls_stay_within_the_limit() -> None:
     service, calls = Scripted(), AdaptiveLimiter("it", QUICK, print)
     await asyncio.gather(*(calls.call(service) for _ in range(50)))
     assert service.most_at_once == 8
@@ -118,7 +118,7 @@ async def test_no_attempt_begins_too_late(begin_within_s: float, attempts: int) 
     assert failed.value.tries == service.calls == attempts
 
 
-async def test_a_long_wait_is_told() -> None:
+async def test_a_long_wait_is_reported() -> None:
     notes: list[str] = []
     calls = AdaptiveLimiter("it", RetryPolicy(2, 1.0, 1.0, 60.0, 1), notes.append)
     waiting = asyncio.ensure_future(calls.call(Scripted(busy(30))))
@@ -128,7 +128,7 @@ async def test_a_long_wait_is_told() -> None:
     assert note.startswith("it: 429 too many; retrying in 3")
 
 
-async def test_whoever_gives_up_makes_room() -> None:
+async def test_a_cancelled_caller_frees_its_slot() -> None:
     calls = AdaptiveLimiter("it", RetryPolicy(2, 0.0, 0.0, 60.0, concurrency=1), print)
     stuck = asyncio.ensure_future(calls.call(asyncio.Event().wait))
     await asyncio.sleep(0.01)

@@ -56,7 +56,7 @@ def test_what_the_tokenizer_joins_or_keeps_whole_is_counted_so(
     assert counter.count(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
 
-def test_only_so_many_words_are_remembered(tokenizer: Tokenizer) -> None:
+def test_the_number_of_cached_words_is_limited(tokenizer: Tokenizer) -> None:
     small = WordPieceCounter(tokenizer, max_words=10)
     text = " ".join(f"word{number}" for number in range(50)) + " " + "long" * 40
     assert small.count(text) == len(tokenizer.encode(text, add_special_tokens=False))

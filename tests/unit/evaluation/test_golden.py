@@ -312,7 +312,7 @@ def test_what_lies_deep_is_refused_before_it_hurts() -> None:
         read_golden_yaml("x.yaml", b"tests: " + b"[" * 100_000)
 
 
-def test_what_is_no_utf_8_is_refused_with_its_line() -> None:
+def test_invalid_utf_8_is_rejected_with_its_line() -> None:
     with pytest.raises(InputError, match=r"x.txt, line 2: not UTF-8"):
         read_questions("x.txt", b"one\n\xff")
 
@@ -414,7 +414,7 @@ def test_an_expectation_describes_itself(expectation: Expectation, described: st
     assert str(expectation) == described
 
 
-def test_a_gate_tells_what_it_warns_of() -> None:
+def test_a_gate_names_its_warnings() -> None:
     gate = QualityRule.parse(RuleSeverity.FAIL, " ndcg@10<=.5 ")
     assert str(gate) == "nDCG@10 <= 0.5"
     assert gate.measure == Measure.parse("nDCG@10")

@@ -138,7 +138,7 @@ def test_the_name_of_a_file_says_its_form(tmp_path: Path, name: str, content: st
     assert (test.test_id, test.query_text) == ("line-1", "What?")
 
 
-def test_what_is_no_golden_set_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_golden_set_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.yaml does not exist; `surefind golden init`"):
         read_golden(tmp_path / "none.yaml")
     with pytest.raises(InputError, match=r"a BEIR folder needs queries.jsonl"):

@@ -43,7 +43,7 @@ def test_a_page_is_found_once_and_its_further_chunks_are_passed_over() -> None:
     assert judged.measures == {"R@5": 1.0, "MRR": 0.5, "P@2": 0.5, "judged@5": 2 / 3}
 
 
-def test_a_hit_that_meets_two_expectations_stands_for_both() -> None:
+def test_a_hit_can_meet_two_expectations() -> None:
     meaning: ResolvedExpectations = {PAGE: frozenset({"c1"}), QUOTE: frozenset({"c1"})}
     test = GoldenTest("t", "What?", expected=(PAGE, QUOTE))
     judged = judge(test, meaning, ["c1"], MEASURES)
@@ -82,7 +82,7 @@ def test_what_is_known_to_be_wrong_counts_as_judged() -> None:
     assert values == {"R@5": 1.0, "MRR": 0.5, "P@2": 0.5, "judged@5": 1.0}
 
 
-def test_names_that_clash_are_told_apart() -> None:
+def test_conflicting_names_are_distinguished() -> None:
     test = GoldenTest("t", "What?", expected=(ByChunk("a"), ByName("a")))
     meaning: ResolvedExpectations = {ByChunk("a"): frozenset({"a"}), ByName("a"): frozenset({"a"})}
     assert judge(test, meaning, ["a"], MEASURES).labels == (("a", "expected-2"),)

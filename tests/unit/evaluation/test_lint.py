@@ -72,7 +72,7 @@ def test_the_same_question_twice_is_a_duplicate_or_a_contradiction() -> None:
     assert problems(first, elsewhere) == []
 
 
-def test_nearly_the_same_question_wants_a_look() -> None:
+def test_near_duplicate_questions_are_reported() -> None:
     one = golden("x", "How do I install the teapot on a stable table?", A)
     other = golden("y", "How do I install the teapot on the stable table?", A)
     [found] = lint(GoldenSet("g", (one, other)), KnownFacts({A: frozenset("a")}, 5, {}, {}))
@@ -87,7 +87,7 @@ def test_what_is_gone_is_stale_and_ids_of_another_generation_say_which() -> None
     assert problems(gone, older={"old": 3}) == [("x", "other_generation"), ("x", "stale")]
 
 
-def test_what_can_never_pass_is_told() -> None:
+def test_tests_that_can_never_pass_are_reported() -> None:
     assert problems(golden("x", "What?")) == [("x", "empty")]
     both = golden("x", "What?", A, B)
     assert problems(both, top_k=1) == [("x", "unreachable")]

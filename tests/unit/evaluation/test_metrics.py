@@ -92,7 +92,7 @@ def test_names_are_read_as_people_write_them(name: str, read: str) -> None:
         ("P@1001", "must be between 1 and 1000"),
     ],
 )
-def test_what_is_no_measure_is_refused(name: str, message: str) -> None:
+def test_unknown_measures_are_rejected(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Measure.parse(name)
 
@@ -130,7 +130,7 @@ def test_failed_queries_count_as_zero_and_are_shown() -> None:
     assert measured.queries["failed"] == {recall: 0.0}
 
 
-def test_an_empty_answer_is_no_failure() -> None:
+def test_an_empty_answer_is_not_a_failure() -> None:
     recall = Measure.parse("R@5")
     measured = measure_run({"q": []}, {"q": {"a": 1}}, [recall])
     assert (measured.failed, measured.means) == ((), {recall: 0.0})

@@ -47,7 +47,7 @@ async def test_what_is_kept_is_what_comes_back_oldest_first(files: RunFiles) -> 
     assert await files.runs("docs") == ([told, later], [])
 
 
-async def test_a_collection_without_runs_has_none(files: RunFiles) -> None:
+async def test_a_new_collection_has_no_past_runs(files: RunFiles) -> None:
     assert await files.runs("docs") == ([], [])
     with pytest.raises(InputError, match="invalid collection name"):
         await files.runs("../docs")
@@ -71,7 +71,7 @@ async def test_runs_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
     assert damaged == []
 
 
-async def test_damaged_files_are_told_and_no_hindrance(files: RunFiles, tmp_path: Path) -> None:
+async def test_damaged_files_are_reported_and_skipped(files: RunFiles, tmp_path: Path) -> None:
     await files.keep(past(1))
     [good] = folder(tmp_path).iterdir()
     content = good.read_text()

@@ -253,7 +253,7 @@ def test_a_comparison_counts_what_became_better_and_worse() -> None:
         compare([0.0, 1.0], [0.0])
 
 
-def test_what_rounding_leaves_is_no_change() -> None:
+def test_a_rounding_error_is_not_a_change() -> None:
     assert judged([0.3, 0.5], [0.1 + 0.2, 0.5]) is ComparisonEvidence.NO_CHANGE
 
 

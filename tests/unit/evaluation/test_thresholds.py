@@ -31,7 +31,7 @@ def separated(positives: list[float], negatives: list[float], cost: float = 1.0)
 # --- choosing ---------------------------------------------------------------------------------
 
 
-def test_where_a_gap_lies_between_them_it_stands_in_its_middle() -> None:
+def test_a_gap_puts_the_threshold_in_its_middle() -> None:
     told = separated([0.7 + n / 100 for n in range(10)], [0.4 + n / 100 for n in range(10)])
     assert told.similarity == pytest.approx((0.49 + 0.70) / 2)
     assert (told.false_accepts.value, told.false_rejects.value, told.overlap) == (0.0, 0.0, 0.0)
@@ -75,7 +75,7 @@ def test_too_few_teach_nothing(count: int) -> None:
     assert "add tests" in told.message or "can't be separated" in told.message
 
 
-def test_without_one_of_the_kinds_nobody_asks() -> None:
+def test_one_kind_of_test_alone_gives_no_threshold() -> None:
     assert separate([], [0.4]) is None
     assert separate([0.4], []) is None
 
@@ -122,7 +122,7 @@ def test_what_is_the_same_is_hardly_ever_called_separable() -> None:
     assert sum(one.similarity is not None for one in told) <= 10
 
 
-def test_the_rates_told_are_those_of_new_questions() -> None:
+def test_reported_rates_are_those_of_unseen_questions() -> None:
     """Cross-validated, so that they do not flatter: their mean is that on fresh draws."""
     chance = np.random.default_rng(11)
     told_errors, true_errors = [], []
@@ -215,7 +215,7 @@ async def test_a_folder_that_is_copied_takes_it_along(home: Installation, tmp_pa
     await copy.close()
 
 
-async def test_a_few_negatives_teach_nothing_unless_that_is_asked_for(home: Installation) -> None:
+async def test_a_few_negatives_set_no_threshold_unless_forced(home: Installation) -> None:
     await home.ingest(PAGES)
     report = await validated(home)
     told = report.separation

@@ -91,7 +91,7 @@ def test_a_judged_collection_is_there_for_its_numbers() -> None:
     assert summarise(collection, MEASURES, tests, RUN).verdict is Verdict.PASS
 
 
-def test_judgements_that_find_nothing_relevant_are_no_pass() -> None:
+def test_judgements_without_relevant_results_do_not_pass() -> None:
     """Grades of 0 for all: nothing could be found, which is neither good nor bad."""
     asked = [outcome(name, None, kind=TestKind.QUERY) for name in "abc"]
     barren = [
@@ -183,7 +183,7 @@ def many(values: list[float]) -> Report:
     return report(*(outcome(f"t{number}", value) for number, value in enumerate(values)))
 
 
-def test_a_run_that_got_worse_is_told_from_its_baseline() -> None:
+def test_a_worse_run_is_distinguished_from_its_baseline() -> None:
     before = many([1.0] * 20)
     after = many([0.5] * 10 + [1.0] * 10)
     comparison = compare_reports(before, after)
@@ -212,7 +212,7 @@ def test_the_same_run_again_passes() -> None:
     assert (comparison.verdict, comparison.same) == (Verdict.PASS, 3)
 
 
-def test_a_pure_improvement_is_no_evidence_of_harm_and_passes() -> None:
+def test_a_pure_improvement_passes() -> None:
     """29 as before, one better: too few to call it better, and nothing speaks of harm."""
     before, after = many([0.5] + [1.0] * 29), many([1.0] * 30)
     told = with_comparison(after, compare_reports(before, after))
@@ -278,7 +278,7 @@ def test_tests_that_became_stale_are_counted_and_no_pass() -> None:
     assert "became stale since the baseline: 1 test (b)" in terminal(told)
 
 
-def test_a_negative_that_is_answered_now_is_no_pass_though_no_measure_shows_it() -> None:
+def test_a_newly_answered_negative_makes_the_evidence_mixed() -> None:
     opera = outcome("opera", None, kind=TestKind.NEGATIVE)
     answered = replace(opera, outcome=Outcome.FAILED)
     comparison = compare_reports(
@@ -385,7 +385,7 @@ def test_tests_that_expect_nothing_are_refused_before_they_are_asked() -> None:
         check_baseline(before, plain, 5, MEASURES)
 
 
-def test_a_comparison_that_can_not_be_made_is_no_pass_and_hides_no_failure() -> None:
+def test_an_impossible_comparison_does_not_pass_or_hide_failures() -> None:
     before = many([1.0])
     unjudged = report(outcome("t0", None))
     told = compared_with(before, unjudged)
@@ -399,7 +399,7 @@ def test_a_comparison_that_can_not_be_made_is_no_pass_and_hides_no_failure() -> 
     assert failed.reasons[0] == "1 test failed"
 
 
-def test_a_baseline_that_was_asked_otherwise_is_compared_with_and_told() -> None:
+def test_a_baseline_with_other_options_is_compared_and_noted() -> None:
     after = many([1.0, 0.5])
     assert compared_with(after, after).warnings == ()
     subject = replace(
@@ -463,7 +463,7 @@ def test_the_schema_knows_every_field() -> None:
         (b'{"schema": "surefind.validation/1"}', "b.json: not a complete report: run_id: "),
     ],
 )
-def test_what_is_no_report_is_refused(content: bytes, message: str) -> None:
+def test_an_invalid_report_is_rejected(content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_report("b.json", content)
 
@@ -476,7 +476,7 @@ def test_a_report_of_another_version_or_with_unknown_fields_is_refused() -> None
         read_report("b.json", json.dumps(more).encode())
 
 
-def test_markdown_tells_all_and_lets_nothing_be_markup() -> None:
+def test_markdown_is_complete_and_escapes_markup() -> None:
     told = markdown(full_report())
     assert told.startswith("## Retrieval validation: ❌ failed\n- nDCG@5 \\< 0.9: it is 0.375\n")
     assert "| passed | 2 of 8 |" in told
@@ -538,7 +538,7 @@ def test_where_tests_failed_no_report_says_that_all_is_well() -> None:
     assert "PASSED: 1 of 1 passed (golden.yaml)" in terminal(good)
 
 
-def test_a_text_that_nobody_reads_is_shortened_but_in_the_json() -> None:
+def test_long_texts_are_shortened_except_in_json() -> None:
     endless = "very \n long " * 20_000
     bad = replace(outcome("a", 0.0, Outcome.FAILED, message=endless), query_text=endless)
     error = replace(outcome("b", 0.0, Outcome.ERROR, latency_ms=None), query_text=endless)

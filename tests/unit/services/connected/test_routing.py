@@ -10,7 +10,7 @@ from surefind.services.connected.routing import RoutedCatalogStore, RoutedIndexS
 OURS, THEIRS = GenerationRef("docs", 1), GenerationRef("theirs", 1)
 
 
-async def test_each_collection_is_asked_for_where_it_is() -> None:
+async def test_each_collection_is_routed_to_its_store() -> None:
     own, other = MemoryCatalogStore(), MemoryCatalogStore()
     door = RoutedCatalogStore(own, {"theirs": other})
     for ref in (OURS, THEIRS):

@@ -191,7 +191,7 @@ def test_a_few_texts_are_judged_by_their_cosine(rows: int) -> None:
     assert verdict_on(judged(ours, np.roll(ours, 11, axis=1))) is ModelVerdict.OTHER
 
 
-def test_copies_of_a_text_are_no_evidence_against_its_vector() -> None:
+def test_duplicate_texts_do_not_make_a_vector_foreign() -> None:
     rng = np.random.default_rng(4)
     ours = np.concatenate([np.repeat(texts(rng, 1), 30, axis=0), texts(rng, 30)])
     theirs = towards(rng, ours, 0.9, 0.95)
@@ -208,7 +208,7 @@ def test_vectors_less_like_their_text_than_any_two_texts_are_foreign() -> None:
         assert judged(ours, theirs).foreign == 40
 
 
-def test_two_misfits_among_loose_vectors_are_no_proof_of_another_model() -> None:
+def test_two_misfits_among_loose_vectors_do_not_prove_another_model() -> None:
     """As measured on HTML texts with shared sentences, whose vectors were made without the tags."""
     rng = np.random.default_rng(7)
     ours = texts(rng, 40)
@@ -236,7 +236,7 @@ async def pairs_of(every: int, texts: int = 300) -> list[Pair]:
 
 
 @pytest.mark.parametrize("every", [2, 10, 50])
-async def test_every_so_many_th_vector_of_another_model_is_found(every: int) -> None:
+async def test_foreign_vectors_at_regular_intervals_are_found(every: int) -> None:
     seen: list[tuple[int, int]] = []
     pairs = await pairs_of(every)
     counts = await compare(
@@ -265,7 +265,7 @@ async def test_all_vectors_are_judged_by_what_a_sample_teaches() -> None:
     assert counts.interval() == (counts.share, counts.share)
 
 
-def test_the_sample_is_large_enough_for_what_is_wanted() -> None:
+def test_the_sample_is_large_enough_for_the_requested_certainty() -> None:
     assert sample_size(0.02, 0.95) == 149
     assert sample_size(0.01, 0.99) == 459
     rng = np.random.default_rng(6)

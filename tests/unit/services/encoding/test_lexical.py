@@ -99,7 +99,7 @@ def test_matching_words_are_found_where_they_stand() -> None:
     assert ENGLISH.matches(text, "the of") == []
 
 
-def test_words_are_learned_anew_when_too_many_were_remembered() -> None:
+def test_the_word_cache_is_rebuilt_when_it_is_full() -> None:
     reader = Bm25Encoder(WordAnalyzer(), max_words=3)
     text = "one two three four five one"
     assert reader.query(text) == SIMPLE.query(text)

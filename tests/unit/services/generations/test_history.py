@@ -25,7 +25,7 @@ async def catalog_of(pages: dict[str, str]) -> Catalog:
 
 
 @given(before=PATHS, after=PATHS)
-async def test_every_page_is_told_once(before: dict[str, str], after: dict[str, str]) -> None:
+async def test_every_page_is_listed_once(before: dict[str, str], after: dict[str, str]) -> None:
     found = await difference(await catalog_of(before), await catalog_of(after))
     assert found.added == sorted(after.keys() - before.keys())
     assert found.removed == sorted(before.keys() - after.keys())

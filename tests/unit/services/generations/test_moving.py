@@ -87,9 +87,7 @@ async def test_what_readers_saw_before_can_be_gone_back_to(tmp_path: Path, archi
     await there.close()
 
 
-async def test_words_are_counted_anew_where_other_rules_are_in_force(
-    tmp_path: Path, archive: Path
-) -> None:
+async def test_words_are_recounted_if_the_analyzer_differs(tmp_path: Path, archive: Path) -> None:
     class OtherRules(Bm25Encoder):
         @property
         def name(self) -> str:

@@ -89,7 +89,7 @@ async def test_after_a_rollback_the_next_ingest_builds_on_what_readers_see(
     assert (await home.texts())["docs/a.md"] == ["second words"]
 
 
-async def test_a_data_folder_that_is_made_anew_is_seen_as_new(
+async def test_a_recreated_data_folder_is_recognized_as_new(
     home: Installation, tmp_path: Path
 ) -> None:
     """Its first generation has the number that is open already, and other pages."""
@@ -112,7 +112,7 @@ async def test_an_index_without_its_segments_is_an_error_never_an_empty_answer(
     assert len((await home.search("words")).hits) == 2
 
 
-async def test_a_damaged_pointer_is_mended_by_naming_a_generation(home: Installation) -> None:
+async def test_naming_a_generation_repairs_a_damaged_pointer(home: Installation) -> None:
     (home.root / "collections" / "docs" / "CURRENT").write_text("x")
     with pytest.raises(StoreError, match="rollback --to N"):
         await home.search("words")
@@ -238,7 +238,7 @@ async def without_catalog(tmp_path: Path) -> tuple[MemoryIndexStore, MemoryCatal
     return index, catalogs
 
 
-async def test_a_catalog_that_was_away_is_found_again_without_anything_new(tmp_path: Path) -> None:
+async def test_a_catalog_that_returns_is_used_without_a_new_generation(tmp_path: Path) -> None:
     index, catalogs = await without_catalog(tmp_path)
     reader = CollectionReader("docs", index, catalogs, pause_s=0)
     for _ in range(2):
@@ -251,7 +251,7 @@ async def test_a_catalog_that_was_away_is_found_again_without_anything_new(tmp_p
     await reader.close()
 
 
-async def test_a_catalog_that_is_away_is_not_asked_for_by_every_reader(tmp_path: Path) -> None:
+async def test_an_unavailable_catalog_is_not_retried_by_every_reader(tmp_path: Path) -> None:
     index, catalogs = await without_catalog(tmp_path)
     reader = CollectionReader("docs", index, catalogs, pause_s=3600)
     async with reader.lease() as generation:

@@ -155,7 +155,7 @@ async def test_another_site_changes_every_address_and_embeds_nothing(home: Insta
     assert not report.published
 
 
-async def test_only_so_many_generations_are_kept(home: Installation) -> None:
+async def test_the_number_of_kept_generations_is_limited(home: Installation) -> None:
     for number in range(4):
         await home.ingest({"a.md": f"version {number}"}, keep_generations=2)
     report = await home.ingest({"a.md": "version 4"}, keep_generations=2)
@@ -176,7 +176,7 @@ async def test_after_a_rollback_the_good_generation_is_kept_and_gone_back_to(
     assert (await home.generations.rollback()).number == 1
 
 
-async def test_a_large_index_is_not_patched_for_ever(home: Installation) -> None:
+async def test_a_large_index_is_eventually_rebuilt(home: Installation) -> None:
     home.optimized_from = 10
     pages = {f"{n:02}.md": f"some words on page {n}" for n in range(40)}
     await home.ingest(pages)

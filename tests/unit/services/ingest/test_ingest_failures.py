@@ -78,7 +78,7 @@ async def test_what_a_dead_run_left_is_removed_by_the_next(home: Installation) -
     assert [m.number for m in await home.generations.list()] == [1, report.generation]
 
 
-async def test_a_damaged_old_generation_is_no_hindrance(home: Installation) -> None:
+async def test_a_damaged_old_generation_does_not_stop_an_ingest(home: Installation) -> None:
     for number in range(3):
         await home.ingest({"a.md": f"version {number}"}, keep_generations=3)
     (home.root / "collections" / "docs" / "0001" / "manifest.json").write_text("{}")
@@ -99,7 +99,7 @@ async def test_old_generations_that_can_not_be_removed_do_not_undo_what_was_publ
     assert (report.published, report.pruned) == (True, ())
 
 
-async def test_a_lost_index_is_built_anew_without_being_asked(home: Installation) -> None:
+async def test_a_lost_index_is_rebuilt_automatically(home: Installation) -> None:
     await home.ingest(PAGES)
     await home.index.drop(GenerationRef("docs", 1))
     report = await home.ingest(PAGES)
@@ -108,7 +108,7 @@ async def test_a_lost_index_is_built_anew_without_being_asked(home: Installation
     assert (await home.search("install")).hits[0].record.section == "Install"
 
 
-async def test_an_index_of_an_earlier_surefind_is_built_anew_too(
+async def test_an_index_of_an_earlier_surefind_is_rebuilt_too(
     home: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its points were named by UUIDs."""
@@ -205,7 +205,7 @@ async def test_an_index_with_another_text_than_the_catalog_is_never_published(
     assert await home.texts() == before
 
 
-async def test_a_page_that_should_have_been_read_anew_is_when_it_is_back(
+async def test_a_pending_page_is_read_again_once_it_is_back(
     home: Installation,
 ) -> None:
     """It failed while the site moved: its old address must not stay for ever."""
@@ -250,7 +250,7 @@ async def test_what_readers_see_is_never_dropped(home: Installation) -> None:
     assert (home.root / "collections" / "docs" / "0002" / "catalog.sqlite").exists()
 
 
-async def test_a_page_that_surefind_stumbles_over_is_named_and_the_rest_goes_on(
+async def test_a_page_that_crashes_surefind_is_named_and_the_others_are_ingested(
     home: Installation,
 ) -> None:
     class Stumbling(PlainSite):

@@ -82,7 +82,7 @@ async def test_a_page_that_is_left_out_may_be_linked_to(home: Installation) -> N
     )
 
 
-async def test_a_page_that_can_no_longer_be_looked_at_is_not_judged(home: Installation) -> None:
+async def test_links_to_an_unreadable_page_are_not_reported(home: Installation) -> None:
     """Unchanged, and read well the last time: now its site stumbles over it, or leaves it out."""
 
     class Changing(PlainSite):
@@ -118,7 +118,7 @@ async def test_a_page_that_only_its_source_knows_is_taken_at_its_word(home: Inst
     assert (report.added, report.unchanged) == (3, 1)
 
 
-async def test_an_embedder_that_can_not_count_stops_the_run_and_is_no_fault_of_a_page(
+async def test_an_embedder_that_can_not_count_tokens_stops_the_run(
     home: Installation,
 ) -> None:
     class Uncounting(WordEmbedder):

@@ -263,7 +263,7 @@ async def test_a_sample_bounds_the_share_and_all_counts_it(service: Service) -> 
     assert left.sound
 
 
-async def test_vectors_that_fit_are_said_to_fit_and_how_surely(service: Service) -> None:
+async def test_matching_vectors_are_reported_with_their_certainty(service: Service) -> None:
     async with auditing(service, Filling(passages=apart(book(300)))) as door:
         report = await audited_door(door, AuditOptions(share=0.03))
     [note] = [finding for finding in report.findings if finding.check == "model"]
@@ -299,7 +299,7 @@ def test_what_no_sample_can_promise_is_refused(options: dict[str, float], said: 
         AuditOptions(**options)  # type: ignore[arg-type]
 
 
-async def test_a_store_that_fails_in_the_middle_is_no_clean_bill(service: Service) -> None:
+async def test_a_store_that_fails_during_the_audit_is_an_error(service: Service) -> None:
     async with auditing(service, Filling(passages=PASSAGES)) as door:
         await audited_door(door)
         service.always = BROKEN

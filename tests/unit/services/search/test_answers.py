@@ -110,7 +110,7 @@ async def test_a_partial_answer_is_not_kept(tmp_path: Path) -> None:
     assert (again.status, again.remembered) == (Status.SUCCESS, False)
 
 
-async def test_what_others_write_to_is_always_looked_at(home: Installation) -> None:
+async def test_answers_of_connected_collections_are_not_kept(home: Installation) -> None:
     async with home.reader.lease() as held:
         manifest = replace(held.manifest, connected=object())  # type: ignore[arg-type]
         theirs = OpenGeneration(manifest, held.index, held.catalog)
@@ -121,7 +121,7 @@ async def test_what_others_write_to_is_always_looked_at(home: Installation) -> N
         assert answers.known(CATS, held) is found
 
 
-async def test_several_collections_are_looked_at_each_time(home: Installation) -> None:
+async def test_several_collections_are_never_answered_from_the_cache(home: Installation) -> None:
     await home.ingest(PAGES, collection="more")
     searcher = remembering(home)
     both = replace(CATS, also_in=("more",))
@@ -185,7 +185,7 @@ async def test_a_question_of_other_types_is_refused_by_name(
         await remembering(home).search(Query("cats", **named))  # type: ignore[arg-type]
 
 
-async def test_who_wants_to_know_how_it_is_found_now_asks_afresh(home: Installation) -> None:
+async def test_a_fresh_search_bypasses_the_cache(home: Installation) -> None:
     searcher = remembering(home)
     await searcher.search(CATS)
     assert not (await searcher.without_cache().search(CATS)).remembered

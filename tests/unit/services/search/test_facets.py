@@ -45,7 +45,7 @@ async def test_fields_with_few_values_list_them_the_most_frequent_first(
     assert not found["version"].from_front_matter
 
 
-async def test_a_flag_is_no_number(home: Installation) -> None:
+async def test_a_flag_is_not_a_number(home: Installation) -> None:
     values = (await facets(home))["draft"].values
     assert values is not None
     assert [(type(value), number) for value, number in values] == [(int, 1), (bool, 2)][::-1]
@@ -64,13 +64,13 @@ async def test_a_field_with_many_values_is_not_listed(home: Installation) -> Non
     assert (await facets(home))["ticket"].values is None
 
 
-async def test_of_a_very_large_collection_only_the_fields_are_told(home: Installation) -> None:
+async def test_a_very_large_collection_lists_only_its_fields(home: Installation) -> None:
     found = await facets(home, max_chunks=3)
     assert (found["level"].field.kinds, found["level"].values) == (("text",), None)
     assert found["has_code"].values is None
 
 
-async def test_it_is_counted_once_and_anew_for_the_next_generation(home: Installation) -> None:
+async def test_facets_are_counted_once_per_generation(home: Installation) -> None:
     offers = Facets(home.readers)
     first = await offers.read("docs")
     assert await offers.read("docs") is first
@@ -81,7 +81,7 @@ async def test_it_is_counted_once_and_anew_for_the_next_generation(home: Install
     assert level.values == (("easy", 3), ("hard", 2))
 
 
-async def test_without_the_catalog_nobody_knows(home: Installation) -> None:
+async def test_without_the_catalog_there_are_no_facets(home: Installation) -> None:
     [catalog] = home.root.glob("collections/docs/*/catalog.sqlite")
     catalog.unlink()
     with pytest.raises(StoreError, match="catalog is unavailable"):

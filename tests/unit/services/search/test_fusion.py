@@ -231,7 +231,7 @@ def test_a_pool_is_exhausted_if_all_collections_are() -> None:
     ("scores", "shares"),
     [([4.0, 1.0, 0.0], [1.0, 0.25, 0.0]), ([-2.0, -3.0, -9.0], [1.0, 2 / 3, 0.0])],
 )
-def test_a_score_that_is_no_cosine_is_relative_to_the_best(
+def test_a_score_that_is_not_a_cosine_is_relative_to_the_best(
     scores: list[float], shares: list[float]
 ) -> None:
     """A negative one, as engines give for distances, is measured from twice the best less one."""

@@ -95,7 +95,7 @@ async def test_dense_order_is_the_cosine(home: Installation) -> None:
     assert [hit.dense.rank for hit in result.hits if hit.dense] == [1, 2, 3, 4, 5]
 
 
-async def test_hybrid_tells_both_legs_of_every_hit(home: Installation) -> None:
+async def test_hybrid_hits_have_the_scores_of_both_legs(home: Installation) -> None:
     result = await home.search("run setup on windows")
     best = result.hits[0]
     assert best.record.section == "Windows"
@@ -125,7 +125,7 @@ async def test_words_that_occur_nowhere_and_stop_words_alone(home: Installation)
     assert len((await home.search("the of", mode=Mode.HYBRID)).hits) == 5
 
 
-async def test_a_threshold_above_everything_leaves_nothing_and_tells_the_best(
+async def test_a_threshold_above_all_scores_reports_the_best_one(
     home: Installation,
 ) -> None:
     for mode in (Mode.DENSE, Mode.HYBRID):
@@ -195,7 +195,7 @@ async def test_a_missing_collection_is_an_error(tmp_path: Path) -> None:
         await empty.generations.list()
 
 
-async def test_when_the_catalog_is_away_the_index_stands_in(home: Installation) -> None:
+async def test_the_index_replaces_an_unavailable_catalog(home: Installation) -> None:
     """Away from the start, or lost in between: the answer is the same, and says it is partial."""
     whole = await home.search("where do cats sleep")
     await home.lose_catalog()

@@ -256,7 +256,7 @@ def test_a_section_may_reach_to_the_end_of_its_page() -> None:
     assert section_of(page[1], [*page, twin]) == page[1:], "another section of the same name"
 
 
-async def test_a_budget_keeps_whole_passages_and_tells_what_was_left_out(
+async def test_a_budget_keeps_whole_passages_and_counts_the_omitted_ones(
     home: Installation,
 ) -> None:
     whole = await home.search("cats", top_k=10)
@@ -303,7 +303,7 @@ class ShortestFirst:
         pass
 
 
-async def test_a_reranker_has_the_last_word_and_says_what_it_moved(home: Installation) -> None:
+async def test_a_reranker_decides_the_order_and_reports_the_old_ranks(home: Installation) -> None:
     searcher = Searcher(
         home.readers,
         home.embedder,
@@ -319,7 +319,7 @@ async def test_a_reranker_has_the_last_word_and_says_what_it_moved(home: Install
         await home.search("cats", rerank=True)
 
 
-async def test_confidence_tells_a_question_of_the_collection_from_another(
+async def test_confidence_separates_answerable_questions_from_others(
     home: Installation,
 ) -> None:
     [manifest] = await home.generations.list()

@@ -56,7 +56,7 @@ async def test_what_can_not_be_compared_is_refused(
         await VectorSearcher(home.reader).search_vector(vector, top_k)
 
 
-async def test_the_index_stands_in_for_a_catalog_that_is_away(tmp_path: Path) -> None:
+async def test_a_vector_search_works_while_the_catalog_is_unavailable(tmp_path: Path) -> None:
     home = Installation(tmp_path / "memory")
     home.index, home.catalogs = MemoryIndexStore(), (catalogs := MemoryCatalogStore())
     home.readers = Readers(home.index, catalogs)

@@ -75,7 +75,7 @@ async def test_what_a_filter_leaves_out_names_the_filter(home: Installation) -> 
     assert (answer.cause, answer.filters) == (Cause.FILTERED, ("level=hard",))
 
 
-async def test_what_is_below_the_threshold_tells_its_similarity(home: Installation) -> None:
+async def test_a_passage_below_the_threshold_shows_its_similarity(home: Installation) -> None:
     answer = await why_not(home, "cats eat fish", "docs/dogs.md", threshold=0.6)
     assert answer.cause is Cause.BELOW_THRESHOLD
     assert answer.similarity is not None
@@ -83,7 +83,9 @@ async def test_what_is_below_the_threshold_tells_its_similarity(home: Installati
 
 
 @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.DENSE])
-async def test_what_is_outranked_tells_its_rank_and_by_what(home: Installation, mode: Mode) -> None:
+async def test_an_outranked_passage_shows_its_rank_and_the_passages_above(
+    home: Installation, mode: Mode
+) -> None:
     answer = await why_not(home, "cats eat fish", "docs/dogs.md", top_k=3, mode=mode)
     assert answer.cause is Cause.OUTRANKED
     assert answer.rank is not None
@@ -94,7 +96,7 @@ async def test_what_is_outranked_tells_its_rank_and_by_what(home: Installation, 
     assert all(hit.score >= (answer.score or 0) for hit in answer.ahead)
 
 
-async def test_what_shares_no_word_stands_behind_all_in_lexical_mode(home: Installation) -> None:
+async def test_a_passage_without_the_words_is_last_in_lexical_mode(home: Installation) -> None:
     answer = await why_not(home, "fish", "docs/dogs.md", mode=Mode.LEXICAL)
     assert (answer.cause, answer.score) == (Cause.OUTRANKED, 0.0)
 
@@ -130,7 +132,7 @@ async def test_what_the_approximate_index_loses_is_found_by_an_exact_search(
     assert (answer.cause, answer.rank) == (Cause.LOST, 1)
 
 
-async def test_who_asks_for_more_is_told_what_is_lost_further_down(tmp_path: Path) -> None:
+async def test_a_passage_is_called_lost_only_if_top_k_reaches_it(tmp_path: Path) -> None:
     home = Installation(tmp_path / "memory")
     home.index, home.catalogs = ForgetfulIndexStore("Dogs"), MemoryCatalogStore()
     home.readers = Readers(home.index, home.catalogs)

@@ -90,7 +90,7 @@ async def test_a_significant_regression_is_held_back_though_the_rules_hold(
     assert told.gate.compared_with == 1
 
 
-async def test_what_can_not_be_decided_passes_unless_strictness_is_asked_for(
+async def test_an_inconclusive_gate_passes_unless_it_is_strict(
     home: Installation,
 ) -> None:
     """One page of eight got worse: that is too few to tell from chance."""
@@ -160,7 +160,7 @@ async def test_a_page_that_was_renamed_is_a_stale_label_and_no_lost_answer(
     assert [(one.outcome, one.cause) for one in told.gate.failed] == [("stale", "stale_label")]
 
 
-async def test_a_passage_that_was_cut_otherwise_is_no_lost_answer(home: Installation) -> None:
+async def test_a_passage_with_other_boundaries_is_not_a_lost_answer(home: Installation) -> None:
     """The test names a chunk by its id, and that chunk is part of another one now."""
     before = {"a.md": "# A\n\nfirst words here\n\n## B\n\nsecond words here"}
     after = {"a.md": "# A\n\nfirst words here\n\nsecond words here"}
@@ -270,7 +270,7 @@ class DyingStore(MemoryIndexStore):
         return (Dying if ref.number > 1 else MemoryIndex)(dict(self.generations[ref]))
 
 
-async def test_a_store_that_is_away_publishes_nothing(tmp_path: Path) -> None:
+async def test_an_unavailable_store_publishes_nothing(tmp_path: Path) -> None:
     home = Installation(tmp_path / "memory")
     home.index, home.catalogs = DyingStore(), MemoryCatalogStore()
     home.readers = Readers(home.index, home.catalogs)
@@ -296,7 +296,7 @@ class Waiting(WordEmbedder):
         return await super().embed_query(query)
 
 
-async def test_whoever_stops_it_in_the_gate_leaves_the_old_generation(home: Installation) -> None:
+async def test_stopping_during_the_gate_keeps_the_old_generation(home: Installation) -> None:
     await home.ingest(PAGES)
     waiting = home.embedder = Waiting()
     run = asyncio.create_task(home.ingest(MUDDLED, gate=STRICT))

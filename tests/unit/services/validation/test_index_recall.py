@@ -66,7 +66,7 @@ async def test_a_small_index_is_not_exercised_and_says_so(home: Installation) ->
     assert "not measured; none of the 40 vectors is indexed" in extra_check_lines(told)[0][0]
 
 
-async def test_nobody_is_asked_unless_somebody_or_a_gate_wants_to_know(
+async def test_index_recall_is_measured_only_on_request_or_for_a_gate(
     home: Installation,
 ) -> None:
     assert (await measured(home, asked=False)).index_recall is None

@@ -67,7 +67,7 @@ def test_latency_begins_when_a_request_was_due() -> None:
     assert (told.implied, told.achieved_per_s) == (0, 10.0)
 
 
-def test_without_a_rate_a_stall_counts_for_those_that_nobody_sent() -> None:
+def test_without_a_rate_a_stall_counts_for_the_requests_it_delayed() -> None:
     """99 answers in 10 ms and one in a second: a steady user would have asked 99 times more."""
     quick = answered([(number / 100, number / 100 + 0.01) for number in range(99)])
     told = load_of([*quick, SentRequest(0.99, 1.99)], 1, 2.0, None)
@@ -78,7 +78,7 @@ def test_without_a_rate_a_stall_counts_for_those_that_nobody_sent() -> None:
     assert told.max_ms == pytest.approx(1000)
 
 
-def test_no_requests_are_no_numbers() -> None:
+def test_without_requests_there_are_no_latencies() -> None:
     told = load_of([], 1, 1.0, 5.0)
     assert (told.sent, told.p99_ms, told.error_rate, told.achieved_per_s) == (0, 0.0, 0.0, 0.0)
 
@@ -236,7 +236,7 @@ class Waiting(WordEmbedder):
         raise AssertionError
 
 
-async def test_whoever_stops_a_load_sees_what_it_measured(home: Installation) -> None:
+async def test_a_stopped_load_reports_what_it_measured(home: Installation) -> None:
     """What was still waited for is no error: it was not given the time."""
     await home.ingest(PAGES)
     waiting = Waiting(answered=3)

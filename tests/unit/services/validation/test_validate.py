@@ -230,7 +230,7 @@ async def test_any_concurrency_gives_the_same_report(home: Installation) -> None
     assert (one.latency.concurrency, many.latency.concurrency) == (1, 8)
 
 
-async def test_progress_is_told(home: Installation) -> None:
+async def test_progress_is_reported(home: Installation) -> None:
     seen: list[tuple[int, int]] = []
     golden = GoldenSet("g", (wants(FISH, FOOD), wants("dogs", FOOD)))
     validator = Validator(home.readers, home.searcher, "test")

@@ -102,14 +102,14 @@ async def test_a_store_that_dies_in_the_middle_leaves_what_was_measured(
     assert published.errors[-1].startswith("inconclusive: the run ended early")
 
 
-async def test_a_store_that_is_away_from_the_beginning(home: Installation) -> None:
+async def test_a_store_that_is_unavailable_from_the_start(home: Installation) -> None:
     searcher = Moody(home.searcher, "", StoreError("the index is away"))
     told = await validate(home, wants(FISH, FOOD), searcher=searcher)
     assert told.store_away
     assert validation_report_of(told).avg_query_time > 0
 
 
-async def test_a_run_that_is_stopped_tells_what_it_found(home: Installation) -> None:
+async def test_a_stopped_run_reports_what_it_found(home: Installation) -> None:
     class Slow(Searcher):
         def __init__(self, inner: Searcher) -> None:
             self.__dict__.update(inner.__dict__)
@@ -190,7 +190,7 @@ async def test_a_tampered_chunk_is_named(home: Installation, tmp_path: Path) -> 
     await again.close()
 
 
-async def test_what_the_approximate_index_lost_is_told_from_what_was_outranked(
+async def test_losses_of_the_approximate_index_are_distinguished_from_outranked_passages(
     tmp_path: Path,
 ) -> None:
     home = Installation(tmp_path / "memory")
@@ -201,7 +201,7 @@ async def test_what_the_approximate_index_lost_is_told_from_what_was_outranked(
     assert (told.outcome, told.cause) == (Outcome.FAILED, "lost")
 
 
-async def test_without_a_catalog_nobody_knows_what_is_expected(tmp_path: Path) -> None:
+async def test_without_a_catalog_expectations_can_not_be_resolved(tmp_path: Path) -> None:
     home = Installation(tmp_path / "memory")
     catalogs = MemoryCatalogStore()
     home.index, home.catalogs = MemoryIndexStore(), catalogs

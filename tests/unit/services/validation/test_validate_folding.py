@@ -69,7 +69,7 @@ async def test_what_is_only_alike_is_a_near_duplicate_that_was_shown_instead(
     assert told.message.endswith("is nearly identical and is shown instead")
 
 
-def test_a_twin_counts_where_the_hit_stands() -> None:
+def test_a_folded_duplicate_counts_at_the_rank_of_its_hit() -> None:
     one, other = ByChunk("a"), ByChunk("b")
     meaning: ResolvedExpectations = {one: frozenset({"a"}), other: frozenset({"b"})}
     test = GoldenTest("t", "What?", expected=(one, other))

@@ -1,4 +1,4 @@
-"""A disk that is full, or nearly: what is removed first, what the message says, what is left."""
+"""On a full disk, leftovers are removed first, and the error says what uses the space."""
 
 import resource
 from collections.abc import Callable, Iterator
@@ -55,7 +55,7 @@ def dead_view(root: Path) -> Path:
 
 @pytest.mark.parametrize("left", [unfinished, unfinished_elsewhere, dead_view])
 @pytest.mark.parametrize("command", ["ingest", "import"])
-async def test_what_a_killed_run_left_is_removed_before_room_is_asked_for(
+async def test_leftovers_of_killed_runs_are_removed_before_space_is_checked(
     home: Installation, archive: Path, left: Callable[[Path], Path], command: str
 ) -> None:
     """It is all that fills this disk."""
@@ -83,7 +83,7 @@ async def test_what_a_killed_run_left_is_removed_before_room_is_asked_for(
     await application.close()
 
 
-async def test_a_disk_that_is_too_small_is_said_with_what_takes_its_room(
+async def test_a_full_disk_is_reported_with_what_uses_its_space(
     home: Installation,
 ) -> None:
     for number in range(2):

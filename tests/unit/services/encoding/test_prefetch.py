@@ -1,4 +1,4 @@
-"""Questions that are known beforehand are embedded before it is their turn."""
+"""Questions that are known in advance are embedded ahead of their search."""
 
 import asyncio
 import time
@@ -111,7 +111,7 @@ async def test_a_group_that_fails_is_asked_one_by_one() -> None:
     await ahead.close()
 
 
-async def test_a_question_that_nobody_foresaw_is_embedded_too() -> None:
+async def test_a_question_that_was_not_announced_is_embedded_too() -> None:
     inner = Groups()
     ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)
     await ahead.embed_query("something else")
@@ -142,7 +142,7 @@ async def test_a_latency_has_the_own_embedding_and_not_the_wait_for_the_group(
     await ahead.close()
 
 
-async def test_closing_stops_what_is_under_way() -> None:
+async def test_closing_stops_running_work() -> None:
     inner = Groups()
     inner.go.clear()
     ahead = PrefetchingEmbedder(CachedEmbedder(inner, None), QUERIES)

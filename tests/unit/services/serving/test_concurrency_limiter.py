@@ -1,4 +1,4 @@
-"""The turnstile: so many at once, so many waiting, in the order of their coming."""
+"""The limits of running and of waiting requests; waiting ones run in the order of arrival."""
 
 import asyncio
 import itertools
@@ -14,7 +14,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_so_many_pass_so_many_wait_and_the_rest_are_told() -> None:
+async def test_requests_beyond_the_limits_of_running_and_waiting_are_refused() -> None:
     limiter, gate, order = ConcurrencyLimiter(2, 3), asyncio.Event(), list[int]()
 
     async def visit(number: int) -> None:
@@ -93,7 +93,7 @@ async def test_between_two_that_never_wait_the_loop_takes_in_others() -> None:
     assert order[: order.index("c")].count("probe") >= 2
 
 
-async def test_who_is_refused_is_told_when_the_queue_will_be_empty() -> None:
+async def test_a_refusal_says_when_the_queue_will_be_empty() -> None:
     clock = itertools.count(step=10.0)  # each search takes ten seconds
     limiter = ConcurrencyLimiter(1, 2, lambda: next(clock))
     for _ in range(100):

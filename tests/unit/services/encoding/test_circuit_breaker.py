@@ -235,7 +235,7 @@ class FailingReranker:
         self.closed = True
 
 
-async def test_a_reranker_that_keeps_failing_is_left_alone(
+async def test_a_reranker_that_keeps_failing_is_not_called(
     breaker: CircuitBreaker, clock: Clock
 ) -> None:
     failing = FailingReranker()

@@ -1,4 +1,4 @@
-"""Rates: a minute's allowance at once, then evenly."""
+"""A client may use a minute's allowance at once, then at an even rate."""
 
 from surefind.services.serving.rate_limiter import RateLimiter
 
@@ -36,11 +36,11 @@ def test_a_refusal_costs_nothing() -> None:
     assert rates.take("a") == 0
 
 
-def test_without_a_limit_nobody_waits() -> None:
+def test_without_a_limit_no_client_waits() -> None:
     assert not any(RateLimiter(None, Clock()).take("a") for _ in range(1000))
 
 
-def test_only_so_many_clients_are_remembered() -> None:
+def test_the_number_of_remembered_clients_is_limited() -> None:
     rates = RateLimiter(1, Clock(), clients=2)
     assert [rates.take(who) for who in "abca"] == [0, 0, 0, 0]
     assert rates.take("c") == 60
