@@ -2,13 +2,14 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.assistants import answer_of
-from support.commands import surefind
+from support.commands import start, surefind
 
 from mcp import Client, StdioServerParameters  # isort: skip
 
@@ -70,6 +71,16 @@ def test_each_assistant_has_its_own_format(home: Path) -> None:
     assert words[6:] == desktop["args"]
 
 
+def test_without_the_extra_the_command_names_it(home: Path) -> None:
+    without = (
+        "import sys; sys.modules['mcp'] = None; from surefind.interfaces.cli import main; main()"
+    )
+    with start("mcp", cwd=home, command=(sys.executable, "-c", without)) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "pip install 'surefind[mcp]'" in errors
+
+
 def test_a_served_address_needs_no_command(home: Path) -> None:
     assert parsed(home, "cursor", "--url", URL) == {"mcpServers": {"surefind": {"url": URL}}}
     assert parsed(home, "vscode", "--url", URL)["servers"]["surefind"] == {
@@ -89,7 +100,11 @@ def test_a_served_address_needs_no_command(home: Path) -> None:
         (["--print-config", "claude-desktop", "--url", URL], "under Settings > Connectors"),
         (["--url", URL], "--url: only with --print-config"),
         (["--directory", "attic"], "--directory: attic can't be used: No such file or directory"),
-        (["--profile", "attic"], "there is no profile 'attic'; use one of default, openai"),
+        (["--profile", "attic"], "--profile must be default, openai or maintainer"),
+        (["--print-config", "cursor", "--url", "localhost:8000/mcp"], "is not the address of an"),
+        (["--print-config", "cursor", "--url", "https://x.org"], "which ends with /mcp, /mcp/op"),
+        (["--print-config", "cursor", "--url", URL, "-c", "docs"], "leave out --profile"),
+        (["--print-config", "chatgpt", "--url", URL, "--profile", "openai"], "leave out --profile"),
     ],
 )
 def test_what_can_not_be_printed_is_explained(

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from surefind.errors import InputError
 from surefind.interfaces.mcp.tools.list_docs import LIST_DOCS
 from surefind.interfaces.mcp.tools.maintaining import MAINTAINER_TOOLS
 from surefind.interfaces.mcp.tools.openai import OPENAI_TOOLS
@@ -45,7 +44,4 @@ _PROFILES = {profile.name: profile for profile in (_READERS, _OPENAI, _MAINTAINE
 
 
 def profile_named(name: str) -> ToolProfile:
-    profile = _PROFILES.get(name)
-    if profile is None:
-        raise InputError(f"there is no profile {name!r}; use one of {', '.join(_PROFILES)}")
-    return profile
+    return _PROFILES[name]

@@ -1,5 +1,6 @@
 """`surefind mcp`: the documentation as tools for an assistant."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,11 +18,14 @@ EXAMPLES = examples(
 )
 
 
+class Profile(StrEnum):
+    DEFAULT = "default"
+    OPENAI = "openai"
+    MAINTAINER = "maintainer"
+
+
 def mcp(
-    profile: Annotated[
-        str,
-        typer.Option(help="The tools to serve: default, openai or maintainer."),
-    ] = "default",
+    profile: Annotated[Profile, typer.Option(help="The tools to serve.")] = Profile.DEFAULT,
     print_config: Annotated[
         str | None,
         typer.Option(
@@ -57,6 +61,9 @@ def mcp(
 
     if url is not None and print_config is None:
         raise InputError("--url: only with --print-config")
+    if url is not None:
+        chosen = (profile is not Profile.DEFAULT, directory, collection, data_dir)
+        _check_url(url, any(chosen))
     if print_config is None and find_spec("mcp") is None:
         raise InputError("the MCP server needs another package; run pip install 'surefind[mcp]'")
     if directory is not None:
@@ -71,6 +78,22 @@ def mcp(
         await serve_stdio(application, profile)
 
     run(work, collection=collection, data_dir=data_dir)
+
+
+def _check_url(url: str, chosen: bool) -> None:
+    from surefind.errors import InputError
+    from surefind.model import is_address
+
+    if not is_address(url) or not url.endswith(("/mcp", "/mcp/openai", "/mcp/maintainer")):
+        raise InputError(
+            f"--url: {url!r} is not the address of an MCP server; give one such as "
+            "http://localhost:8000/mcp, which ends with /mcp, /mcp/openai or /mcp/maintainer"
+        )
+    if chosen:
+        raise InputError(
+            "--url: the running server decides what it serves, so leave out --profile, "
+            "--directory, --collection and --data-dir"
+        )
 
 
 def _enter(directory: str) -> None:
@@ -88,7 +111,7 @@ def _config(
     application: "Application",
     client: str,
     url: str | None,
-    profile: str,
+    profile: Profile,
     given: tuple[str | None, str | None],
 ) -> str:
     """With absolute paths: assistants start commands in a folder, and an environment, of their own.
@@ -113,7 +136,7 @@ def _config(
         command += ["--data-dir", str(application.settings.data_dir.resolve())]
     if collection is not None or "SUREFIND_COLLECTION" in unshared:
         command += ["--collection", application.settings.collection]
-    if profile != "default":
+    if profile is not Profile.DEFAULT:
         command += ["--profile", profile]
     config = client_config(client, ServerLocation(tuple(command)))
     unshared -= {"SUREFIND_DATA_DIR", "SUREFIND_COLLECTION"}
