@@ -134,6 +134,17 @@ def test_broken_requests_are_refused(guarded: Guarded, content: bytes, code: int
     assert not {"Traceback", "pydantic"} & set(re.split(r"\W+", answer.text))
 
 
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
+@pytest.mark.parametrize("content", [b"[]", b'"tools/list"', b'{"jsonrpc": "2.0", "id": {}}'])
+def test_a_body_must_be_one_message_in_every_version(
+    guarded: Guarded, version: str, content: bytes
+) -> None:
+    headers = {"Content-Type": "application/json", "MCP-Protocol-Version": version}
+    answer = guarded.client.post("/mcp", content=content, headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32600)
+    assert "JSON-RPC request" in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("path", ["/mcp/", "/mcp/attic"])
 def test_another_address_names_those_that_exist(guarded: Guarded, path: str) -> None:
     answer = guarded.client.post(path, json=SEARCH)

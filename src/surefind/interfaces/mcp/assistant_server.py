@@ -40,7 +40,6 @@ class AssistantServer:
         self._tools = {tool.name: tool for tool in profile.tools}
         self._described = [tool.described() for tool in profile.tools]
         self._pages = PageResources(application)
-        schemas = {tool.name: tool.input_schema for tool in self._described}
         offered: dict[str, Any] = {}
         if profile.has_pages:
             offered = {
@@ -64,7 +63,7 @@ class AssistantServer:
                 "resources/list": _READ,
                 "resources/read": _READ,
             },
-            get_tool_input_schema=schemas.get,
+            get_tool_input_schema=lambda _tool: None,  # no argument is sent in a header
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             **offered,

@@ -1,9 +1,12 @@
 """Serves assistants over HTTP, by the protocol's streamable HTTP transport."""
 
 import json
+from collections.abc import Mapping
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import JSONRPCNotification, JSONRPCRequest
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
@@ -23,11 +26,13 @@ class StreamableHttp:
         self._server = AssistantServer(application, profile).server
 
     @staticmethod
-    def accepts(body: bytes) -> bool:
+    def accepts(headers: Mapping[str, str], body: bytes) -> bool:
         """Whether the body is a single message, or invalid JSON, which the SDK reports.
 
         For other bodies, the SDK's answer to old protocol versions would quote its own code.
         """
+        if headers.get(MCP_PROTOCOL_VERSION_HEADER, "") in MODERN_PROTOCOL_VERSIONS:
+            return True
         try:
             decoded = json.loads(body)
         except (ValueError, RecursionError):

@@ -71,7 +71,7 @@ class _Endpoint:
         async with self._loading:
             if self._server is None:
                 self._server = await asyncio.to_thread(self._load)
-        if not self._server.accepts(await http.body()):
+        if not self._server.accepts(http.headers, await http.body()):
             return error_response(400, "validation_error", _NOT_A_MESSAGE)
         return _Answer(self._server, http)
 
