@@ -30,6 +30,7 @@ from surefind.model.strings import check_string
 from surefind.ports import Matrix, QueryEmbedder, Reranker, Vector
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import judge
+from surefind.services.encoding.name_evidence import with_names
 from surefind.services.generations.page_names import resolved
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
@@ -37,7 +38,6 @@ from surefind.services.search.candidates import CollectionScope, EncodedQuery, f
 from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool
-from surefind.services.search.name_evidence import with_names
 from surefind.services.search.passages import context_of, within_budget
 from surefind.services.search.rescoring import (
     DEFAULT_KIND_WEIGHTS,

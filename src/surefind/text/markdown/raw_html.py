@@ -64,10 +64,10 @@ def without_raw_html(text: str, to_markdown: ToMarkdown) -> str:
     """Code and unknown tags stay as they are."""
     if _TAG.search(text) is None:
         return text
-    return _Page(text, to_markdown).unwrapped()
+    return _HtmlInMarkdown(text, to_markdown).unwrapped()
 
 
-class _Page:
+class _HtmlInMarkdown:
     def __init__(self, text: str, to_markdown: ToMarkdown) -> None:
         self._text = text
         self._to_markdown = to_markdown

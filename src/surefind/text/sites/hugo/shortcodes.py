@@ -64,7 +64,7 @@ class Surroundings(Protocol):
 
 
 @dataclass(slots=True)
-class _Call:
+class _ShortcodeCall:
     """One `{{< name arguments >}}`. A paired opening knows its closing one."""
 
     start: int
@@ -89,10 +89,10 @@ def expand_shortcodes(text: str, around: Surroundings, inclusions: Inclusions) -
     """Replace every shortcode, also in code, as Hugo does."""
     if "{{<" not in text and "{{%" not in text:
         return text
-    return _Page(text, around, inclusions).expanded()
+    return _PageExpansion(text, around, inclusions).expanded()
 
 
-class _Page:
+class _PageExpansion:
     def __init__(self, text: str, around: Surroundings, inclusions: Inclusions) -> None:
         self._text = text
         self._around = around
@@ -102,7 +102,7 @@ class _Page:
 
     def expanded(self) -> str:
         calls = _paired(list(_calls(self._text)))
-        position, closings = 0, dict[int, _Call]()
+        position, closings = 0, dict[int, _ShortcodeCall]()
         skipped_to = 0
         for number, call in enumerate(calls):
             if call.start < skipped_to:
@@ -130,7 +130,7 @@ class _Page:
         self._keep(self._text[position:])
         return _headings("".join(self._done))
 
-    def _after_line(self, call: _Call) -> int:
+    def _after_line(self, call: _ShortcodeCall) -> int:
         """The first character of the content on the next line."""
         end = call.end
         while self._text[end : end + 1] in {"\n", " "} and self._text[end : end + 1]:
@@ -143,7 +143,7 @@ class _Page:
             _, border, line = words.rpartition("\n")
             self._line = (line if border else self._line + line)[:_MAX_INDENT]
 
-    def _alone(self, call: _Call) -> None:
+    def _alone(self, call: _ShortcodeCall) -> None:
         if call.kind in _LINKS:
             self._keep(call.first("path") or next(iter(call.positional), ""))
             return
@@ -155,7 +155,7 @@ class _Page:
                 return
         self._keep(self._words(call))
 
-    def _words(self, call: _Call) -> str:
+    def _words(self, call: _ShortcodeCall) -> str:
         """The text that a template shows: of a parameter, a translation or an argument."""
         if call.kind == "param":
             return self._around.parameter(call.first("name") or next(iter(call.positional), ""))
@@ -176,7 +176,7 @@ class _Page:
     def _unknown(self) -> str:
         return UNKNOWN if _HEADING.match(self._line) else ""
 
-    def _file_of(self, call: _Call) -> str:
+    def _file_of(self, call: _ShortcodeCall) -> str:
         name = call.first(*_FILE_NAMED)
         if not name and _INCLUDES.search(call.kind):
             name = next(iter(call.positional), "")
@@ -184,7 +184,7 @@ class _Page:
         is_text = _SUFFIX.fullmatch(suffix) and suffix not in _PICTURES
         return name if is_text and "://" not in name and " " not in name else ""
 
-    def _included(self, file: str, call: _Call) -> str | None:
+    def _included(self, file: str, call: _ShortcodeCall) -> str | None:
         bases = [IncludeFolder(folder) for folder in self._around.folders()]
         beside = [IncludeFolder(beside_page=True)]
         lines = self._inclusions.take(file.lstrip("/"), beside + bases)
@@ -208,7 +208,7 @@ class _Page:
         lines = text.split("\n")
         self._keep(f"\n{indent}".join(lines) if "\n" in text or not margin.strip() else text)
 
-    def _label(self, call: _Call) -> None:
+    def _label(self, call: _ShortcodeCall) -> None:
         """The kind and title of a note or a tab, on a line of its own above the text."""
         title = call.first(*_TITLED)
         if not title and call.kind in _POSITIONAL:
@@ -227,7 +227,7 @@ class _Page:
         indent = " " * (len(margin) - len(margin.lstrip(" ")))
         self._keep(words + (f"\n{indent}" if inline else "" if joins else "\n"))
 
-    def _close(self, opening: _Call | None, call: _Call) -> None:
+    def _close(self, opening: _ShortcodeCall | None, call: _ShortcodeCall) -> None:
         """Text that follows on the line of a closing shortcode begins a paragraph."""
         label = opening is not None and (opening.kind in _LABELLED)
         rest = self._text[call.end : call.end + 1]
@@ -235,14 +235,14 @@ class _Page:
             self._keep("\n\n")
 
 
-def _language(call: _Call) -> str:
+def _language(call: _ShortcodeCall) -> str:
     given = call.first("language", "lang")
     if given or call.kind != "highlight":
         return given
     return next(iter(call.positional), "")
 
 
-def _calls(text: str) -> Iterator[_Call]:
+def _calls(text: str) -> Iterator[_ShortcodeCall]:
     opening: re.Match[str] | None = None
     for border in _BORDER.finditer(text):
         if border[1]:
@@ -258,19 +258,19 @@ def _calls(text: str) -> Iterator[_Call]:
         escaped = _ESCAPED.fullmatch(inside)
         if escaped is not None:
             literal = f"{text[start : start + 3]}{escaped[1]}{escaped[2]}{border[0]}"
-            yield _Call(start, after, "", literal=literal)
+            yield _ShortcodeCall(start, after, "", literal=literal)
             continue
         call = _parsed(inside, start, after)
         if call is not None:
             yield call
 
 
-def _parsed(inside: str, start: int, end: int) -> _Call | None:
+def _parsed(inside: str, start: int, end: int) -> _ShortcodeCall | None:
     """The name and arguments between the braces; None if there is no name."""
     named = _CALL.match(inside)
     if named is None:
         return None
-    call = _Call(start, end, named[2], closes=bool(named[1]))
+    call = _ShortcodeCall(start, end, named[2], closes=bool(named[1]))
     for argument in _ARGUMENT.finditer(inside, named.end()):
         value = next((part for part in argument.groups()[1:] if part is not None), "")
         if argument[2] is not None:
@@ -284,7 +284,7 @@ def _parsed(inside: str, start: int, end: int) -> _Call | None:
     return call
 
 
-def _paired(calls: list[_Call]) -> list[_Call]:
+def _paired(calls: list[_ShortcodeCall]) -> list[_ShortcodeCall]:
     """Connect openings and closings; others stand alone."""
     waiting: dict[str, list[int]] = {}
     for number, call in enumerate(calls):
