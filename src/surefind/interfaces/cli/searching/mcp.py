@@ -18,14 +18,14 @@ EXAMPLES = examples(
 )
 
 
-class Profile(StrEnum):
+class ProfileName(StrEnum):
     DEFAULT = "default"
     OPENAI = "openai"
     MAINTAINER = "maintainer"
 
 
 def mcp(
-    profile: Annotated[Profile, typer.Option(help="The tools to serve.")] = Profile.DEFAULT,
+    profile: Annotated[ProfileName, typer.Option(help="The tools to serve.")] = ProfileName.DEFAULT,
     print_config: Annotated[
         str | None,
         typer.Option(
@@ -62,7 +62,7 @@ def mcp(
     if url is not None and print_config is None:
         raise InputError("--url: only with --print-config")
     if url is not None:
-        chosen = (profile is not Profile.DEFAULT, directory, collection, data_dir)
+        chosen = (profile is not ProfileName.DEFAULT, directory, collection, data_dir)
         _check_url(url, any(chosen))
     if print_config is None and find_spec("mcp") is None:
         raise InputError("the MCP server needs another package; run pip install 'surefind[mcp]'")
@@ -111,7 +111,7 @@ def _config(
     application: "Application",
     client: str,
     url: str | None,
-    profile: Profile,
+    profile: ProfileName,
     given: tuple[str | None, str | None],
 ) -> str:
     """With absolute paths: assistants start commands in a folder, and an environment, of their own.
@@ -136,7 +136,7 @@ def _config(
         command += ["--data-dir", str(application.settings.data_dir.resolve())]
     if collection is not None or "SUREFIND_COLLECTION" in unshared:
         command += ["--collection", application.settings.collection]
-    if profile is not Profile.DEFAULT:
+    if profile is not ProfileName.DEFAULT:
         command += ["--profile", profile]
     config = client_config(client, ServerLocation(tuple(command)))
     unshared -= {"SUREFIND_DATA_DIR", "SUREFIND_COLLECTION"}
