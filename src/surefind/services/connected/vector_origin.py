@@ -4,7 +4,7 @@ A fixed threshold does not work: a vector made from a title and its text may hav
 with the text alone, and in a narrow collection so may the vector of another text. Each vector is
 therefore compared with its own text *and* with other texts. It is foreign if many other texts fit
 it better than its own, or if it fits its own text as badly as known foreign vectors fit theirs, or
-worse than any two texts of the sample fit each other.
+worse than any two texts of the sample fit each other, while many others match exactly.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _AT_ONCE = 16
 _FIT_BETTER = 0.02  # this share of other texts fits a foreign vector better than its own text,
 _FIT_BETTER_LOOSE = 0.05  # or this share, where most vectors were made from more than the text
 _BY_CHANCE = 0.2  # if fewer vectors than this share fit their text best, it may be chance
+_ENOUGH_SAME = 0.25  # with more exact matches, our embedder adds nothing that makes texts alike
 _COPY = 0.98  # near copies of the own text are not compared
 _UNRELATED = 0.9  # the quantile of cosines with other texts that a vector must exceed
 _MOST_LOOSE = 0.1  # with more loose vectors, they were probably made from more than the text
@@ -124,10 +125,11 @@ class OriginJudge:
         """`ours` are the embedded texts, `theirs` the stored vectors in the same order."""
         self._texts = ours
         self._ceiling = self._typical = math.inf
-        self._floor = -math.inf
-        self._least_alike = float((ours @ ours.T).min(initial=1.0))
+        self._floor = self._least_alike = -math.inf
         self._fit_better = _FIT_BETTER
         stored = _units(theirs)
+        if (_cosines(ours, stored) >= SAME).sum() > _ENOUGH_SAME * len(ours):
+            self._least_alike = float((ours @ ours.T).min())
         self._shared = stored.mean(axis=0)
         loose = sum(origin is Origin.LOOSE for _, origin in self.judge(ours, theirs))
         if loose > _MOST_LOOSE * len(ours):
