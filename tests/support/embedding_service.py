@@ -1,6 +1,7 @@
-"""An embedding service on loopback that can misbehave in every way.
+"""An embedding and reranking service on loopback that can misbehave in every way.
 
-It speaks Cohere's v2, OpenAI's wire, and that of the example in the documentation.
+It speaks Cohere's v2, OpenAI's wire, that of the example in the documentation, and both formats of
+`POST /rerank`: `texts` as Text Embeddings Inference takes them, `documents` with a model as others.
 """
 
 import json
@@ -85,8 +86,8 @@ class Service:
             with self._lock:
                 self._at_once -= 1
 
-    def answer(self, request: Request, trouble: Trouble) -> Answer:
-        if request.path == "/v2/rerank":
+    def answer(self, request: Request, trouble: Trouble) -> Any:
+        if request.path.endswith("/rerank"):
             return _reranked(request.body, trouble)
         if request.path == "/v2/embed":
             size = request.body.get("output_dimension") or _COHERE_SIZES[request.body["model"]]
@@ -112,13 +113,17 @@ class Service:
         return trouble.change(rows) if trouble.change else rows
 
 
-def _reranked(body: Answer, trouble: Trouble) -> Answer:
+def _reranked(body: Answer, trouble: Trouble) -> Any:
     """By the share of the question's words that a passage has, best first."""
     asked = set(WORDS.findall(body["query"].lower()))
-    shares = [
-        len(asked & set(WORDS.findall(text.lower()))) / len(asked) for text in body["documents"]
-    ]
+    texts = body["texts"] if "texts" in body else body["documents"]
+    shares = [len(asked & set(WORDS.findall(text.lower()))) / len(asked) for text in texts]
+    if body.get("raw_scores"):
+        shares = [share * 20 - 10 for share in shares]
     order = sorted(range(len(shares)), key=lambda number: -shares[number])
+    if "texts" in body:
+        scored: Any = [{"index": number, "score": shares[number]} for number in order]
+        return trouble.change(scored) if trouble.change else scored
     results: Any = [{"index": number, "relevance_score": shares[number]} for number in order]
     return {"id": "1", "results": trouble.change(results) if trouble.change else results}
 
@@ -152,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._send(200, server.service.answer(request, trouble), trouble)
 
-    def _send(self, status: int, answer: Answer, trouble: Trouble) -> None:
+    def _send(self, status: int, answer: object, trouble: Trouble) -> None:
         raw = (json.dumps(answer) if trouble.body is None else trouble.body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

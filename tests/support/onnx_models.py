@@ -78,7 +78,7 @@ class Encoder:
             "words": drawn(self.vocabulary, self.width),
             "positions": drawn(MAX_LENGTH * 64, self.width) * np.float32(0.2),
             "kinds": drawn(2, self.width),
-            "query": drawn(self.width, self.width),
+            "query": drawn(self.width, self.width) * np.float32(0.2),  # attends to many tokens
             "key": drawn(self.width, self.width),
             "value": drawn(self.width, self.width),
             "classifier": drawn(self.width, max(1, self.classes)) * np.float32(2),

@@ -90,19 +90,23 @@ def fetch_model(
 ) -> Path:
     """Download a model of the hub, by default the embedding model of the settings."""
     from surefind.adapters.embedders.model_files import locate
-    from surefind.adapters.onnx.embedder import SETTING
+    from surefind.adapters.onnx import embedder, reranker
     from surefind.adapters.onnx.hub import Hub, fetch
+    from surefind.adapters.onnx.recommended import facts_of
 
     if model is None and settings.embedder == "onnx":
         model, file = settings.embed_model, file or settings.embed_file
     if model is None:
         return locate(settings.model_dir, settings.cache_dir, notify, settings.hub_url)
-    return fetch(model, file, Hub(settings.cache_dir, notify, settings.hub_url), SETTING)
+    facts = facts_of(model)
+    setting = reranker.SETTING if facts and facts.reranks else embedder.SETTING
+    return fetch(model, file, Hub(settings.cache_dir, notify, settings.hub_url), setting)
 
 
 def recommended_models(settings: Settings) -> list[tuple[RecommendedModel, bool]]:
     """The facts of each recommended model, and whether it has been downloaded."""
     from surefind.adapters.onnx.hub import is_cached
-    from surefind.adapters.onnx.recommended import EMBEDDERS
+    from surefind.adapters.onnx.recommended import EMBEDDERS, RERANKERS
 
-    return [(model, is_cached(model.id, settings.cache_dir)) for model in EMBEDDERS]
+    models = (*EMBEDDERS, *RERANKERS)
+    return [(model, is_cached(model.id, settings.cache_dir)) for model in models]

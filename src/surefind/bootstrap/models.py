@@ -92,6 +92,10 @@ async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
 def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
     if settings.reranker == "none":
         return None
+    if settings.reranker == "onnx":
+        return _onnx_reranker(settings, notify)
+    if settings.reranker == "http":
+        return _http_reranker(settings, notify)
     if settings.reranker != "cohere":
         return installed_reranker(settings)
     key = _cohere_key(settings, "reranker")
@@ -99,6 +103,47 @@ def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
     from surefind.adapters.remote_calls import CallPolicy
 
     return CohereReranker(key, CallPolicy(notify), settings.rerank_model, settings.rerank_url)
+
+
+def _onnx_reranker(settings: Settings, notify: Notify) -> Reranker:
+    from surefind.adapters.onnx.hub import Hub, locate
+    from surefind.adapters.onnx.reranker import SETTING, LazyReranker, OnnxReranker
+    from surefind.errors import InputError, RerankingError
+
+    model = settings.rerank_model
+    if model is None:
+        raise InputError(
+            "reranker is onnx, but rerank_model is not set; set it to a folder, or to an id such "
+            "as cross-encoder/ettin-reranker-32m-v1 (`surefind model list` recommends some)"
+        )
+    hub = Hub(settings.cache_dir, notify, settings.hub_url, RerankingError)
+
+    def load() -> OnnxReranker:
+        path = locate(model, settings.rerank_file, hub, SETTING)
+        return OnnxReranker(path, settings.rerank_file, settings.threads)
+
+    return LazyReranker(model, load)
+
+
+def _http_reranker(settings: Settings, notify: Notify) -> Reranker:
+    from surefind.adapters.embedders.rerank_service import BATCH_SIZE, ServiceReranker
+    from surefind.adapters.remote_calls import CallPolicy
+    from surefind.errors import InputError
+
+    if settings.rerank_url is None:
+        raise InputError(
+            "reranker is http, but rerank_url is not set; set it to the service's URL, such as "
+            "http://localhost:8080"
+        )
+    key = settings.rerank_api_key
+    return ServiceReranker(
+        settings.rerank_url,
+        CallPolicy(notify),
+        settings.rerank_model,
+        key.get_secret_value() if key else None,
+        raw=settings.rerank_raw_scores,
+        batch_size=settings.rerank_batch or BATCH_SIZE,
+    )
 
 
 def _cohere_key(settings: Settings, part: str) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from surefind.services.encoding.bm25 import Bm25Encoder
     from surefind.services.encoding.cached_embedder import CachedEmbedder
     from surefind.services.encoding.circuit_breaker import CircuitBreaker
+    from surefind.services.encoding.reranking import RerankStage
     from surefind.services.generations.generations import Generations
     from surefind.services.generations.readers import CollectionReader, Readers
     from surefind.services.search.search import Searcher
@@ -159,7 +160,7 @@ class Parts:
                 self.readers,
                 embedder,
                 self.terms,
-                self.reranker,
+                self.rerank_stage,
                 self._observe,
                 answers,
                 self.kind_weights,
@@ -171,6 +172,22 @@ class Parts:
         from surefind.services.search.rescoring import DEFAULT_KIND_WEIGHTS
 
         return {**DEFAULT_KIND_WEIGHTS, **self.settings.kind_weights}
+
+    @property
+    def rerank_stage(self) -> RerankStage | None:
+        from surefind.services.encoding.reranking import BUDGETED_BATCH, RerankStage
+
+        if self.reranker is None:
+            return None
+        settings = self.settings
+        # Each call of Cohere costs the same, so a budget there holds for the call as a whole.
+        usual = settings.rerank_depth if settings.reranker == "cohere" else BUDGETED_BATCH
+        return RerankStage(
+            self.reranker,
+            settings.rerank_depth,
+            settings.rerank_batch or usual,
+            settings.rerank_budget_ms,
+        )
 
     def _observe(self, result: SearchResult) -> None:
         for observer in self.observers:
@@ -185,6 +202,8 @@ class Parts:
             return self._own_reranker
         chosen = reranker_of(self.settings, self.notify)
         if chosen is None or self.settings.reranker not in RERANKERS.own:
+            return chosen
+        if self.settings.reranker == "onnx":  # on this machine
             return chosen
         return BreakingReranker(chosen, CircuitBreaker("the reranking service"))
 

@@ -173,7 +173,7 @@ async def _own(spec: TargetSpec, parts: Parts) -> AsyncIterator[Target]:
         async with readers.of(collection).lease():  # fails at once if there is no such collection
             pass
         searcher = Searcher(
-            readers, embedder, used.terms, used.reranker, kind_weights=used.kind_weights
+            readers, embedder, used.terms, used.rerank_stage, kind_weights=used.kind_weights
         )
         yield OwnTarget(spec.label, searcher, _own_options(spec, collection, options))
     finally:

@@ -221,11 +221,32 @@ class Settings(BaseSettings):
     )
     reranker: str = Field(
         "none",
-        description="The reranker that searches can ask for: none, cohere, or the name that an "
-        "installed package provides",
+        description="The reranker that searches can ask for: none, onnx (a model on this "
+        "machine), http (a /rerank service), cohere, or the name that an installed package "
+        "provides",
     )
-    rerank_model: str | None = Field(None, description="The model of the reranker")
+    rerank_model: str | None = Field(
+        None, description="The model of the reranker; for onnx a folder, or an id on the hub"
+    )
+    rerank_file: str | None = Field(
+        None, description="The ONNX file of an onnx reranker, such as onnx/model_quantized.onnx"
+    )
     rerank_url: str | None = Field(None, description="The URL of the reranker")
+    rerank_api_key: SecretStr | None = Field(
+        None, description="The API key of an http reranker, if it needs one"
+    )
+    rerank_raw_scores: bool = Field(
+        default=False, description="The scores of an http reranker are logits, not in 0..1"
+    )
+    rerank_depth: int = Field(
+        50, ge=1, le=1000, description="Number of candidates that are reranked"
+    )
+    rerank_batch: int | None = Field(
+        None, ge=1, le=1000, description="Candidates per call of the reranker"
+    )
+    rerank_budget_ms: int | None = Field(
+        None, ge=1, description="Milliseconds for reranking; then the other candidates keep theirs"
+    )
     host: str = Field("127.0.0.1", description="The address to listen on")
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one")
     allow_open: bool = Field(

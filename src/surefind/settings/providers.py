@@ -34,4 +34,4 @@ class ProviderKind:
 
 
 EMBEDDERS = ProviderKind("embedder", ("local", "onnx", "cohere", "openai"), "surefind.embedders")
-RERANKERS = ProviderKind("reranker", ("none", "cohere"), "surefind.rerankers")
+RERANKERS = ProviderKind("reranker", ("none", "onnx", "http", "cohere"), "surefind.rerankers")

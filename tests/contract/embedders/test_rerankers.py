@@ -1,6 +1,7 @@
 """What every reranker promises, and what Cohere's does when the service can't."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +15,17 @@ from support.embedding_service import (
     Trouble,
     serve,
 )
+from support.onnx_models import Encoder, write_model
 from surefind.adapters.cohere import CohereReranker
+from surefind.adapters.embedders.rerank_service import ServiceReranker
 from surefind.adapters.embedders.supplied import SuppliedReranker
+from surefind.adapters.onnx.reranker import OnnxReranker
 from surefind.adapters.remote_calls import CallPolicy, RetryPolicy
 from surefind.errors import RerankingError
 from surefind.ports import Reranker
 
+AGREEING = 3
+"""The seed of a tiny model that happens to rank the passages of the contract."""
 QUICK = RetryPolicy(3, 0.01, 0.02, 5.0, concurrency=4)
 PASSAGES = ["cats sleep in sunshine", "how to install the program", "the program"]
 
@@ -60,6 +66,68 @@ class TestCohereReranker(RerankerContract):
     async def reranker(self, service: Service) -> AsyncIterator[Reranker]:
         url, key = REAL_COHERE_URL or service.url, REAL_COHERE_KEY or KEY
         reranker = CohereReranker(key, CallPolicy(print), url=url)
+        yield reranker
+        await reranker.close()
+
+
+@pytest.fixture
+async def service_reranker(service: Service) -> AsyncIterator[ServiceReranker]:
+    policy = CallPolicy(print, timeout_s=1.0, searching=QUICK)
+    reranker = ServiceReranker(service.url, policy, api_key=KEY)
+    yield reranker
+    await reranker.close()
+
+
+class TestTextEmbeddingsInference(RerankerContract):
+    @pytest.fixture
+    def reranker(self, service_reranker: ServiceReranker) -> Reranker:
+        return service_reranker
+
+    async def test_requests_have_its_format_and_are_sent_in_batches(
+        self, service: Service, reranker: Reranker
+    ) -> None:
+        assert len(await reranker.rerank("install", ["passage"] * 40)) == 40
+        assert {request.path for request in service.requests} == {"/rerank"}
+        assert sorted(len(request.body["texts"]) for request in service.requests) == [8, 32]
+        assert {frozenset(request.body) for request in service.requests} == {
+            frozenset({"query", "texts", "truncate", "raw_scores"})
+        }
+
+
+class TestServiceWithModels(RerankerContract):
+    """The format of vLLM, Jina and Cohere."""
+
+    @pytest.fixture
+    async def reranker(self, service: Service) -> AsyncIterator[Reranker]:
+        url = f"{service.url}/v1/rerank"
+        reranker = ServiceReranker(url, CallPolicy(print), "acme/reranker", KEY, batch_size=2)
+        yield reranker
+        await reranker.close()
+
+    async def test_requests_name_the_model(self, service: Service, reranker: Reranker) -> None:
+        await reranker.rerank("install", PASSAGES)
+        assert {request.path for request in service.requests} == {"/v1/rerank"}
+        assert sorted(len(request.body["documents"]) for request in service.requests) == [1, 2]
+        assert {request.body["model"] for request in service.requests} == {"acme/reranker"}
+
+
+class TestRawScores(RerankerContract):
+    @pytest.fixture
+    async def reranker(self, service: Service) -> AsyncIterator[Reranker]:
+        reranker = ServiceReranker(service.url, CallPolicy(print), api_key=KEY, raw=True)
+        yield reranker
+        await reranker.close()
+
+    async def test_logits_become_shares(self, reranker: Reranker) -> None:
+        [score] = await reranker.rerank("install program", ["the program"])
+        assert score == pytest.approx(0.5)  # half of the words: a logit of 0
+
+
+class TestOnnxReranker(RerankerContract):
+    @pytest.fixture
+    async def reranker(self, tmp_path: Path) -> AsyncIterator[Reranker]:
+        folder = write_model(tmp_path, Encoder(classes=1, seed=AGREEING), None)
+        reranker = OnnxReranker(folder)
         yield reranker
         await reranker.close()
 
@@ -145,3 +213,43 @@ async def test_scores_that_make_no_sense_are_refused(
     with pytest.raises(RerankingError, match=message):
         await cohere.rerank("install", PASSAGES)
     assert len(service.requests) == 1
+
+
+# --- /rerank ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trouble", [BROKEN, CUT, Trouble(429), Trouble(silent_s=5)])
+async def test_a_service_is_tried_again(
+    service: Service, service_reranker: ServiceReranker, trouble: Trouble
+) -> None:
+    service.troubles = [trouble]
+    assert len(await service_reranker.rerank("install", PASSAGES)) == 3
+    assert len(service.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        (BROKEN, "failed 3 times"),
+        (CUT, "the connection failed"),
+        (Trouble(422), "rejected the request: 422 .*set rerank_model unless the service is TEI"),
+        (Trouble(401), "rejected the API key"),
+        (Trouble(body="<html>"), "returned no valid scores"),
+        (Trouble(body="{}"), "returned no valid scores"),
+        (Trouble(body='[{"index": 0}]'), "returned no valid scores"),
+        (Trouble(body='[{"index": 0, "score": 1}, {"index": 0, "score": 1}]'), "no valid scores"),
+        (Trouble(body='[{"index": 7, "score": 1}]'), "returned 1 scores for 3 passages"),
+        (Trouble(change=lambda rows: rows[1:]), "returned 2 scores for 3 passages"),
+        (
+            Trouble(change=lambda rows: [{**one, "score": 8.5} for one in rows]),  # type: ignore[dict-item]
+            "if these are logits, set rerank_raw_scores",
+        ),
+    ],
+)
+async def test_a_service_that_fails_is_a_reranking_error(
+    service: Service, service_reranker: ServiceReranker, trouble: Trouble, message: str
+) -> None:
+    service.always = trouble
+    with pytest.raises(RerankingError, match=message) as caught:
+        await service_reranker.rerank("install", PASSAGES)
+    assert KEY not in str(caught.value)

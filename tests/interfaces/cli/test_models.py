@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import surefind
+from support.embedding_service import KEY, Trouble, serve
 from support.model_hub import ID, serving
 from support.onnx_models import Encoder, write_model
 
@@ -85,7 +86,60 @@ def test_a_model_that_can_not_be_used_is_refused_before_anything_is_built(
 
 def test_recommended_models_are_listed_with_their_sources(project: Path) -> None:
     done = surefind("model", "list", cwd=project)
-    assert "intfloat/multilingual-e5-small\n    118 M parameters, 94 languages, MIT" in done.stdout
+    assert (
+        "intfloat/multilingual-e5-small\n    embedder, 118 M parameters, 94 languages, MIT"
+        in done.stdout
+    )
     models = json.loads(surefind("model", "list", "--json", cwd=project).stdout)
     assert {model["id"] for model in models} > {"BAAI/bge-small-en-v1.5"}
+    assert {model["kind"] for model in models} == {"embedder", "reranker"}
     assert not any(model["downloaded"] for model in models)
+
+
+def test_a_search_is_reranked_by_a_folder_or_by_a_service(project: Path) -> None:
+    write_model(project / "cross", Encoder(classes=1), None, configs=LONG)
+    assert surefind("ingest", "docs", cwd=project).returncode == 0
+    with serve() as service:
+        for chosen in (
+            {"SUREFIND_RERANKER": "onnx", "SUREFIND_RERANK_MODEL": "cross"},
+            {
+                "SUREFIND_RERANKER": "http",
+                "SUREFIND_RERANK_URL": service.url,
+                "SUREFIND_RERANK_API_KEY": KEY,
+            },
+        ):
+            done = surefind("search", "cats", "--rerank", "--explain", cwd=project, **chosen)
+            assert done.stdout.count("reranked from rank") == 2, done.stderr
+            slow = {**chosen, "SUREFIND_RERANK_BUDGET_MS": "1", "SUREFIND_RERANK_BATCH": "1"}
+            service.always = Trouble(silent_s=1)
+            done = surefind("search", "cats", "--rerank", cwd=project, **slow)
+            assert "of 2 candidates within 1 ms" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "message"),
+    [
+        ({"SUREFIND_RERANKER": "onnx"}, 2, "rerank_model is not set"),
+        ({"SUREFIND_RERANKER": "http"}, 2, "rerank_url is not set"),
+        ({"SUREFIND_RERANKER": "onnx", "SUREFIND_RERANK_MODEL": "model"}, 2, "not one score"),
+        ({"SUREFIND_RERANKER": "onnx", "SUREFIND_RERANK_MODEL": "acme/x"}, 4, "could not be down"),
+        (
+            {"SUREFIND_RERANKER": "http", "SUREFIND_RERANK_URL": "http://127.0.0.1:9"},
+            4,
+            "the connection failed",
+        ),
+    ],
+)
+def test_a_reranker_that_can_not_be_used_fails_searches_that_need_it(
+    project: Path, settings: dict[str, str], code: int, message: str
+) -> None:
+    settings |= {
+        "SUREFIND_HUB_URL": "http://127.0.0.1:9",
+        "SUREFIND_EMBEDDER": "onnx",
+        "SUREFIND_EMBED_MODEL": "model",
+        "SUREFIND_CACHE_DIR": str(project / "cache"),
+    }
+    surefind("ingest", "docs", cwd=project, **settings)
+    done = surefind("search", "cats", "--rerank", cwd=project, **settings)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert message in done.stderr

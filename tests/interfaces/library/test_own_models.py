@@ -309,7 +309,10 @@ def test_two_packages_of_one_name_are_refused(
     ("options", "message"),
     [
         ({"embedder": "wrods"}, "no embedder 'wrods'; choose one of local, onnx, cohere, openai"),
-        ({"reranker": "words"}, "no reranker 'words'; choose one of none, cohere, shortest"),
+        (
+            {"reranker": "words"},
+            "no reranker 'words'; choose one of none, onnx, http, cohere, shortest",
+        ),
     ],
 )
 def test_an_unknown_name_is_refused_with_those_that_there_are(

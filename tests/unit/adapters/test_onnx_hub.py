@@ -10,7 +10,7 @@ from support.onnx_models import Encoder, write_model, write_tensors
 from surefind.adapters.onnx.embedder import SETTING, OnnxEmbedder, OnnxOptions
 from surefind.adapters.onnx.hub import Hub, fetch, is_cached, locate
 from surefind.adapters.onnx.model_folder import RECORD
-from surefind.adapters.onnx.recommended import EMBEDDERS, facts_of
+from surefind.adapters.onnx.recommended import EMBEDDERS, RERANKERS, facts_of
 from surefind.errors import EmbeddingError, InputError
 
 
@@ -154,8 +154,9 @@ def test_what_is_neither_folder_nor_id_is_refused(tmp_path: Path, model: str) ->
 
 
 def test_recommended_models_have_sources() -> None:
-    assert len({model.id for model in EMBEDDERS}) == len(EMBEDDERS)
-    for model in EMBEDDERS:
+    models = (*EMBEDDERS, *RERANKERS)
+    assert len({model.id for model in models}) == len(models)
+    for model in models:
         assert facts_of(f"{model.id}@main") is model
         if model.score is not None:
             assert 0 < model.score.value < 1

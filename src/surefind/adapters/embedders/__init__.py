@@ -1,1 +1,1 @@
-"""Embedders: the local model, Cohere, and any OpenAI-compatible service."""
+"""Embedders: the default model, and services; and rerankers of services, which are called alike."""

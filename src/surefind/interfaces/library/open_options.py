@@ -51,7 +51,13 @@ class OpenOptions(TypedDict, total=False):
     embed_price_per_million_tokens: float | None
     reranker: str | Reranker
     rerank_model: str | None
+    rerank_file: str | None
     rerank_url: str | None
+    rerank_api_key: str | SecretStr | None
+    rerank_raw_scores: bool
+    rerank_depth: int
+    rerank_batch: int | None
+    rerank_budget_ms: int | None
     host: str
     port: int
     allow_open: bool

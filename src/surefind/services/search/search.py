@@ -21,16 +21,16 @@ from surefind.model import (
     Manifest,
     Mode,
     Query,
-    Reranking,
     SearchResult,
     Status,
     Timings,
 )
 from surefind.model.strings import check_string
-from surefind.ports import Matrix, QueryEmbedder, Reranker, Vector
+from surefind.ports import Matrix, QueryEmbedder, Vector
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import judge
 from surefind.services.encoding.name_evidence import with_names
+from surefind.services.encoding.reranking import RerankStage
 from surefind.services.generations.page_names import resolved
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
@@ -57,7 +57,6 @@ MAX_BATCH = 1000
 _BATCH_CONCURRENCY = 16
 SHALLOW = 20
 _DEEPEST = 1600
-_RERANKED = 50
 _KINDS: Mapping[str, type | UnionType] = {
     "mode": Mode,
     "where": tuple,
@@ -126,7 +125,7 @@ class Searcher:
         readers: Readers,
         embedder: QueryEmbedder,
         terms: Bm25Encoder,
-        reranker: Reranker | None = None,
+        rerank_stage: RerankStage | None = None,
         observe: Callable[[SearchResult], None] = lambda _result: None,
         answers: AnswerCache | None = None,
         kind_weights: KindWeights = DEFAULT_KIND_WEIGHTS,
@@ -138,11 +137,11 @@ class Searcher:
         self._observe = observe
         self.embedder = embedder
         self._terms = terms
-        self._reranker = reranker
+        self._rerank_stage = rerank_stage
 
     async def search(self, query: Query) -> SearchResult:
         check_query(query)
-        if query.rerank and self._reranker is None:
+        if query.rerank and self._rerank_stage is None:
             raise InputError("rerank: no reranker is configured; set reranker, or remove rerank")
         clock = Clock()
         async with self._readers.lease(query.collections) as generations:
@@ -150,7 +149,8 @@ class Searcher:
             if result is None:
                 run = SearchRun(query, generations, clock, self.traits)
                 result = await self._run(run)
-                if self._answers is not None and run.whole and not query.also_in:
+                cacheable = run.whole and run.settled and not query.also_in
+                if self._answers is not None and cacheable:
                     self._answers.keep(query, generations[query.collection], result)
         self._observe(result)
         return result
@@ -228,7 +228,7 @@ class Searcher:
         run.clock.mark("filtered")
         hits = [_hit(rank, one) for rank, one in enumerate(chosen, start=1)]
         if query.rerank:
-            hits = await self._reranked(query, hits)
+            hits = await self._reranked(hits, run)
         hits, over_budget = within_budget(await self._expanded(hits, run), query.max_tokens)
         if over_budget:
             hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
@@ -265,7 +265,7 @@ class Searcher:
     ) -> tuple[list[Chosen], Pool]:
         """Search deeper while grouping, collapsing or the threshold leaves too few hits."""
         query = run.query
-        wanted = max(query.top_k, _RERANKED) if query.rerank else query.top_k
+        wanted = self._wanted(query)
         widened = query if wanted == query.top_k else replace(query, top_k=wanted)
         depth = _first_depth(query, wanted)
         while True:
@@ -299,14 +299,23 @@ class Searcher:
             for where in [without_excluded(query.where, rescoring, generation.manifest.fields)]
         ]
 
-    async def _reranked(self, query: Query, hits: Sequence[Hit]) -> list[Hit]:
-        assert self._reranker is not None
-        scores = await self._reranker.rerank(query.text, [hit.record.chunk.passage for hit in hits])
-        ordered = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], pair[1].rank))
-        return [
-            replace(hit, rank=rank, score=score, reranking=Reranking(score, hit.rank))
-            for rank, (score, hit) in enumerate(ordered[: query.top_k], start=1)
-        ]
+    def _wanted(self, query: Query) -> int:
+        """The number of hits to find before reranking."""
+        if not query.rerank or self._rerank_stage is None:
+            return query.top_k
+        return max(query.top_k, self._rerank_stage.depth)
+
+    async def _reranked(self, hits: Sequence[Hit], run: "SearchRun") -> list[Hit]:
+        stage = self._rerank_stage
+        assert stage is not None
+        ordered, left = await stage.apply(run.query.text, hits)
+        if left:
+            run.settled = False
+            scored = len(hits) - left
+            run.notes.append(
+                f"reranked {scored} of {len(hits)} candidates within {stage.budget_ms} ms"
+            )
+        return ordered[: run.query.top_k]
 
     async def _expanded(self, hits: Sequence[Hit], run: "SearchRun") -> list[Hit]:
         if run.query.expand is Expand.NONE:
@@ -415,13 +424,17 @@ class Clock:
 
 @dataclass(slots=True)
 class SearchRun:
-    """The state of a running search."""
+    """The state of a running search.
+
+    `whole` is false if a store could not answer fully, `settled` if another run may rank better.
+    """
 
     query: Query
     generations: Mapping[str, OpenGeneration]
     clock: Clock
     known_traits: TraitsCache
     whole: bool = True
+    settled: bool = True
     notes: list[str] = field(default_factory=list)
 
     async def records(self, candidates: Sequence[Candidate]) -> list[ChunkRecord]:

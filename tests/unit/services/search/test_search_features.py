@@ -1,6 +1,7 @@
 """Filters, groups, folding, diversity, surroundings, budgets: on the real engine."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from surefind.model import (
     Status,
 )
 from surefind.services.encoding.confidence import judge, still_fits
+from surefind.services.encoding.reranking import RerankStage
+from surefind.services.search.answer_cache import AnswerCache
 from surefind.services.search.passages import section_of
 from surefind.services.search.search import MAX_COLLECTIONS, Searcher, check_query
 from surefind.text.anchors import GITHUB
@@ -295,12 +298,64 @@ class ShortestFirst:
 
     name = "shortest"
 
-    async def rerank(self, query: str, passages: list[str]) -> list[float]:
+    def __init__(self, wait_s: float = 0.0) -> None:
+        self.wait_s = wait_s
+        self.batches: list[int] = []
+
+    async def rerank(self, query: str, passages: Sequence[str]) -> list[float]:
         assert query
+        self.batches.append(len(passages))
+        if len(self.batches) > 1:  # only the first batch is quick
+            await asyncio.sleep(self.wait_s)
         return [1 / len(passage) for passage in passages]
 
     async def close(self) -> None:
         pass
+
+
+async def test_a_slow_reranker_scores_what_fits_into_its_budget_and_says_so(
+    home: Installation,
+) -> None:
+    slow = ShortestFirst(wait_s=60)
+    stage = RerankStage(slow, depth=5, batch=2, budget_ms=1500)
+    answers = AnswerCache()
+    searcher = Searcher(home.readers, home.embedder, home.terms, stage, answers=answers)
+    query = Query("cats", top_k=4, rerank=True)
+    result = await searcher.search(query)
+    plain = await home.search("cats", top_k=4)
+    count = len(plain.hits)
+    assert slow.batches == [2, 2]
+    assert result.notes == ("reranked 2 of 5 candidates within 1500 ms",)
+    assert [hit.reranking is not None for hit in result.hits] == [True] * 2 + [False] * (count - 2)
+    first = [{h.record.chunk.id for h in found.hits[:2]} for found in (result, plain)]
+    assert first[0] == first[1]
+    scores = [hit.score for hit in result.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert [hit.rank for hit in result.hits] == list(range(1, count + 1))
+    assert not (await searcher.search(query)).remembered  # a later search may rerank more
+
+
+async def test_a_reranker_that_never_answers_leaves_the_order(home: Installation) -> None:
+    stuck = ShortestFirst(wait_s=60)
+    stuck.batches.append(0)
+    stage = RerankStage(stuck, budget_ms=20)
+    searcher = Searcher(home.readers, home.embedder, home.terms, stage)
+    result = await searcher.search(Query("cats", rerank=True))
+    plain = await home.search("cats")
+    assert result.notes[0].startswith("reranked 0 of ")
+    assert [h.record.chunk.id for h in result.hits] == [h.record.chunk.id for h in plain.hits]
+
+
+async def test_a_budget_that_suffices_changes_nothing(home: Installation) -> None:
+    results = []
+    for stage in (
+        RerankStage(ShortestFirst()),
+        RerankStage(ShortestFirst(), batch=1, budget_ms=60_000),
+    ):
+        searcher = Searcher(home.readers, home.embedder, home.terms, stage)
+        results.append(await searcher.search(Query("cats", rerank=True)))
+    assert results[0].hits == results[1].hits
+    assert results[1].notes == ()
 
 
 async def test_a_reranker_decides_the_order_and_reports_the_old_ranks(home: Installation) -> None:
@@ -308,7 +363,7 @@ async def test_a_reranker_decides_the_order_and_reports_the_old_ranks(home: Inst
         home.readers,
         home.embedder,
         home.terms,
-        ShortestFirst(),  # type: ignore[arg-type]
+        RerankStage(ShortestFirst()),
     )
     result = await searcher.search(Query("cats", top_k=4, rerank=True))
     lengths = [len(hit.record.chunk.passage) for hit in result.hits]

@@ -61,16 +61,22 @@ def list_(as_json: AsJson = False) -> None:
         return
     for model, cached in models:
         show(model.id + (" (downloaded)" if cached else ""))
-        show(f"    {model.parameters} M parameters, {model.languages}, {model.licence}")
+        facts = f"{model.parameters} M parameters, {model.languages}, {model.licence}"
+        show(f"    {_kind(model)}, {facts}")
         if model.score is not None:
             show(f"    {model.score.value:.4f} on {model.score.benchmark}")
     note("scores are nDCG@10; --json shows their sources")
+
+
+def _kind(model: "RecommendedModel") -> str:
+    return "reranker" if model.reranks else "embedder"
 
 
 def _json(model: "RecommendedModel", *, downloaded: bool) -> dict[str, object]:
     score = model.score
     return {
         "id": model.id,
+        "kind": _kind(model),
         "parameters_millions": model.parameters,
         "languages": model.languages,
         "licence": model.licence,
