@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from surefind.adapters.embedders.bge_small import BgeSmallModel
-from surefind.adapters.embedders.threaded import cores
+from surefind.adapters.processor import cores
 from surefind.ports import Matrix, Vector
 
 

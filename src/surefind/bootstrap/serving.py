@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from surefind.bootstrap.parts import Parts
+    from surefind.ports import TokenBuckets
     from surefind.services.serving.health import HealthCheck
     from surefind.services.serving.keys import Keyring, Keys
+    from surefind.services.serving.worker import Worker
 
 
 class Serving:
@@ -37,6 +39,15 @@ class Serving:
         from surefind.services.serving.health import HealthCheck
 
         return HealthCheck(self._parts.reader, self._parts.embedding_breaker)
+
+    def buckets(self, worker: Worker) -> TokenBuckets:
+        """Where the rate limits of all workers are counted."""
+        from surefind.adapters.files.shared_buckets import SharedBuckets
+        from surefind.services.serving.rate_limiter import BucketsInMemory
+
+        if worker.shared is None:
+            return BucketsInMemory()
+        return SharedBuckets(worker.shared / "rates")
 
     def lock(self) -> AbstractContextManager[None]:
         """Allow one server per data folder. A read-only folder has no lock."""

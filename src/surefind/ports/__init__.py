@@ -25,7 +25,6 @@ from surefind.ports.index import (
     VectorIndex,
     VerifiedFiles,
 )
-from surefind.ports.keys import KeyStore
 from surefind.ports.reading import (
     Analyzer,
     CacheCheck,
@@ -39,12 +38,14 @@ from surefind.ports.reading import (
     Source,
     Vector,
 )
+from surefind.ports.serving import Bucket, KeyStore, TokenBuckets
 from surefind.ports.targets import Target
 
 __all__ = [
     "CATALOG_PAUSE_S",
     "Alternatives",
     "Analyzer",
+    "Bucket",
     "CacheCheck",
     "Catalog",
     "CatalogStore",
@@ -75,6 +76,7 @@ __all__ = [
     "SparseQuery",
     "StoreFacts",
     "Target",
+    "TokenBuckets",
     "Vector",
     "VectorIndex",
     "VerifiedFiles",

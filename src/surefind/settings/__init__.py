@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from ipaddress import ip_network
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from platformdirs import user_cache_path
 from pydantic import (
@@ -32,6 +32,7 @@ from pydantic_settings import (
 
 from surefind.adapters.files.connection_table import TABLE, read_connection
 from surefind.adapters.files.downloads import HUB
+from surefind.adapters.processor import cores
 from surefind.contracts.request import problem_of
 from surefind.errors import InputError, without_passwords
 from surefind.model import (
@@ -249,6 +250,9 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="The address to listen on")
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one")
+    workers: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = Field(
+        1, description="Number of processes that answer requests; auto: one per core"
+    )
     allow_open: bool = Field(
         default=False, description="Serve other machines even if no API keys exist"
     )
@@ -450,6 +454,15 @@ class Settings(BaseSettings):
     @property
     def chunker(self) -> ChunkerSettings:
         return ChunkerSettings(max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens)
+
+    @property
+    def worker_count(self) -> int:
+        return cores() if self.workers == "auto" else self.workers
+
+    def for_worker(self) -> Self:
+        """The settings of one of the workers, which share the processor's cores."""
+        threads = -(-(self.threads or cores() + 1) // self.worker_count)
+        return self.model_copy(update={"threads": threads})
 
     @property
     def formats(self) -> FormatOptions:

@@ -30,6 +30,8 @@ METRIC_TYPES = {
     ("surefind_tool_calls_total", "counter"),
     ("surefind_searches_running", "gauge"),
     ("surefind_searches_queued", "gauge"),
+    ("surefind_workers", "gauge"),
+    ("surefind_embedder_failing", "gauge"),
     ("surefind_query_cache_hits_total", "counter"),
     ("surefind_query_cache_misses_total", "counter"),
     ("surefind_ready", "gauge"),

@@ -8,13 +8,13 @@ GIL.
 """
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from surefind.adapters.processor import cores
 from surefind.model import EmbedderFingerprint
 from surefind.ports import EmbeddedQuery, Matrix, Vector
 
@@ -76,9 +76,3 @@ class ThreadedEmbedder:
         started = time.perf_counter()
         vector = self._query(query)
         return EmbeddedQuery(vector, (time.perf_counter() - started) * 1000)
-
-
-def cores() -> int:
-    """The number of cores that this process may use; containers can restrict it."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1

@@ -29,14 +29,19 @@ from surefind.interfaces.http.routes.retrieval import add_retrieval
 from surefind.interfaces.http.routes.vector_stores import add_vector_stores
 from surefind.services.serving.concurrency_limiter import ConcurrencyLimiter
 from surefind.services.serving.rate_limiter import RateLimiter
+from surefind.services.serving.worker import ALONE, Worker
 
 
 def _layers(
-    application: Application, metrics: Metrics, limiter: ConcurrencyLimiter, *, public: bool
+    application: Application,
+    metrics: Metrics,
+    limiter: ConcurrencyLimiter,
+    rates: RateLimiter,
+    *,
+    public: bool,
 ) -> list[Middleware]:
     """The middleware, outermost first, so the outer layers see every response of the inner ones."""
     settings = application.settings
-    rates = RateLimiter(settings.rate_limit_per_minute)
     return [
         Middleware(SecurityHeaders),
         Middleware(RequestLog, observe=metrics.observe, log_queries=settings.log_queries),
@@ -48,11 +53,17 @@ def _layers(
     ]
 
 
-def create_app(application: Application, *, public: bool = False) -> FastAPI:
+def create_app(
+    application: Application, worker: Worker = ALONE, *, public: bool = False
+) -> FastAPI:
     """Build the application; `public` means that other machines can reach it."""
     settings = application.settings
-    limiter = ConcurrencyLimiter(settings.max_concurrency, settings.max_queue)
-    metrics = Metrics(limiter)
+    limiter = ConcurrencyLimiter(
+        worker.share(settings.max_concurrency), worker.share(settings.max_queue)
+    )
+    metrics = Metrics(application, limiter, worker)
+    buckets = application.serving.buckets(worker)
+    rates = RateLimiter(settings.rate_limit_per_minute, buckets=buckets)
     app = FastAPI(
         title="surefind",
         version=version("surefind"),
@@ -60,14 +71,15 @@ def create_app(application: Application, *, public: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a redirect would echo the client's Host header
-        middleware=_layers(application, metrics, limiter, public=public),
+        middleware=_layers(application, metrics, limiter, rates, public=public),
     )
+    app.state.metrics = metrics
     app.router.route_class = CheckedRoute
     application.parts.observers.append(note_search)
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]
     add_error_handlers(app)
 
-    add_contracts(app, application)
+    add_contracts(app, application, metrics)
     add_retrieval(app, application)
     add_catalog(app, application)
     add_collections(app, application)

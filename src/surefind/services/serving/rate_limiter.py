@@ -4,15 +4,24 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from surefind.ports import Bucket, TokenBuckets
 
 CLIENTS_KEPT = 10_000
 
 
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    at: float
+class BucketsInMemory:
+    """The buckets of a server with one process."""
+
+    def __init__(self, clients: int = CLIENTS_KEPT) -> None:
+        self._clients = clients
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+
+    def update(self, client: str, change: Callable[[Bucket | None], Bucket]) -> None:
+        self._buckets[client] = change(self._buckets.get(client))
+        self._buckets.move_to_end(client)
+        if len(self._buckets) > self._clients:
+            self._buckets.popitem(last=False)  # the least recent client's bucket is full by now
 
 
 class RateLimiter:
@@ -22,12 +31,11 @@ class RateLimiter:
         self,
         per_minute: int | None,
         clock: Callable[[], float] = time.monotonic,
-        clients: int = CLIENTS_KEPT,
+        buckets: TokenBuckets | None = None,
     ) -> None:
         self._per_minute = per_minute
         self._clock = clock
-        self._clients = clients
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets = buckets or BucketsInMemory()
 
     def take(self, client: str, cost: int = 1, taken: int = 0) -> int:
         """Take tokens; returns 0 if allowed, or the seconds to wait.
@@ -37,16 +45,20 @@ class RateLimiter:
         """
         if self._per_minute is None:
             return 0
-        now = self._clock()
-        bucket = self._buckets.setdefault(client, _Bucket(self._per_minute, now))
-        self._buckets.move_to_end(client)
-        if len(self._buckets) > self._clients:
-            self._buckets.popitem(last=False)  # the least recent client's bucket is full by now
-        per_second = self._per_minute / 60
-        refilled = bucket.tokens + (now - bucket.at) * per_second
-        bucket.tokens, bucket.at = min(float(self._per_minute), refilled), now
+        allowance, per_second = float(self._per_minute), self._per_minute / 60
         needed = min(cost, self._per_minute - taken)
-        if bucket.tokens < needed:
-            return max(1, math.ceil((needed - bucket.tokens) / per_second))
-        bucket.tokens -= cost
-        return 0
+        wait_s = 0
+
+        def taking(bucket: Bucket | None) -> Bucket:
+            nonlocal wait_s
+            now = self._clock()
+            tokens = allowance
+            if bucket is not None:
+                tokens = min(allowance, bucket.tokens + (now - bucket.at) * per_second)
+            if tokens < needed:
+                wait_s = max(1, math.ceil((needed - tokens) / per_second))
+                return Bucket(tokens, now)
+            return Bucket(tokens - cost, now)
+
+        self._buckets.update(client, taking)
+        return wait_s

@@ -1,6 +1,6 @@
 """A client may use a minute's allowance at once, then at an even rate."""
 
-from surefind.services.serving.rate_limiter import RateLimiter
+from surefind.services.serving.rate_limiter import BucketsInMemory, RateLimiter
 
 
 class Clock:
@@ -41,7 +41,7 @@ def test_without_a_limit_no_client_waits() -> None:
 
 
 def test_the_number_of_remembered_clients_is_limited() -> None:
-    rates = RateLimiter(1, Clock(), clients=2)
+    rates = RateLimiter(1, Clock(), BucketsInMemory(clients=2))
     assert [rates.take(who) for who in "abca"] == [0, 0, 0, 0]
     assert rates.take("c") == 60
 

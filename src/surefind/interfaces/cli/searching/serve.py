@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "surefind serve",
     "surefind serve --port 9000",
+    "surefind serve --workers auto",
     "surefind serve --host 0.0.0.0",
     page="commands/serve/",
 )
@@ -28,6 +29,13 @@ def serve(
     host: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="The address to listen on. [default: 127.0.0.1]"),
+    ] = None,
+    workers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="1..256|auto",
+            help="Number of processes that answer requests; auto: one per core. [default: 1]",
+        ),
     ] = None,
     allow_open: Annotated[
         bool | None,
@@ -50,24 +58,24 @@ def serve(
 
     Newly published generations are picked up without a restart.
     """
+    from surefind.interfaces.library.portal import new_loop
+    from surefind.settings import check_platform_port, load
+
+    options = {
+        "port": port,
+        "host": host,
+        "workers": workers,
+        "allow_open": allow_open,
+        "docs": docs,
+        "log_queries": log_queries,
+        "collection": collection,
+        "data_dir": data_dir,
+    }
 
     async def work(application: "Application") -> None:
-        from surefind.interfaces.http.server import serve_application
+        from surefind.interfaces.http.server.serve import serve_application
 
-        await serve_application(application, note)
-
-    from surefind.interfaces.library.portal import new_loop
-    from surefind.settings import check_platform_port
+        await serve_application(application, note, reload=lambda: load(**options))
 
     check_platform_port(port)
-    run(
-        work,
-        new_loop,
-        port=port,
-        host=host,
-        allow_open=allow_open,
-        docs=docs,
-        log_queries=log_queries,
-        collection=collection,
-        data_dir=data_dir,
-    )
+    run(work, new_loop, **options)

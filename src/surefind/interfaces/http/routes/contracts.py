@@ -12,6 +12,7 @@ from surefind.contracts.implementation_tests import ValidateRequest, ValidateRes
 from surefind.contracts.testing import QueryRequest, QueryResponse
 from surefind.errors import NothingIngested, SurefindError, UnknownCollection
 from surefind.interfaces.failures import public_message
+from surefind.interfaces.http.metrics import Metrics
 from surefind.interfaces.http.middleware.access import count_searches
 from surefind.interfaces.http.middleware.proxies import address_of
 from surefind.interfaces.http.openapi import ERRORS, Responses
@@ -28,7 +29,7 @@ _UNHEALTHY: Responses = {
 }
 
 
-def add_contracts(app: FastAPI, application: Application) -> None:
+def add_contracts(app: FastAPI, application: Application, metrics: Metrics) -> None:
     collection = application.settings.collection
 
     @app.post("/search", responses=ERRORS, tags=["retrieval API"])
@@ -71,7 +72,8 @@ def add_contracts(app: FastAPI, application: Application) -> None:
     @app.get("/api/v1/health", responses=_UNHEALTHY, tags=["retrieval implementation"])
     async def health(response: Response) -> HealthResponse:
         """The health of the index and the catalog, checked separately. Embeds nothing."""
-        report = HealthResponse.of(await application.serving.health())
+        found = await application.serving.health()
+        report = HealthResponse.of(replace(found, embedder=not await metrics.embedder_failing()))
         strict = application.settings.strict_health
         if report.status == "error" or (strict and report.status == "degraded"):
             response.status_code = 503

@@ -48,4 +48,4 @@ def add_probes(app: FastAPI, application: Application, metrics: Metrics) -> None
     )
     async def scrape() -> PlainTextResponse:
         """The server's metrics, in Prometheus text format."""
-        return PlainTextResponse(await metrics.render(application), media_type=CONTENT_TYPE)
+        return PlainTextResponse(await metrics.render(), media_type=CONTENT_TYPE)

@@ -1,13 +1,9 @@
-"""The key store of a server."""
-
-from __future__ import annotations
+"""Ports of a server: its API keys, and what its workers count together."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from surefind.model import (
-    ApiKey,
-)
+from surefind.model import ApiKey
 
 
 class KeyStore(Protocol):
@@ -23,4 +19,19 @@ class KeyStore(Protocol):
 
     async def token(self) -> object:
         """A value that changes whenever the keys do; cheap enough for every request."""
+        ...
+
+
+class Bucket(NamedTuple):
+    """The tokens that a client had left at a time of the monotonic clock."""
+
+    tokens: float
+    at: float
+
+
+class TokenBuckets(Protocol):
+    """The buckets of a server's clients. The least recent ones may be forgotten."""
+
+    def update(self, client: str, change: Callable[[Bucket | None], Bucket]) -> None:
+        """Replace the client's bucket with the result of `change`, one change at a time."""
         ...

@@ -1,0 +1,1 @@
+"""Listens on a port and runs the application there, in one process or in several."""
