@@ -12,7 +12,10 @@ from surefind.text.formats.registry import parse
 
 SIZE = 20_000
 SIGNS = {
-    ".md": ("[", "](", "`", "``` ", "<!--", "> ", "- ", "## a {# ", "a|b\n-|", "&", "*a ", "\\"),
+    ".md": (
+        *("[", "](", "`", "``` ", "<!--", "> ", "- ", "## a {# ", "a|b\n-|", "&", "*a ", "\\"),
+        *("<b>", "<p\n", "<table>", "<td>", "<a x='", "<pre>", "---\n", "\u3002"),
+    ),
     ".mdx": ("{//", "{", "{`", "<a ", "<T>", "</T>", "import {", ":::note\n", "```a", "{/*"),
     ".html": ("<div>", "<ul><li>", "<table><tr><td>", "<a>", "<pre>", "<!--", "&amp;", "<h1>`"),
     ".rst": (":a:`", ":a:` ", "`a`", "{a", "(\n", ".. a::\n", "|a|", "*a ", "=\n", "a_ "),
@@ -23,6 +26,9 @@ FORMS: dict[str, Callable[[str, int], str]] = {
     "on lines": lambda sign, size: f"{sign}\n" * (size // (len(sign) + 1)),
     "then blanks": lambda sign, size: sign + " " * size + "x",
     "then a word": lambda sign, size: sign + "a" * size,
+    "wide table": lambda sign, size: (
+        f"{'|a' * (size // 8)}|\n{'|-' * (size // 8)}|\n" + f"|{sign}|\n" * (size // 8)
+    ),
 }
 
 

@@ -15,6 +15,7 @@ from surefind.text.sites.mkdocs.config import MkDocsConfig
 from surefind.text.sites.mkdocs.dialect import plain_markdown
 from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile, expand_includes
 from surefind.text.sites.mkdocs.mdx_includes import expand_mdx_includes
+from surefind.text.sites.mkdocs.plugins import has_macros, without_macros, without_references
 from surefind.text.sites.mkdocs.snippets import expand_snippets
 from surefind.text.sites.parsing.globs import glob_expression
 
@@ -102,6 +103,11 @@ class MkDocsSite:
             body = expand_mdx_includes(body, self._mdx_includes, inclusions, variants=variants)
         if self._snippets is not None:
             body = expand_snippets(body, self._snippets, inclusions)
+        if has_macros({*self._config.plugins, *self._config.extensions}):
+            extra = self._config.values.get("extra")
+            body = without_macros(body, extra if isinstance(extra, dict) else {})
+        if "mkdocstrings" in self._config.plugins:
+            body = without_references(body)
         body = plain_markdown(body, self._config.extensions.keys())
         return text[:start] + body, inclusions.warnings
 
@@ -126,11 +132,9 @@ class MkDocsSite:
         return any(page in self._pages and not self._left_out(page) for page in indexes)
 
     def _note_plugins(self) -> None:
-        plugins = self._config.values.get("plugins")
-        for plugin in plugins if isinstance(plugins, list | dict) else ():
-            for name in plugin if isinstance(plugin, dict) else (plugin,):
-                if str(name).removeprefix("material/") in _MOVING_PLUGINS:
-                    self._config.notes.append(f"the plugin {name} may serve pages elsewhere.")
+        for name in self._config.plugins:
+            if name.removeprefix("material/") in _MOVING_PLUGINS:
+                self._config.notes.append(f"the plugin {name} may serve pages elsewhere.")
 
 
 def _nav_titles(nav: object) -> dict[str, str]:

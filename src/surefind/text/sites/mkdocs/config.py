@@ -142,6 +142,16 @@ class MkDocsConfig:
             found = {name: {} for name in _EXTRA} | found
         return found
 
+    @cached_property
+    def plugins(self) -> tuple[str, ...]:
+        """The names of the site's plugins."""
+        written = self.values.get("plugins")
+        return tuple(
+            str(name)
+            for plugin in (written if isinstance(written, list | dict) else ())
+            for name in (plugin if isinstance(plugin, dict) else (plugin,))
+        )
+
     def _bases(self, options: Mapping[str, object], docs_folder: str) -> tuple[IncludeFolder, ...]:
         """The default is MkDocs' working directory, usually the folder of its config."""
         written = options.get("base_path")
