@@ -147,7 +147,7 @@ def test_the_tests_of_a_run_can_be_run_again_whatever_their_form(work: Path, nam
 def test_the_tests_of_a_run_ask_in_the_same_way_again(work: Path, name: str) -> None:
     """Without its filter, its number of results and its mode a test is another test."""
     Path("filtered.yaml").write_text(
-        "top_k: 2\nmode: dense\ncollapse: off\ntests:\n"
+        "top_k: 2\nmode: dense\ncollapse: off\ngroup_by: document\ntests:\n"
         "  - {test_id: power, query_text: Which voltage?, where: 'source_path^=docs/guide', "
         "expected_results: [{source_path: docs/guide/install.md}]}\n"
         "  - {test_id: lid, query_text: What is E42?, expected_results: [{text: lid is open}]}\n"
@@ -155,7 +155,7 @@ def test_the_tests_of_a_run_ask_in_the_same_way_again(work: Path, name: str) -> 
     asked = validate("filtered.yaml", "--json", "--tests-out", name)
     again = json.loads(validate(name, "--json").stdout)
     before = json.loads(asked.stdout)
-    for key in ("top_k", "mode", "collapse"):
+    for key in ("top_k", "mode", "collapse", "group_by"):
         assert again["subject"][key] == before["subject"][key]
     assert [test["where"] for test in again["tests"]] == [["source_path^=docs/guide"], []]
     found = [[hit["chunk_id"] for hit in test["found"]] for test in before["tests"]]

@@ -42,7 +42,7 @@ from surefind.interfaces.reports.junit import junit
 from surefind.interfaces.reports.markdown import markdown
 from surefind.interfaces.reports.terminal import terminal
 from surefind.interfaces.reports.trec import trec_qrels, trec_run
-from surefind.model import Collapse, Mode
+from surefind.model import Collapse, GroupBy, Mode
 from unit.evaluation.trec_oracle import trec_eval
 from unit.interfaces.validation_reports import MEASURES, RUN, full_report, golden, outcome, report
 
@@ -406,6 +406,7 @@ def test_a_baseline_with_other_options_is_compared_and_noted() -> None:
         after.subject,
         mode=Mode.DENSE,
         collapse=Collapse.NEAR,
+        group_by=GroupBy.DOCUMENT,
         embedder="other/model",
         collection="handbook",
     )
@@ -414,6 +415,7 @@ def test_a_baseline_with_other_options_is_compared_and_noted() -> None:
     assert told.warnings == (
         "the baseline used dense mode, this run hybrid",
         "the baseline used collapse near, this run off",
+        "the baseline grouped by document, this run did not group",
         "the baseline used the embedder other/model, this run fake/words (384 dimensions, abc)",
         "the baseline searched the collection handbook, this run docs",
     )

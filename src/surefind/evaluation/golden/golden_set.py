@@ -24,7 +24,7 @@ from surefind.evaluation.golden.expectations import (
 from surefind.evaluation.golden.gates import QualityRule, RuleSeverity
 from surefind.evaluation.golden.located_values import LocatedValue, read_json_lines, read_yaml
 from surefind.evaluation.measures.ranking import MAX_CUTOFF, MAX_GRADE, Measure
-from surefind.model import Collapse, Mode
+from surefind.model import Collapse, GroupBy, Mode
 
 EnumValue = TypeVar("EnumValue", bound=StrEnum)
 
@@ -41,6 +41,7 @@ _SETTINGS = (
     "top_k",
     "mode",
     "collapse",
+    "group_by",
     "success_criteria",
     "measures",
     "fail_if",
@@ -114,7 +115,7 @@ class GoldenTest:
 
 @dataclass(frozen=True, slots=True)
 class GoldenSet:
-    """`top_k`, `mode` and `collapse` are None if the file leaves them to the caller.
+    """`top_k`, `mode`, `collapse` and `group_by` are None if the file leaves them to the caller.
 
     In a set that is `measured_only`, no single test fails the run: only the measures count.
     `measure_lines` has the file and line of each measure, including those in rules.
@@ -128,6 +129,7 @@ class GoldenSet:
     mode: Mode | None = None
     measured_only: bool = False
     collapse: Collapse | None = None
+    group_by: GroupBy | None = None
     measure_lines: Mapping[Measure, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -240,6 +242,7 @@ def _golden_set(
         collapse=_one_of(Collapse, values["collapse"], "collapse")
         if "collapse" in values
         else None,
+        group_by=_one_of(GroupBy, values["group_by"], "group_by") if "group_by" in values else None,
     )
 
 

@@ -20,7 +20,7 @@ from surefind.evaluation.golden.golden_set import (
 )
 from surefind.evaluation.golden.located_values import read_json_lines
 from surefind.evaluation.measures.ranking import MAX_GRADE
-from surefind.model import Collapse
+from surefind.model import Collapse, GroupBy
 
 Grades = Mapping[str, Mapping[str, int]]
 """Query id -> document id -> grade."""
@@ -113,7 +113,14 @@ def judged_set(name: str, queries: Mapping[str, str], grades: Grades) -> GoldenS
         )
     tests = [_test(query, text, grades.get(query, {})) for query, text in queries.items()]
     # Identical documents are judged separately, so collapsing would hide judged hits.
-    return GoldenSet(name, limited(name, tests), measured_only=True, collapse=Collapse.OFF)
+    # Whole documents are judged, so a second passage of one must not take a rank.
+    return GoldenSet(
+        name,
+        limited(name, tests),
+        measured_only=True,
+        collapse=Collapse.OFF,
+        group_by=GroupBy.DOCUMENT,
+    )
 
 
 def _test(query: str, text: str, grades: Mapping[str, int]) -> GoldenTest:

@@ -17,6 +17,7 @@ from surefind.evaluation.report.report import (
     MeasureChange,
     Outcome,
     Report,
+    Subject,
     TestChange,
     TestOutcome,
 )
@@ -101,10 +102,16 @@ def _option_changes(baseline: Report, report: Report) -> Iterator[str]:
         yield f"the baseline used {before.mode.value} mode, this run {now.mode.value}"
     if before.collapse is not now.collapse:
         yield (f"the baseline used collapse {before.collapse.value}, this run {now.collapse.value}")
+    if before.group_by is not now.group_by:
+        yield f"the baseline {_grouping(before)}, this run {_grouping(now)}"
     if before.embedder != now.embedder:
         yield f"the baseline used the embedder {before.embedder}, this run {now.embedder}"
     if before.collection != now.collection:
         yield f"the baseline searched the collection {before.collection}, this run {now.collection}"
+
+
+def _grouping(subject: Subject) -> str:
+    return f"grouped by {subject.group_by.value}" if subject.group_by else "did not group"
 
 
 # --- what can be compared ---------------------------------------------------------------------

@@ -21,7 +21,7 @@ from surefind.evaluation.statistics.significance import (
     MeasureDifference,
     Verdict,
 )
-from surefind.model import Collapse, Mode
+from surefind.model import Collapse, GroupBy, Mode
 
 SCHEMA: Literal["surefind.validation/1"] = "surefind.validation/1"
 
@@ -233,6 +233,7 @@ class Subject:
     collapse: Collapse = Collapse.OFF
     indexed: int = 0
     distance: str = "cosine"
+    group_by: GroupBy | None = None
     target: str = ""
 
     @property

@@ -120,7 +120,8 @@ class TestRunner:
         """The query of a test. Raises InputError if its filter is invalid."""
         subject = self.subject
         assert subject.mode is not None  # only runs on targets lack a mode
-        return query_for(test, subject.collection, subject.top_k, subject.mode, subject.collapse)
+        query = query_for(test, subject.collection, subject.top_k, subject.mode, subject.collapse)
+        return replace(query, group_by=subject.group_by)
 
     async def _positive(
         self, test: GoldenTest, outcome: TestOutcome, judged: JudgedTest, result: SearchResult

@@ -7,9 +7,11 @@ the tests that ran.
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from surefind.errors import InputError
+from surefind.evaluation.golden.expectations import ByName
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.golden.resolution import (
     LostAnswers,
@@ -20,7 +22,7 @@ from surefind.evaluation.golden.resolution import (
 )
 from surefind.evaluation.report.report import Report, Subject
 from surefind.evaluation.report.summary import RunFacts, summarise
-from surefind.model import Collapse, Mode, Query
+from surefind.model import Collapse, GroupBy, Mode, Query
 from surefind.ports import Catalog
 from surefind.services.encoding.prefetch import PrefetchingEmbedder
 from surefind.services.generations.readers import OpenGeneration, Readers
@@ -61,8 +63,10 @@ class Validator:
         request = request or RunRequest()
         measures = request.measures_for(golden)
         async with self._readers.of(request.collection).lease() as generation:
+            meaning = await resolve(golden, generation)
             subject = await self._subject(golden, request, generation)
-            resolved = ResolvedGoldenSet(await resolve(golden, generation), lost or {})
+            subject = replace(subject, group_by=_group_by(golden, meaning))
+            resolved = ResolvedGoldenSet(meaning, lost or {})
             prefetching = PrefetchingEmbedder(self._searcher.embedder, _questions(golden.tests))
             searcher = self._searcher.without_cache(prefetching)
             explainer = Explainer(self._readers, searcher)
@@ -139,6 +143,14 @@ async def resolve_in(golden: GoldenSet, catalog: Catalog) -> ResolvedExpectation
             chunks = await catalog.document_chunks(document.source_path)
             resolver.show_page(quoted, text, chunks)
     return resolver.meaning
+
+
+def _group_by(golden: GoldenSet, meaning: ResolvedExpectations) -> GroupBy | None:
+    """Judged documents are ranked as documents, unless some labels are the ids of chunks."""
+    names_chunks = any(
+        isinstance(one, ByName) and one.name in chunk_ids for one, chunk_ids in meaning.items()
+    )
+    return None if names_chunks else golden.group_by
 
 
 def _questions(tests: Sequence[GoldenTest]) -> list[str]:

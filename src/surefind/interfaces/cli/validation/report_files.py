@@ -214,6 +214,8 @@ def _save_tests(path: Path, report: "Report") -> None:
         "mode": subject.mode.value if subject.mode else None,
         "collapse": subject.collapse.value,
     }
+    if subject.group_by is not None:
+        shared["group_by"] = subject.group_by.value
     if path.suffix.casefold() in _LINES:
         lines = [shared, *tests]
         text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
