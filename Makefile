@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-ranking bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -181,6 +181,9 @@ bench-fusion: $(VENV)/dev model  ## Quality of hybrid search by candidates per l
 
 bench-rerank: $(VENV)/dev model  ## Quality and latency of a reranker, MODEL=FOLDER_OR_ID, beside searches without it
 	@$(BIN)/python -m bench.quality.reranking $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--questions 50)
+
+bench-ranking: $(VENV)/dev model  ## Rankings of pages and passages on all sets, by mechanism and parameters
+	@$(BIN)/python -m bench.quality.ranking
 
 bench-scale: $(VENV)/dev model  ## Building and searching as a collection grows, with and without quantization
 	@$(BIN)/python -m bench.speed.scale $(if $(QUICK),--quick)

@@ -169,7 +169,7 @@ class Parts:
 
     @cached_property
     def kind_weights(self) -> KindWeights:
-        from surefind.services.search.rescoring import DEFAULT_KIND_WEIGHTS
+        from surefind.services.search.ranking.rescoring import DEFAULT_KIND_WEIGHTS
 
         return {**DEFAULT_KIND_WEIGHTS, **self.settings.kind_weights}
 

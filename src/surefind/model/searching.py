@@ -108,6 +108,23 @@ class Reranking:
 
 
 @dataclass(frozen=True, slots=True)
+class PageScore:
+    """The parts of a hit's score if results are grouped by page; they add up to it.
+
+    `own` is the part of the passage itself, `passages` that of other passages of its page, and
+    `names` that of the words that the query shares with the page's title and address.
+    """
+
+    own: float
+    passages: float
+    names: float
+
+    @property
+    def total(self) -> float:
+        return self.own + self.passages + self.names
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """The context of a hit: `text` is the document's text from the first chunk to the last."""
 
@@ -123,7 +140,8 @@ class Hit:
 
     `highlights` holds the (start, end) offsets of the query's words in the text,
     `section_highlights` those in the section name. `exact_heading`: the query is the heading of
-    the section, which raised the fused score. `weight` is the factor by which the score was then
+    the section, which raised the fused score. `page` has the parts of the fused score if results
+    are grouped by page. `weight` is the factor by which the score was then
     multiplied because of the page's kind.
     """
 
@@ -141,6 +159,7 @@ class Hit:
     also: tuple[ChunkRecord, ...] = ()
     weight: float = 1.0
     exact_heading: bool = False
+    page: PageScore | None = None
 
     @property
     def text(self) -> str:

@@ -62,6 +62,12 @@ def hit_json(hit: Hit) -> Json:
         "collection": hit.collection,
         "legs": {"dense": _leg(hit.dense), "lexical": _leg(hit.lexical)},
         "exact_heading": hit.exact_heading,
+        "page": hit.page
+        and {
+            "own": rounded(hit.page.own),
+            "passages": rounded(hit.page.passages),
+            "names": rounded(hit.page.names),
+        },
         "weight": rounded(hit.weight),
         "reranking": hit.reranking
         and {"score": rounded(hit.reranking.score), "rank_before": hit.reranking.rank_before},

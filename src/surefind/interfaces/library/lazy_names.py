@@ -147,6 +147,7 @@ _NAMES = {
         "Mode",
         "Page",
         "PageFailure",
+        "PageScore",
         "PayloadMapping",
         "PositionKind",
         "Query",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, count
 from typing import NamedTuple, TypeAlias
 
-from surefind.model import LegScore, Ranking
+from surefind.model import LegScore, PageScore, Ranking
 from surefind.services.search.depth import cutoffs
 
 DENSE_WEIGHT = 0.6
@@ -123,10 +123,18 @@ class Pool:
             yield self.candidate(row, score)
 
     def candidate(
-        self, row: int, score: float, weight: float = 1.0, *, exact_heading: bool = False
+        self,
+        row: int,
+        score: float,
+        weight: float = 1.0,
+        *,
+        exact_heading: bool = False,
+        page: PageScore | None = None,
     ) -> "Candidate":
         collection = self.collections[self.origins[row]]
-        return Candidate(collection, self.points[row], score, self, row, weight, exact_heading)
+        return Candidate(
+            collection, self.points[row], score, self, row, weight, exact_heading, page
+        )
 
     def first_batch(self, origin: int) -> tuple[Sequence[int], Sequence[int]]:
         """The rows of a collection that are in no later batch, and their points."""
@@ -186,6 +194,7 @@ class Candidate:
     row: int = field(repr=False)
     weight: float = 1.0
     exact_heading: bool = False
+    page: PageScore | None = None
 
     @property
     def dense(self) -> LegScore | None:

@@ -39,7 +39,7 @@ from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool
 from surefind.services.search.passages import context_of, within_budget
-from surefind.services.search.rescoring import (
+from surefind.services.search.ranking.rescoring import (
     DEFAULT_KIND_WEIGHTS,
     Rescoring,
     Traits,
@@ -130,7 +130,7 @@ class Searcher:
         answers: AnswerCache | None = None,
         kind_weights: KindWeights = DEFAULT_KIND_WEIGHTS,
     ) -> None:
-        self.traits = TraitsCache()
+        self.traits = TraitsCache(terms.words)
         self._kind_weights = kind_weights
         self._readers = readers
         self._answers = answers
@@ -285,7 +285,7 @@ class Searcher:
             depth *= 2
 
     def rescoring(self, query: Query) -> Rescoring | None:
-        return rescoring_for(query, self._kind_weights)
+        return rescoring_for(query, self._kind_weights, self._terms.words)
 
     def scopes(
         self,
@@ -474,6 +474,7 @@ def _hit(rank: int, chosen: Chosen) -> Hit:
         also=tuple(chosen.also),
         weight=candidate.weight,
         exact_heading=candidate.exact_heading,
+        page=candidate.page,
     )
 
 

@@ -19,7 +19,7 @@ from surefind.services.search.candidates import (
 from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked, describe, failing
 from surefind.services.search.fusion import Pool
-from surefind.services.search.rescoring import Rescoring, Traits, TraitsCache
+from surefind.services.search.ranking.rescoring import Rescoring, Traits, TraitsCache
 from surefind.services.search.search import Searcher, check_query
 
 _SHOWN = 3

@@ -8,7 +8,7 @@ import pytest
 from surefind.model import AnyOf, Hit, KindWeights, Mode, Query, SearchResult
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.readers import OpenGeneration
-from surefind.services.search.rescoring import (
+from surefind.services.search.ranking.rescoring import (
     DEFAULT_KIND_WEIGHTS,
     TraitsCache,
     heading_words,
@@ -152,7 +152,7 @@ async def test_traits_are_read_once_and_kept_up_to_a_limit(home: Installation) -
             for record in await generation.catalog.document_chunks(document.source_path)
         ]
         points = [generation.index.number(record.point_id) for record in records]
-        cache = TraitsCache(most=3)
+        cache = TraitsCache(home.terms.words, most=3)
         first, whole = await cache.read(generation, points[:2])
         assert whole
         assert first.sections[points[0]] == heading_words(records[0].section)
@@ -166,7 +166,7 @@ async def test_traits_are_read_once_and_kept_up_to_a_limit(home: Installation) -
 async def test_copies_of_the_index_are_read_for_each_search(home: Installation) -> None:
     async with home.reader.lease() as generation:
         away = OpenGeneration(generation.manifest, generation.index, None)
-        cache = TraitsCache()
+        cache = TraitsCache(home.terms.words)
         assert generation.catalog is not None
         records = await generation.catalog.document_chunks("docs/blog/a.md")
         points = [generation.index.number(record.point_id) for record in records]

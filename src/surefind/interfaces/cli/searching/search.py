@@ -213,6 +213,11 @@ def _explained(hit: "Hit") -> list[str]:
     for name, leg in (("dense", hit.dense), ("lexical", hit.lexical)):
         if leg is not None:
             lines.append(f"       {name:<8} {_leg(leg)}")
+    if hit.page is not None:
+        lines.append(
+            f"       page     own {hit.page.own:.3f}, other passages {hit.page.passages:.3f}, "
+            f"title and address {hit.page.names:.3f}"
+        )
     if hit.exact_heading:
         lines.append("       raised, because the query is its heading")
     if hit.weight != 1.0:

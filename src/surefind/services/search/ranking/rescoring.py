@@ -5,6 +5,7 @@
 - Release notes, blog posts and other special pages mention every feature, so they match most
   queries, and are rarely the answer. Their scores are multiplied by the weight of their kind,
   unless the query names the kind, as in "what changed in the last release".
+- If results are grouped by page, the page counts as well, see `page_support`.
 
 Only the candidates of the first batch are adjusted, so a larger `top_k` still only appends.
 """
@@ -13,6 +14,7 @@ import re
 from collections.abc import (
     Awaitable,
     Callable,
+    Collection,
     Container,
     Iterable,
     Iterator,
@@ -23,9 +25,26 @@ from dataclasses import dataclass, field
 from sys import intern
 from weakref import WeakKeyDictionary
 
-from surefind.model import AnyOf, ChunkRecord, Condition, Field, KindWeights, Mode, PageKind, Query
+from surefind.model import (
+    AnyOf,
+    ChunkRecord,
+    Condition,
+    Field,
+    GroupBy,
+    KindWeights,
+    Mode,
+    PageKind,
+    PageScore,
+    Query,
+)
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.fusion import Candidate, Pool
+from surefind.services.search.ranking.page_support import (
+    PageKey,
+    PageSupport,
+    names_of,
+    page_support,
+)
 
 KIND = "kind"
 
@@ -56,25 +75,39 @@ _WORD = re.compile(r"\w+")
 _SHORTEST_PLURAL = 4
 
 
+Words = Callable[[str], Collection[int]]
+"""The terms of a text, without stop words."""
+
+
 @dataclass(slots=True)
 class Traits:
-    """By point: the words of its section, see `heading_words`, and its kind, if it has one."""
+    """By point: the words of its section, see `heading_words`, its page, and its kind, if it has
+    one. By page: the words of its title and address.
+    """
 
     sections: dict[int, str] = field(default_factory=dict)
     kinds: dict[int, str] = field(default_factory=dict)
+    pages: dict[int, str] = field(default_factory=dict)
+    names: dict[str, Collection[int]] = field(default_factory=dict)
 
-    def learn(self, points: Iterable[int], records: Iterable[ChunkRecord]) -> None:
+    def learn(self, points: Iterable[int], records: Iterable[ChunkRecord], words: Words) -> None:
         for point, record in zip(points, records, strict=True):
             self.sections[point] = intern(heading_words(record.section))
+            page = self.pages[point] = intern(record.chunk.source_path)
+            if page not in self.names:
+                self.names[page] = frozenset(words(names_of(record.title, record.url)))
             kind = record.attributes.get(KIND)
             if isinstance(kind, str):
                 self.kinds[point] = intern(str(kind))
 
     def part(self, points: Iterable[int]) -> "Traits":
         known = [point for point in points if point in self.sections]
+        pages = {point: self.pages[point] for point in known}
         return Traits(
             {point: self.sections[point] for point in known},
             {point: self.kinds[point] for point in known if point in self.kinds},
+            pages,
+            {page: self.names[page] for page in pages.values()},
         )
 
 
@@ -85,8 +118,9 @@ class TraitsCache:
     more are kept. Connected collections may change, so theirs are read again for each search.
     """
 
-    def __init__(self, most: int = 100_000) -> None:
-        self._most = most  # about 20 MB
+    def __init__(self, words: Words, most: int = 100_000) -> None:
+        self._words = words
+        self._most = most  # about 25 MB
         self._kept: WeakKeyDictionary[OpenGeneration, Traits] = WeakKeyDictionary()
 
     async def read(self, generation: OpenGeneration, points: Sequence[int]) -> tuple[Traits, bool]:
@@ -99,7 +133,7 @@ class TraitsCache:
         keep = whole and generation.manifest.connected is None
         if not keep or len(traits.sections) + len(missing) > self._most:
             traits = traits.part(points)  # a copy, because other searches use the original
-        traits.learn(missing, records)
+        traits.learn(missing, records, self._words)
         if keep:
             self._kept[generation] = traits
         return traits, whole
@@ -115,8 +149,10 @@ class Rescoring:
     A kind with a weight above 1 keeps its score, and everything else is lowered instead.
     """
 
-    def __init__(self, query: Query, weights: KindWeights) -> None:
+    def __init__(self, query: Query, weights: KindWeights, words: Words) -> None:
         self._query = query
+        self._words = words
+        self._support: PageSupport | None = None
         self._heading = heading_words(query.text)
         self._given = {} if any(one.key == KIND for one in query.where) else weights
         self._weights: dict[str, float] = {}
@@ -130,9 +166,12 @@ class Rescoring:
         return tuple(kind for kind, weight in given if not weight and not self._weight(kind))
 
     def score(self, score: float, record: ChunkRecord) -> float:
+        """The score of a passage that is not a candidate, with the pages of the last pool."""
         traits = Traits()
-        traits.learn([0], [record])
+        traits.learn([0], [record], self._words)
         weight = self._weight(traits.kinds.get(0, "")) / self._highest
+        if self._support is not None:
+            score = self._support.score(score, (0, traits.pages[0])).total
         return _adjusted(score, weight, exact_heading=self._is_heading(traits.sections[0]))
 
     def _is_heading(self, section: str) -> bool:
@@ -154,6 +193,9 @@ class Rescoring:
         """The candidates that reach the threshold, in the order of their adjusted scores."""
         exact: set[int] = set()
         weights: dict[int, float] = {}
+        pages: dict[int, PageKey] = {}
+        names: dict[PageKey, Collection[int]] = {}
+        by_page = self._query.group_by is GroupBy.DOCUMENT
         for origin, collection in enumerate(pool.collections):
             rows, points = pool.first_batch(origin)
             traits = await read_traits(collection, points)
@@ -164,26 +206,40 @@ class Rescoring:
             for row, point in zip(rows, points, strict=True) if traits.kinds else ():
                 if point in traits.kinds:
                     weights[row] = self._weight(traits.kinds[point])
-        if not exact and self._highest == 1.0 and all(one == 1.0 for one in weights.values()):
+            if by_page:
+                for row, point in zip(rows, points, strict=True):
+                    page = pages[row] = origin, traits.pages[point]
+                    names[page] = traits.names[page[1]]
+        if by_page:
+            ranked = ((pages[row], score) for row, score in pool.ranked() if row in pages)
+            self._support = page_support(ranked, self._words(self._query.text), names)
+        elif not exact and self._highest == 1.0 and all(one == 1.0 for one in weights.values()):
             return pool.candidates(threshold)
-        return self._reordered(pool, threshold, exact, weights)
+        return self._reordered(pool, threshold, exact, weights, pages)
 
     def _reordered(
-        self, pool: Pool, threshold: float, exact: Container[int], weights: Mapping[int, float]
+        self,
+        pool: Pool,
+        threshold: float,
+        exact: Container[int],
+        weights: Mapping[int, float],
+        pages: Mapping[int, PageKey],
     ) -> Iterator[Candidate]:
-        first: list[tuple[float, int, float, bool]] = []
+        first: list[tuple[float, int, float, bool, PageScore | None]] = []
         later: list[tuple[int, float]] = []
         for row, score in pool.ranked(threshold):
             if row in pool.later:
                 later.append((row, score))
                 continue
             weight, is_exact = weights.get(row, 1.0) / self._highest, row in exact
-            adjusted = _adjusted(score, weight, exact_heading=is_exact)
-            changed = adjusted != score
-            first.append((adjusted, row, weight if changed else 1.0, is_exact and changed))
+            page = None if self._support is None else self._support.score(score, pages[row])
+            fused = score if page is None else page.total
+            adjusted = _adjusted(fused, weight, exact_heading=is_exact)
+            changed = adjusted != fused
+            first.append((adjusted, row, weight if changed else 1.0, is_exact and changed, page))
         first.sort(key=lambda one: -one[0])
-        for score, row, weight, is_exact in first:
-            yield pool.candidate(row, score, weight, exact_heading=is_exact)
+        for score, row, weight, is_exact, page in first:
+            yield pool.candidate(row, score, weight, exact_heading=is_exact, page=page)
         last = first[-1][0] if first else 1.0
         for row, score in later:
             yield pool.candidate(row, min(last, score))
@@ -195,9 +251,9 @@ def _adjusted(score: float, weight: float, *, exact_heading: bool) -> float:
     return score * weight
 
 
-def rescoring_for(query: Query, weights: KindWeights) -> Rescoring | None:
+def rescoring_for(query: Query, weights: KindWeights, words: Words) -> Rescoring | None:
     """None in dense and lexical mode, which rank by their own scores alone."""
-    return Rescoring(query, weights) if query.mode is Mode.HYBRID else None
+    return Rescoring(query, weights, words) if query.mode is Mode.HYBRID else None
 
 
 def without_excluded(
