@@ -144,6 +144,10 @@ SCENES: dict[str, Scene] = {
         before={"Serve several collections": "surefind ingest handbook --collection api"}
     ),
     "docs/commands/settings.md": Scene(),
+    "docs/commands/compare.md": Scene(
+        start=f"{INGESTED}; {FIRST_GOLDEN_FILE}",
+        varying=(r"[\d.]+ / [\d.]+ ms", r"latency of B: .*"),
+    ),
     "docs/commands/validate.md": Scene(
         start=f"{INGESTED}; {FIRST_GOLDEN_FILE}",
         varying=(r"p50 [\d.]+ ms, p95 [\d.]+ ms, p99 [\d.]+ ms",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -81,6 +81,29 @@ class Validation:
         from surefind.services.validation.targets.target_run import run_on_target
 
         return await run_on_target(opened.target, golden, request, version("surefind"), progress)
+
+    async def compare_targets(
+        self,
+        golden: GoldenSet,
+        opened: Sequence[OpenedTarget],
+        request: RunRequest,
+        progress: CountProgress,
+    ) -> list[ValidationReport]:
+        """Ask several targets the same questions in turn; a report for each."""
+        from surefind.services.validation.targets.comparison_run import run_on_targets
+
+        targets = [one.target for one in opened]
+        return await run_on_targets(targets, golden, request, version("surefind"), progress)
+
+    @asynccontextmanager
+    async def opened_targets(
+        self, specs: Sequence[TargetSpec], golden: GoldenSet, request: RunRequest
+    ) -> AsyncIterator[list[OpenedTarget]]:
+        async with AsyncExitStack() as stack:
+            yield [
+                await stack.enter_async_context(self.opened_target(spec, golden, request))
+                for spec in specs
+            ]
 
     @asynccontextmanager
     async def opened_target(

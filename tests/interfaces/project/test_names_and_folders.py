@@ -38,6 +38,8 @@ SHARED_FILE_NAMES = {
     "past_runs.py": "past runs of a validation: their series, their command and their report",
     "search.py": "a search, its command and its JSON",
     "targets.py": "targets: the types, the port, their wiring and their part of the command",
+    "power.py": "how many questions are needed: the statistics and the command",
+    "side_by_side.py": "a comparison of targets: its values, its texts and its page",
     "searching.py": "the types of a search and its wiring",
     "stores.py": "stores of index and catalog: how they are chosen, and those of a connection",
     "summary.py": "the summary of a report and its HTML",

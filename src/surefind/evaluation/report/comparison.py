@@ -45,7 +45,7 @@ def compare_reports(baseline: Report, report: Report) -> Comparison:
     stale = [pair for pair in answered if _became_stale(pair)]
     compared = [pair for pair in answered if not _became_stale(pair)]
     changes = _measured(pairs, measures)
-    changed = [(_change(pair, measures[0]), _direction(pair, measures)) for pair in compared]
+    changed = [(change_of(pair, measures[0]), direction(pair, measures)) for pair in compared]
     better = tuple(change for change, direction in changed if direction > 0)
     worse = tuple(change for change, direction in changed if direction < 0)
     found = _overall(changes, better, worse, is_whole=not stale)
@@ -60,7 +60,7 @@ def compare_reports(baseline: Report, report: Report) -> Comparison:
         verdict=found.verdict,
         evidence=found,
         worse_at_most=share_at_most(len(worse), len(compared)),
-        became_stale=tuple(_change(pair, measures[0]) for pair in stale),
+        became_stale=tuple(change_of(pair, measures[0]) for pair in stale),
         added=sharing.added,
         changed=sharing.changed,
         vanished=sharing.vanished,
@@ -224,7 +224,7 @@ def _measured(pairs: Iterable[_Pair], measures: Sequence[str]) -> tuple[MeasureC
     )
 
 
-def _change(pair: _Pair, measure: str) -> TestChange:
+def change_of(pair: _Pair, measure: str) -> TestChange:
     before, after = pair
     return TestChange(
         after.test_id,
@@ -236,7 +236,7 @@ def _change(pair: _Pair, measure: str) -> TestChange:
     )
 
 
-def _direction(pair: _Pair, measures: Sequence[str]) -> int:
+def direction(pair: _Pair, measures: Sequence[str]) -> int:
     """Positive if better: by the outcome, else by the first measure that changed."""
     before, after = pair
     passed = (after.outcome is Outcome.PASSED) - (before.outcome is Outcome.PASSED)

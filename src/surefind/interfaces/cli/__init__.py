@@ -26,7 +26,7 @@ from surefind.interfaces.cli.maintenance import (
 )
 from surefind.interfaces.cli.searching import mcp, query, search, serve
 from surefind.interfaces.cli.usage import describe_commands, examples, usage_error
-from surefind.interfaces.cli.validation import golden, validate
+from surefind.interfaces.cli.validation import compare, golden, validate
 from surefind.interfaces.failures import INVALID_INPUT, UNAVAILABLE, failure_of
 
 app = typer.Typer(
@@ -49,6 +49,7 @@ app.command("inspect", epilog=inspect.EXAMPLES)(inspect.inspect)
 app.command("search", epilog=search.EXAMPLES)(search.search)
 app.command("query", epilog=query.EXAMPLES)(query.query)
 app.command("validate", epilog=validate.EXAMPLES)(validate.validate)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("connect", epilog=connect.EXAMPLES)(connect.connect)

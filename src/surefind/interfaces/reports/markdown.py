@@ -21,8 +21,8 @@ _MARKS = {
 def markdown(report: Report) -> str:
     parts = [
         f"## Retrieval validation: {_MARKS[report.verdict]}{passed_by(report)}",
-        *(f"- {_safe(reason)}" for reason in report.reasons),
-        *(f"- warning: {_safe(warning)}" for warning in report.warnings),
+        *(f"- {safe(reason)}" for reason in report.reasons),
+        *(f"- warning: {safe(warning)}" for warning in report.warnings),
         "",
         _facts(report),
         *_measures(report),
@@ -38,10 +38,10 @@ def _facts(report: Report) -> str:
     totals, latency, subject = report.totals, report.latency, report.subject
     times = [("p50", latency.p50_ms), ("p95", latency.p95_ms), ("p99", latency.p99_ms)]
     rows = [
-        ("tests", _safe(f"{report.golden} ({report.golden_digest[:12]})")),
-        ("target", _safe(subject.target))
+        ("tests", safe(f"{report.golden} ({report.golden_digest[:12]})")),
+        ("target", safe(subject.target))
         if subject.target
-        else ("collection", _safe(subject.searched)),
+        else ("collection", safe(subject.searched)),
         ("search", subject.options),
         ("passed", f"{totals.passed} of {totals.total}"),
         ("failed", str(totals.failed)),
@@ -59,7 +59,7 @@ def _facts(report: Report) -> str:
             )
         )
     kept = [row for row in rows if row[1] != "0"]
-    return _table(("", ""), kept)
+    return markdown_table(("", ""), kept)
 
 
 def _measures(report: Report) -> Iterable[str]:
@@ -67,7 +67,7 @@ def _measures(report: Report) -> Iterable[str]:
     if not means.judged:
         return
     yield "### Measures\n"
-    yield _table(
+    yield markdown_table(
         ("measure", "mean"), [(name, f"{value:.4f}") for name, value in means.values.items()]
     )
     notes = f", {len(means.failed)} of them failed and count as zero" if means.failed else ""
@@ -81,11 +81,11 @@ def _categories(report: Report) -> Iterable[str]:
     if report.categories:
         yield "### Categories\n"
         names = list(report.means.values)
-        yield _table(
+        yield markdown_table(
             ("category", "passed", *names),
             [
                 (
-                    _safe(category.name),
+                    safe(category.name),
                     f"{category.totals.passed} of {category.totals.total}",
                     *(f"{category.means[name]:.4f}" if category.means else "" for name in names),
                 )
@@ -99,8 +99,8 @@ def _extra_check_lines(report: Report) -> Iterable[str]:
     if parts:
         yield "### Additional checks\n"
         for first, *rest in parts:
-            yield f"- {_safe(first)}"
-            yield from (f"  - {_safe(line)}" for line in rest)
+            yield f"- {safe(first)}"
+            yield from (f"  - {safe(line)}" for line in rest)
         yield ""
 
 
@@ -109,7 +109,7 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
         return
     mark = _MARKS[comparison.verdict].split()[0]
     yield f"### Comparison with the baseline: {mark} {comparison.evidence}\n"
-    yield _table(
+    yield markdown_table(
         (
             "measure",
             "before",
@@ -134,7 +134,7 @@ def _comparison(comparison: Comparison | None) -> Iterable[str]:
             for change in comparison.changes
         ],
     )
-    yield from (f"- {_safe(line)}" for line in compared(comparison))
+    yield from (f"- {safe(line)}" for line in compared(comparison))
     yield ""
     yield from _changed("worse", comparison.worse, comparison.measure, _SHOWN)
     yield from _changed("better", comparison.better, comparison.measure, _BETTER_SHOWN)
@@ -144,7 +144,7 @@ def _changed(name: str, changes: Sequence[TestChange], measure: str, most: int) 
     for change in changes[:most]:
         values = values_of(change, measure, "→")
         yield (
-            f"- {name}: {_safe(change.test_id)}, {_safe(change.query_text)} "
+            f"- {name}: {safe(change.test_id)}, {safe(change.query_text)} "
             f"({change.before.value} → {change.after.value}{values})"
         )
     if len(changes) > most:
@@ -160,24 +160,24 @@ def _failures(tests: Iterable[TestOutcome]) -> Iterable[str]:
         yield "### Tests that did not pass\n"
         rows = [
             (
-                _safe(test.test_id),
-                _safe(test.query_text),
+                safe(test.test_id),
+                safe(test.query_text),
                 test.outcome.value,
                 test.cause.replace("_", " "),
-                _safe(test.message),
+                safe(test.message),
             )
             for test in bad[:_SHOWN]
         ]
-        yield _table(("test", "query", "outcome", "cause", "details"), rows)
+        yield markdown_table(("test", "query", "outcome", "cause", "details"), rows)
         if len(bad) > _SHOWN:
             yield f"And {len(bad) - _SHOWN} more.\n"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Shorten to one line, and escape Markdown."""
     return _SPECIAL.sub(r"\\\1", in_short(text))

@@ -19,6 +19,7 @@ from surefind.interfaces.cli.console import (
 )
 from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.cli.validation.picking import ask_which, read_picks
+from surefind.interfaces.cli.validation.power import power
 from surefind.model import Mode
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ app = typer.Typer(
         "surefind golden init", "surefind golden add how do I undo", page="commands/golden/"
     ),
 )
+app.command("power")(power)
 
 
 class Expect(StrEnum):

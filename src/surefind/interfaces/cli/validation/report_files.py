@@ -82,17 +82,17 @@ class ReportFiles:
         from surefind.interfaces.reports.markdown import markdown
 
         if self.markdown is not None:
-            _save(self.markdown, markdown(report))
+            save(self.markdown, markdown(report))
         if self.junit is not None:
-            _save(self.junit, junit(report))
+            save(self.junit, junit(report))
         if self.html is not None:
             from surefind.interfaces.reports.html import html_page
 
-            _save(self.html, html_page(report, extras))
+            save(self.html, html_page(report, extras))
         if self.trec_out is not None:
             texts = (trec.trec_run(report), trec.trec_qrels(report))
             for name, text in zip(_TREC_FILES, texts, strict=True):
-                _save(self.trec_out / name, text)
+                save(self.trec_out / name, text)
         if self.tests_out is not None:
             _save_tests(self.tests_out, report)
 
@@ -106,7 +106,7 @@ class ReportFiles:
         elif not report.totals.total:
             note("no baseline was saved, because there were no queries")
         else:
-            _save(self.save_baseline, json_report.report_text(report))
+            save(self.save_baseline, json_report.report_text(report))
 
 
 def files_read(
@@ -221,7 +221,7 @@ def _save_tests(path: Path, report: "Report") -> None:
         text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     else:
         text = json.dumps(shared | {"tests": tests}, ensure_ascii=False, indent=2) + "\n"
-    _save(path, text)
+    save(path, text)
     if len(tests) < report.totals.total:
         left = report.totals.total - len(tests)
         note(f"{left} of {report.totals.total} tests were not written, because they name no chunk")
@@ -235,7 +235,7 @@ def _refuse_stdout(output: _Output) -> None:
         raise InputError(f"{output.option} can't write to stdout (-); name a file, or use --json")
 
 
-def _save(path: Path, text: str) -> None:
+def save(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")

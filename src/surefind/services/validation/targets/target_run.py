@@ -66,7 +66,10 @@ async def run_on_target(
         store_away=session.is_unavailable,
         false_accept_cost=request.false_accept_cost,
     )
-    report = summarise(golden, measures, session.outcomes, run)
+    return with_warnings(summarise(golden, measures, session.outcomes, run), tester)
+
+
+def with_warnings(report: Report, tester: "TargetTester") -> Report:
     return replace(report, warnings=(*report.warnings, *tester.warnings))
 
 
@@ -76,8 +79,16 @@ class TargetTester:
     generation = None
 
     def __init__(
-        self, target: Target, golden: GoldenSet, top_k: int, measures: Sequence[Measure]
+        self,
+        target: Target,
+        golden: GoldenSet,
+        top_k: int,
+        measures: Sequence[Measure],
+        *,
+        explains: bool = True,
     ) -> None:
+        """Unless it `explains`, a failed question is not repeated with more results."""
+        self._explains = explains
         self._target = target
         self._top_k = top_k
         self._measures = measures
@@ -177,7 +188,8 @@ class TargetTester:
         """More results of a question that failed, if the target can return more."""
         wanted = min(self._top_k * _DEEPER, max(_MOST_DEEP, self._top_k), MAX_TOP_K)
         is_full = len(answer.hits) >= self._top_k
-        if not self._target.takes_limit or not is_full or len(answer.hits) >= wanted:
+        can_go_on = self._explains and self._target.takes_limit
+        if not can_go_on or not is_full or len(answer.hits) >= wanted:
             return answer.hits
         try:
             deeper = await self._search(test, wanted)
