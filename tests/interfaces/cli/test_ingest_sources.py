@@ -249,3 +249,17 @@ def test_a_website_is_crawled_searched_and_kept_when_a_page_fails(tmp_path: Path
     assert gone.returncode == 4
     assert "Traceback" not in gone.stderr
     assert surefind("ingest", cwd=tmp_path).returncode == 2
+
+
+def test_pages_that_the_model_does_not_know_are_named_once(tmp_path: Path) -> None:
+    german = "Öffnen Sie das Ventil, bis der Druck im Kessel wieder höher ist. " * 5
+    (tmp_path / "docs").mkdir()
+    for name in ("druck", "ventil"):
+        (tmp_path / f"docs/{name}.md").write_text(f"# {name}\n\n{german}")
+    (tmp_path / "docs/home.md").write_text("# Home\n\nOpen the valve and press the button.\n")
+    first, second = (surefind("ingest", "docs", cwd=tmp_path) for _ in range(2))
+    assert (
+        "docs/druck.md: this page and 1 more page are not in English, but "
+        "BAAI/bge-small-en-v1.5-int8 is a model for English; use a multilingual one"
+    ) in first.stdout
+    assert "English" not in second.stdout + second.stderr

@@ -31,6 +31,7 @@ from surefind.services.ingest.link_check import LinkCheck, SourceRoot
 from surefind.services.ingest.planning import PlannedChanges
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import ReadPage, content_hash, read_document
+from surefind.text.language import is_for_english, is_foreign
 from surefind.text.sites.addresses import clashes
 
 _log = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class _ChunkedPage:
 
     read: ReadPage
     chunks: tuple[tuple[Chunk, int], ...]
+    is_foreign: bool
 
 
 class SourceScan:
@@ -87,6 +89,7 @@ class SourceScan:
         self._links = links
         self._seen: set[str] = set()
         self._urls: dict[str, str] = {}
+        self._foreign: list[str] = []
         self._pending = frozenset(current.manifest.pending if current.manifest else ())
 
     async def read(self, sources: Sequence[Source], report: ReportProgress) -> None:
@@ -109,8 +112,22 @@ class SourceScan:
             self.changes.unread.update(source.unread)
         self._check_anything_read(", ".join(source.name for source in sources))
         self.changes.warnings += _same_addresses(self._urls)
+        self.changes.warnings += self._in_other_languages()
         if self._links is not None:
             self.changes.broken_links = list(self._links.broken())
+
+    def _in_other_languages(self) -> list[PageFailure]:
+        """One warning for all pages that were read; unchanged pages had theirs before."""
+        if not self._foreign:
+            return []
+        first, others = self._foreign[0], len(self._foreign) - 1
+        more = f" and {others} more {'page' if others == 1 else 'pages'}" if others else ""
+        model = self._tools.embedder.fingerprint.model
+        reason = (
+            f"this page{more} {'are' if others else 'is'} not in English, but {model} is a model "
+            "for English; use a multilingual one with the settings embedder and embed_model"
+        )
+        return [PageFailure(first, reason)]
 
     @property
     def missing(self) -> list[str]:
@@ -182,6 +199,8 @@ class SourceScan:
         document = chunked.read.document
         changes.warnings += [PageFailure(page.source_path, text) for text in chunked.read.warnings]
         self._urls[page.source_path] = document.url
+        if chunked.is_foreign:
+            self._foreign.append(page.source_path)
         await self._put(document, chunked.chunks)
         (changes.changed if old else changes.added).append(page.source_path)
         if not chunked.chunks:
@@ -201,7 +220,10 @@ class SourceScan:
             read.document, read.structure, tools.chunker, tools.embedder.count_tokens
         )
         terms = (tools.terms.length(chunk.passage) for chunk in chunks)
-        return _ChunkedPage(read, tuple(zip(chunks, terms, strict=True)))
+        foreign = is_for_english(tools.embedder.fingerprint.model) and is_foreign(
+            read.document.text
+        )
+        return _ChunkedPage(read, tuple(zip(chunks, terms, strict=True)), foreign)
 
     def _fail(self, failure: PageFailure) -> None:
         """Keep the old chunks of the page, or of all pages in a folder that can't be read."""
