@@ -73,6 +73,17 @@ def test_links_lead_to_a_page_and_a_heading(page: Path) -> None:
             assert anchor in anchors(linked), f"no heading {target}#{anchor}"
 
 
+def test_every_picture_is_shown_on_a_page_and_small() -> None:
+    shown = "".join(page.read_text() for page in PAGES)
+    pictures = list((DOCS / "images").iterdir())
+    assert {"page-wide.png", "box-wide.png", "report.png", "terminal.png"} <= {
+        picture.name for picture in pictures
+    }
+    for picture in pictures:
+        assert f"images/{picture.name})" in shown, f"no page shows {picture.name}"
+        assert picture.stat().st_size < 150_000, f"{picture.name} is too large"
+
+
 def test_an_ingest_of_the_documentation_finds_no_broken_links(tmp_path: Path) -> None:
     options = ("--check-links", "--dry-run", "--json")
     summary = json.loads(surefind("ingest", str(DOCS), *options, cwd=tmp_path).stdout)
