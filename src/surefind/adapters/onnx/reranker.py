@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from surefind.adapters.embedders.threaded import cores
 from surefind.adapters.onnx.model_folder import TOKENIZER, ModelFolder, ModelSetting, open_folder
 from surefind.adapters.onnx.sentence_modules import Floats, Head, head_of
 from surefind.adapters.onnx.session import EncoderSession, one_line
 from surefind.adapters.onnx.tokens import TextTokenizer, TokenIds
+from surefind.adapters.processor import cores
 from surefind.errors import InputError, RerankingError
 
 SETTING = ModelSetting("rerank_model", "rerank_file")
