@@ -203,6 +203,15 @@ def test_openapi_says_what_the_contract_says(client: httpx2.Client) -> None:
     assert "HTTPValidationError" not in json.dumps(schema)
 
 
+def test_openapi_names_every_operation_for_generated_clients(client: httpx2.Client) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    names = [operation["operationId"] for path in paths.values() for operation in path.values()]
+    assert len(set(names)) == len(names)
+    assert {"search", "search_v1", "health", "health_v1", "retrieve", "why_not"} <= set(names)
+    assert {"vector_stores", "vector_store", "vector_store_search"} <= set(names)
+    assert not [name for name in names if name.endswith(("_get", "_post"))]
+
+
 def test_many_at_once_are_all_answered(server: str) -> None:
     questions = [f"question number {number} about tea" for number in range(60)]
 

@@ -15,7 +15,7 @@ from surefind.interfaces.http.middleware.hosts import AllowedHosts
 from surefind.interfaces.http.middleware.limits import BodyLimit, Deadline
 from surefind.interfaces.http.middleware.request_log import RequestLog, note_search
 from surefind.interfaces.http.middleware.security import SecurityHeaders
-from surefind.interfaces.http.openapi import openapi_of
+from surefind.interfaces.http.openapi import openapi_of, operation_id
 from surefind.interfaces.http.routes.assistants import add_assistants
 from surefind.interfaces.http.routes.catalog import add_catalog
 from surefind.interfaces.http.routes.collections import add_collections
@@ -70,6 +70,7 @@ def create_app(
         description="Search documentation for the passages that answer a question.",
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=operation_id,
         redirect_slashes=False,  # a redirect would echo the client's Host header
         middleware=_layers(application, metrics, limiter, rates, public=public),
     )

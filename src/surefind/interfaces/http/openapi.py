@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 
 from surefind.contracts.api import ErrorResponse
@@ -24,6 +25,15 @@ class OpenaiErrorResponse(BaseModel):
     """An error in OpenAI's shape, below `/v1`."""
 
     error: OpenaiProblem
+
+
+def operation_id(route: APIRoute) -> str:
+    """The name that generated clients give to a route, such as `retrieve` or `search_v1`."""
+    if route.path.startswith("/v1/vector_stores") and "vector_store" not in route.name:
+        return f"vector_store_{route.name}"
+    if route.path.startswith("/api/v1/") and not route.name.endswith("_v1"):
+        return f"{route.name}_v1"
+    return route.name
 
 
 def _error(description: str, name: str, message: str) -> dict[str, Any]:
