@@ -19,6 +19,7 @@ from surefind.text.formats.restructured.conversion import read_restructured
 from surefind.text.front_matter import read_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
 from surefind.text.markdown.blocks import Outline, outline
+from surefind.text.markdown.highlights import without_highlights
 from surefind.text.markdown.javascript import TooComplex
 from surefind.text.markdown.link_references import inline_references
 from surefind.text.markdown.mdx import read_mdx, strip_comments
@@ -53,6 +54,7 @@ def parse(
 def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:
     text, warnings = decode(content)
     front_matter, body, problems = read_front_matter(text)
+    body = without_highlights(body)
     if "<!--" in body:
         body = strip_comments(body)
     if "<" in body:
@@ -74,6 +76,7 @@ def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
     front_matter, body, problems = read_front_matter(text)
     warnings += problems
     unread: tuple[str, ...] = ()
+    body = without_highlights(body)
     if _MDX_SYNTAX.search(body):
         try:
             body, unread = read_mdx(body)
