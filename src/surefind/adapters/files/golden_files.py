@@ -11,8 +11,6 @@ from surefind.errors import InputError
 from surefind.evaluation.golden.golden_set import (
     MAX_BYTES,
     GoldenSet,
-    read_golden_lines,
-    read_golden_yaml,
     read_questions,
 )
 from surefind.evaluation.golden.judged_sets import (
@@ -21,13 +19,15 @@ from surefind.evaluation.golden.judged_sets import (
     read_qrels,
     read_topics,
 )
+from surefind.evaluation.golden.other_tools import read_any_lines, read_any_yaml, read_csv
 
 _READERS: Mapping[str, Callable[[str, bytes], GoldenSet]] = {
-    ".yaml": read_golden_yaml,
-    ".yml": read_golden_yaml,
-    ".json": read_golden_yaml,  # JSON is a subset of YAML here
-    ".jsonl": read_golden_lines,
-    ".ndjson": read_golden_lines,
+    ".yaml": read_any_yaml,
+    ".yml": read_any_yaml,
+    ".json": read_any_yaml,  # JSON is a subset of YAML here
+    ".jsonl": read_any_lines,
+    ".ndjson": read_any_lines,
+    ".csv": read_csv,
     ".txt": read_questions,
     "": read_questions,
 }

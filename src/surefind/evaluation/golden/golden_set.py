@@ -152,7 +152,10 @@ def decoded(source: str, content: bytes) -> str:
 
 
 def read_golden_yaml(source: str, content: bytes) -> GoldenSet:
-    root = read_yaml(source, decoded(source, content))
+    return golden_of_yaml(source, read_yaml(source, decoded(source, content)))
+
+
+def golden_of_yaml(source: str, root: LocatedValue | None) -> GoldenSet:
     if root is None or root.value is None:
         raise InputError(f"{source} is empty; a golden file needs a list of tests")
     if isinstance(root.value, Sequence) and not isinstance(root.value, str):
@@ -164,7 +167,10 @@ def read_golden_yaml(source: str, content: bytes) -> GoldenSet:
 
 
 def read_golden_lines(source: str, content: bytes) -> GoldenSet:
-    lines = list(read_json_lines(source, decoded(source, content)))
+    return golden_of_lines(source, list(read_json_lines(source, decoded(source, content))))
+
+
+def golden_of_lines(source: str, lines: list[LocatedValue]) -> GoldenSet:
     if not lines:
         raise InputError(f"{source} is empty; write one test per line")
     values: Mapping[str, LocatedValue] = {}

@@ -113,6 +113,12 @@ def judge(
     )
 
 
+def nothing_expected(test: GoldenTest) -> str:
+    """Why a test without expectations can't be judged."""
+    place = f"line {test.line}: " if test.line else ""
+    return f"{place}the test expects nothing; add expected_results, or expect: none"
+
+
 @lru_cache
 def _name(measure: Measure) -> str:
     """Cached, because all tests use the same few measures."""

@@ -25,6 +25,8 @@ from surefind.evaluation.golden.expectations import (
 from surefind.model import TargetHit
 
 _SHOWN = 3
+_LONG_PART = 40
+"""A result of this many characters may be a part of an expected passage."""
 
 
 class TargetCause(StrEnum):
@@ -49,7 +51,8 @@ class Miss:
 
 def meets(hit: TargetHit, expectation: Expectation) -> bool:
     if isinstance(expectation, ByText):
-        return squeezed(expectation.text) in squeezed(hit.text)
+        wanted, text = squeezed(expectation.text), squeezed(hit.text)
+        return wanted in text or (len(text) >= _LONG_PART and text in wanted)
     if isinstance(expectation, ByAddress | BySource):
         return is_on_page(hit, expectation) and _is_in_section(hit, expectation)
     if isinstance(expectation, ByChunk):

@@ -9,7 +9,7 @@ from surefind.errors import EmbeddingError, StoreError, SurefindError
 from surefind.evaluation.golden.golden_set import GoldenTest, TestKind
 from surefind.evaluation.golden.resolution import ResolvedGoldenSet
 from surefind.evaluation.measures.ranking import Measure
-from surefind.evaluation.report.judging import JudgedTest, judge
+from surefind.evaluation.report.judging import JudgedTest, judge, nothing_expected
 from surefind.evaluation.report.report import (
     ExpectationResult,
     FoundHit,
@@ -65,7 +65,7 @@ class TestRunner:
 
     async def run(self, test: GoldenTest) -> AnsweredTest:
         if test.is_empty:
-            message = "the test expects nothing; add expected_results, or expect: none"
+            message = nothing_expected(test)
             return AnsweredTest(
                 self.without_answer(test, Outcome.INVALID, "empty_expectation", message)
             )

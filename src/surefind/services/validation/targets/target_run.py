@@ -12,7 +12,7 @@ from surefind.errors import EmbeddingError, StoreError, SurefindError, TargetUnr
 from surefind.evaluation.golden.expectations import ByAddress, Expectation
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
 from surefind.evaluation.measures.ranking import Measure
-from surefind.evaluation.report.judging import JudgedTest, judge
+from surefind.evaluation.report.judging import JudgedTest, judge, nothing_expected
 from surefind.evaluation.report.report import (
     ExpectationResult,
     FoundHit,
@@ -161,7 +161,7 @@ class TargetTester:
         if test.is_empty:
             return (
                 "empty_expectation",
-                "the test expects nothing; add expected_results, or expect: none",
+                nothing_expected(test),
             )
         if test.where and not self._target.takes_filters:
             return "filter_unsupported", "the target has no filters; remove `where` from the test"
