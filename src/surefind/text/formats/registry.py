@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from surefind.errors import InputError
 from surefind.model import AnchorRule, FormatOptions
-from surefind.text.anchors import GITHUB
+from surefind.text.anchors import DECLARED, GITHUB
 from surefind.text.encodings import decode
 from surefind.text.formats.asciidoc.document import read_asciidoc
 from surefind.text.formats.docx import read_docx
@@ -87,7 +87,8 @@ def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
     return ParsedPage(front_matter, body, structure, warnings=warnings, unread=unread)
 
 
-def _read_html(content: bytes, _: AnchorRule) -> ParsedPage:
+def _read_html(content: bytes, anchors: AnchorRule) -> ParsedPage:
+    """A site whose generator shows the page as it is has only the anchors that are in it."""
     text, warnings = decode(content, meta_charset=True)
     above, body, problems = read_front_matter(text)
     page = html_to_markdown(body)
@@ -97,7 +98,8 @@ def _read_html(content: bytes, _: AnchorRule) -> ParsedPage:
         "language": page.language,
     }
     front_matter = {**{key: value for key, value in declared.items() if value}, **above}
-    return ParsedPage(front_matter, page.text, outline(page.text), page.title, warnings + problems)
+    structure = outline(page.text, GITHUB if anchors.unknown is None else DECLARED)
+    return ParsedPage(front_matter, page.text, structure, page.title, warnings + problems)
 
 
 def _read_plain_text(content: bytes, _: AnchorRule) -> ParsedPage:

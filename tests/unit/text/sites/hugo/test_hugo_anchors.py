@@ -2,7 +2,9 @@
 
 import pytest
 
+from surefind.text.formats.registry import parse
 from surefind.text.markdown.blocks import outline
+from surefind.text.sites.hugo.addresses import HugoSite
 from surefind.text.sites.hugo.anchors import anchor_rule
 from surefind.text.sites.hugo.config import HugoConfig
 
@@ -59,3 +61,9 @@ def test_repeated_titles_are_numbered() -> None:
 
 def test_headings_can_have_no_anchors() -> None:
     assert anchors_of(f"{PARSER}autoHeadingID = false", "A", "A", "B {#b}") == ["", "", "b"]
+
+
+def test_html_pages_have_only_the_ids_that_are_in_them() -> None:
+    site = HugoSite.from_config('baseURL = "https://x.org"')
+    page = parse(b"<h2>Plain</h2><p>a</p><h2 id='own'>Own</h2><p>b</p>", ".html", site.anchors)
+    assert [(h.title, h.anchor) for h in page.structure.headings] == [("Plain", ""), ("Own", "own")]
