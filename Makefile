@@ -213,6 +213,7 @@ bench-verdicts: $(VENV)/dev  ## How often comparisons detect planted changes, an
 
 bench-http: $(VENV)/dev model $(HTTP_PEERS)  ## The server under load, against the library and other servers
 	@$(BIN)/python -m bench.server.load_test $(if $(QUICK),--chunks 1000 --rounds 1 --seconds 2 --saturation 5)
+	@$(BIN)/python -m bench.server.several_workers $(if $(QUICK),--chunks 1000 --rounds 1 --seconds 2)
 	@$(BIN)/python -m bench.server.tool_calls $(if $(QUICK),--chunks 1000 --turns 3)
 	@$(BIN)/python -m bench.server.peers $(if $(QUICK),--quick)
 

@@ -70,9 +70,9 @@ async def library(
 
 
 @contextmanager
-def serving(data: Path, port: int) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
+def serving(data: Path, port: int, *more: str) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
     """The server's process, and how many seconds it took to its first answer."""
-    command: list[str | Path] = [SUREFIND, "serve", "--port", str(port), "--data-dir", data]
+    command: list[str | Path] = [SUREFIND, "serve", "--port", str(port), "--data-dir", data, *more]
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
