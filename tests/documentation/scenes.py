@@ -119,6 +119,10 @@ SCENES: dict[str, Scene] = {
             "When is a rollback refused?": _ANEW,
         },
     ),
+    "docs/commands/gaps.md": Scene(
+        start=f"{INGESTED}; echo 'query_log = true' > surefind.toml",
+        before={"List the gaps": FRESH_SERVER},
+    ),
     "docs/commands/golden.md": Scene(before={"Find mistakes in golden tests": _CONTRADICTIONS}),
     "docs/commands/ingest.md": Scene(
         start="",

@@ -82,6 +82,8 @@ class Application:
         return Serving(self.parts)
 
     async def close(self) -> None:
+        if "serving" in self.__dict__:
+            await self.serving.close()
         await self.parts.close()
 
 

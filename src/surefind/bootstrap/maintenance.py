@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +14,7 @@ from surefind.bootstrap.stores import documents_table, postgres_store
 if TYPE_CHECKING:
     from surefind.adapters.postgres.migrations import Migration
     from surefind.bootstrap.parts import Parts
+    from surefind.model import GapReport
     from surefind.ports import ChunkTable
     from surefind.services.connected.collection import ConnectedCollection
     from surefind.services.generations.index_building import ReportProgress
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from surefind.services.maintenance.doctor_examination import Examiner
     from surefind.services.maintenance.doctor_findings import CheckFinding
     from surefind.services.maintenance.doctor_repair import Repairer
+    from surefind.services.maintenance.gaps import GapOptions
     from surefind.settings import Settings
 
 _EXTRAS = {"qdrant": "qdrant-client", "postgres": "psycopg", "cohere": "cohere"}
@@ -42,6 +45,17 @@ class Maintenance:
             return await audit(
                 generation, foreign[0] if foreign else None, parts.embedder, options, report
             )
+
+    async def gaps(self, options: GapOptions) -> GapReport:
+        """The questions in the query log that the collection hardly answers."""
+        from surefind.adapters.sqlite.query_log import NAME, QueryLogFile
+        from surefind.services.maintenance.gaps import find_gaps
+
+        parts = self._parts
+        settings = parts.settings
+        log = QueryLogFile(settings.data_dir / NAME, settings.query_log_days)
+        searches = await asyncio.to_thread(log.read, settings.collection, options.since)
+        return await find_gaps(settings.collection, searches, parts.query_embedder, options)
 
     def examiner(self) -> Examiner:
         from surefind.services.maintenance.doctor_examination import Examiner

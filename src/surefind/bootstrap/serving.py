@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from surefind.adapters.sqlite.query_log import QueryLogWriter
     from surefind.bootstrap.parts import Parts
     from surefind.ports import TokenBuckets
     from surefind.services.serving.health import HealthCheck
@@ -48,6 +50,21 @@ class Serving:
         if worker.shared is None:
             return BucketsInMemory()
         return SharedBuckets(worker.shared / "rates")
+
+    @cached_property
+    def query_log(self) -> QueryLogWriter | None:
+        """Logs searches in the background, if the settings ask for it."""
+        from surefind.adapters.sqlite.query_log import NAME, QueryLogFile, QueryLogWriter
+
+        settings = self._parts.settings
+        if not settings.query_log:
+            return None
+        return QueryLogWriter(QueryLogFile(settings.data_dir / NAME, settings.query_log_days))
+
+    async def close(self) -> None:
+        """Write the rest of the query log."""
+        if self.__dict__.get("query_log") is not None:
+            await asyncio.to_thread(self.__dict__["query_log"].close)
 
     def lock(self) -> AbstractContextManager[None]:
         """Allow one server per data folder. A read-only folder has no lock."""

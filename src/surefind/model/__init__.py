@@ -62,6 +62,7 @@ from surefind.model.mappings import (
     point_label,
     point_number,
 )
+from surefind.model.query_log import Gap, GapReport, LoggedSearch, NearestPage
 from surefind.model.searching import (
     DEFAULT_COLLECTION,
     Collapse,
@@ -133,6 +134,8 @@ __all__ = [
     "Field",
     "FieldKind",
     "FormatOptions",
+    "Gap",
+    "GapReport",
     "GateResult",
     "GenerationRef",
     "GroupBy",
@@ -142,8 +145,10 @@ __all__ = [
     "KindWeights",
     "LegScore",
     "LexicalSettings",
+    "LoggedSearch",
     "Manifest",
     "Mode",
+    "NearestPage",
     "Page",
     "PageFailure",
     "PageKind",

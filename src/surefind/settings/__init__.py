@@ -284,6 +284,15 @@ class Settings(BaseSettings):
         default=False, description="Let /health return 503 when degraded, not only when down"
     )
     log_queries: bool = Field(default=False, description="Include query texts in the log")
+    query_log: bool = Field(
+        default=False, description="Keep the queries of the server in the data folder, for gaps"
+    )
+    query_log_days: int = Field(
+        30, ge=1, le=3650, description="Days after which a query is removed from the query log"
+    )
+    query_log_clients: bool = Field(
+        default=False, description="Keep a hash of each query's client in the query log"
+    )
     connected: Connections = Field(
         (), description="Connected collections; `surefind connect` writes them"
     )

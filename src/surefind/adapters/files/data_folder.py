@@ -5,6 +5,7 @@
     DATA/ingest.lock, serve.lock          held while the command runs
     DATA/keys.json                        the server's keys, as hashes
     DATA/notices                          the notices that an ingest has shown
+    DATA/queries.sqlite                   the query log, if the settings ask for one
     DATA/cache/embeddings.sqlite
     DATA/collections/NAME/CURRENT         the pointer: a generation's number
     DATA/collections/NAME/0001/           a generation: index/, catalog.sqlite, manifest.json

@@ -13,7 +13,8 @@ from surefind.interfaces.http.middleware.access import Access
 from surefind.interfaces.http.middleware.cors import Cors
 from surefind.interfaces.http.middleware.hosts import AllowedHosts
 from surefind.interfaces.http.middleware.limits import BodyLimit, Deadline
-from surefind.interfaces.http.middleware.request_log import RequestLog, note_search
+from surefind.interfaces.http.middleware.query_log import logging_queries
+from surefind.interfaces.http.middleware.request_log import Observe, RequestLog, note_search
 from surefind.interfaces.http.middleware.security import SecurityHeaders
 from surefind.interfaces.http.openapi import openapi_of, operation_id
 from surefind.interfaces.http.routes.assistants import add_assistants
@@ -42,9 +43,13 @@ def _layers(
 ) -> list[Middleware]:
     """The middleware, outermost first, so the outer layers see every response of the inner ones."""
     settings = application.settings
+    observe: Observe = metrics.observe
+    if application.serving.query_log is not None:
+        log = application.serving.query_log
+        observe = logging_queries(observe, log.add, with_clients=settings.query_log_clients)
     return [
         Middleware(SecurityHeaders),
-        Middleware(RequestLog, observe=metrics.observe, log_queries=settings.log_queries),
+        Middleware(RequestLog, observe=observe, log_queries=settings.log_queries),
         Middleware(AllowedHosts, names=settings.allowed_hosts, public=public),
         Middleware(Cors, settings=settings),
         Middleware(Access, keyring=application.serving.keyring, rates=rates),

@@ -75,6 +75,9 @@ class OpenOptions(TypedDict, total=False):
     docs: bool | None
     strict_health: bool
     log_queries: bool
+    query_log: bool
+    query_log_days: int
+    query_log_clients: bool
     connected: Sequence[Connection]
     qdrant_prefix: str
     qdrant_grpc_port: int | None

@@ -1,0 +1,113 @@
+"""`surefind gaps`: what users ask and the documentation does not answer."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from surefind.interfaces.cli.console import (
+    AsJson,
+    Collection,
+    DataDir,
+    note,
+    run,
+    show,
+    show_json,
+)
+from surefind.interfaces.cli.usage import examples
+
+if TYPE_CHECKING:
+    from surefind.bootstrap import Application
+    from surefind.model import Gap, GapReport
+
+EXAMPLES = examples("surefind gaps", "surefind gaps --days 7 --at-least 2", page="commands/gaps/")
+_WORDINGS = 3
+
+
+def gaps(
+    days: Annotated[
+        int, typer.Option(min=1, max=3650, help="Read the log of this many days.")
+    ] = 30,
+    at_least: Annotated[int, typer.Option(min=1, help="Leave out gaps with fewer searches.")] = 1,
+    below: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Questions below this confidence have thin evidence."),
+    ] = 0.5,
+    number: Annotated[
+        int, typer.Option("--number", "-n", min=1, help="Maximum number of gaps to print.")
+    ] = 20,
+    collection: Collection = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what users ask and the documentation hardly answers.
+
+    Similar questions are one gap. `surefind serve` keeps the log if query_log is set.
+    """
+    from surefind.services.maintenance.gaps import GapOptions
+
+    now = datetime.now(UTC)
+    options = GapOptions(now - timedelta(days=days), now, below, at_least)
+
+    async def work(application: "Application") -> tuple["GapReport", bool]:
+        return await application.maintenance.gaps(options), application.settings.query_log
+
+    report, is_logging = run(work, collection=collection, data_dir=data_dir)
+    if as_json:
+        show_json(_json(report, number))
+    else:
+        _show(report, days, number)
+    if not report.searches and not is_logging:
+        note("the query log is off; start the server with query_log = true in surefind.toml")
+
+
+def _show(report: "GapReport", days: int, number: int) -> None:
+    share = f" ({report.thin / report.judged:.0%})" if report.judged else ""
+    show(
+        f"{report.collection}, {days} days: {_counted(report.searches, 'search', 'searches')}, "
+        f"{report.thin} with thin evidence{share}, {_counted(len(report.gaps), 'gap', 'gaps')}"
+    )
+    for gap in report.gaps[:number]:
+        show(f"\n{gap.count:>4} {gap.trend:<7}  {gap.questions[0]}")
+        for question in gap.questions[1:_WORDINGS]:
+            show(f"{'':14}{question}")
+        if len(gap.questions) > _WORDINGS:
+            show(f"{'':14}… and {len(gap.questions) - _WORDINGS} more")
+        for page in gap.nearest[:1]:
+            place = page.url.removeprefix(f"surefind://{report.collection}/")
+            show(f"{'':14}nearest: {page.title}  {place}")
+    if len(report.gaps) > number:
+        show(f"\n{len(report.gaps) - number} more gaps; print them with -n {len(report.gaps)}")
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
+
+
+def _json(report: "GapReport", number: int) -> dict[str, Any]:
+    return {
+        "collection": report.collection,
+        "since": report.since.isoformat(),
+        "until": report.until.isoformat(),
+        "searches": report.searches,
+        "judged": report.judged,
+        "thin": report.thin,
+        "gaps_total": len(report.gaps),
+        "gaps": [_gap_json(gap) for gap in report.gaps[:number]],
+    }
+
+
+def _gap_json(gap: "Gap") -> dict[str, Any]:
+    return {
+        "questions": list(gap.questions),
+        "count": gap.count,
+        "recent": gap.recent,
+        "trend": gap.trend,
+        "confidence": round(gap.confidence, 3),
+        "clients": gap.clients,
+        "first": gap.first.isoformat(),
+        "last": gap.last.isoformat(),
+        "nearest": [
+            {"url": page.url, "title": page.title, "times": page.times} for page in gap.nearest
+        ],
+    }
