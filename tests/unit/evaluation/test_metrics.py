@@ -1,6 +1,8 @@
 """Measures are trec_eval's, whatever the ranking and whatever the judgements."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,8 +22,18 @@ from unit.evaluation.trec_oracle import trec_eval
 LABELS = [f"d{number}" for number in range(12)]
 
 cutoffs = st.integers(1, 20)
+OF_TREC_EVAL = [
+    kind
+    for kind in MeasureKind
+    if kind not in {MeasureKind.JUDGED, MeasureKind.ERR, MeasureKind.RBP}
+]
+WITHOUT_CUTOFF = [MeasureKind.BPREF, MeasureKind.R_PRECISION]
 measures = st.one_of(
-    st.builds(Measure, st.sampled_from(MeasureKind), cutoffs),
+    st.builds(
+        Measure,
+        st.sampled_from([kind for kind in MeasureKind if kind not in WITHOUT_CUTOFF]),
+        cutoffs,
+    ),
     st.builds(
         Measure,
         st.sampled_from(
@@ -30,6 +42,9 @@ measures = st.one_of(
                 MeasureKind.NDCG_EXP,
                 MeasureKind.RECIPROCAL_RANK,
                 MeasureKind.AVERAGE_PRECISION,
+                MeasureKind.ERR,
+                MeasureKind.RBP,
+                *WITHOUT_CUTOFF,
             ],
         ),
     ),
@@ -39,12 +54,14 @@ judgements = st.dictionaries(st.sampled_from(LABELS), st.integers(-1, 5))
 queries = st.sampled_from(["q1", "q2", "q3", "q4"])
 
 
-@given(measures, st.dictionaries(queries, rankings), st.dictionaries(queries, judgements))
+@given(
+    measures.filter(lambda one: one.kind in OF_TREC_EVAL),
+    st.dictionaries(queries, rankings),
+    st.dictionaries(queries, judgements),
+)
 def test_every_measure_equals_trec_eval(
     measure: Measure, run: Mapping[str, list[str]], judged: Mapping[str, Judgements]
 ) -> None:
-    if measure.kind is MeasureKind.JUDGED:  # trec_eval has none
-        measure = Measure(MeasureKind.PRECISION, measure.cutoff)
     ours = measure_run(run, judged, [measure])
     theirs = trec_eval(measure, run, judged)
     assert set(theirs) <= set(ours.queries)
@@ -73,6 +90,10 @@ def test_a_measure_is_a_value_that_can_be_printed_and_read(measure: Measure) -> 
         ("hit_rate@3", "hit@3"),
         ("success@3", "hit@3"),
         ("judged@10", "judged@10"),
+        ("Bpref", "bpref"),
+        ("r_precision", "Rprec"),
+        ("err@20", "ERR@20"),
+        ("rbp", "RBP"),
     ],
 )
 def test_names_are_read_as_people_write_them(name: str, read: str) -> None:
@@ -90,6 +111,8 @@ def test_names_are_read_as_people_write_them(name: str, read: str) -> None:
         ("hit", "needs a cutoff"),
         ("P@0", "must be between 1 and 1000"),
         ("P@1001", "must be between 1 and 1000"),
+        ("bpref@10", "bpref takes no cutoff; write bpref"),
+        ("Rprec@5", "Rprec takes no cutoff"),
     ],
 )
 def test_unknown_measures_are_rejected(name: str, message: str) -> None:
@@ -115,10 +138,33 @@ KNOWN = {"a": 3, "b": 1, "c": 0, "d": -1}
         ("judged@2", [], 0),
         ("nDCG@1", ["b"], 1 / 3),
         ("nDCG-exp@1", ["b"], 1 / 7),
+        ("bpref", ["c", "x", "a"], 0.0),
+        ("bpref", ["b", "c", "a"], 1 / 2),
+        ("Rprec", ["x", "b", "a"], 1 / 2),
+        ("ERR", ["x", "a"], (2**3 - 1) / 2**4 / 2),
+        ("RBP", ["x", "a", "b"], 0.2 * (0.8 + 0.8**2)),
+        ("RBP@2", ["x", "a", "b"], 0.2 * 0.8),
     ],
 )
 def test_known_cases(name: str, ranking: list[str], value: float) -> None:
     assert Measure.parse(name).of(ranking, KNOWN) == pytest.approx(value)
+
+
+def test_measures_equal_ir_measures_on_runs_with_ties() -> None:
+    """The values are those of ir_measures 0.4.3: gdeval for ERR, cwl_eval for RBP, trec_eval for
+    the others. These break ties by the name, the last one first; cwl_eval keeps their order.
+    """
+    compared = 0
+    for case in json.loads((Path(__file__).parent / "ir_measures.json").read_text()):
+        scores: dict[str, float] = case["scores"]
+        assert len(set(scores.values())) < len(scores)
+        for name, value in case["values"].items():
+            names = list(scores) if name == "RBP" else sorted(scores, reverse=True)
+            ranking = sorted(names, key=lambda one: -scores[one])
+            found = Measure.parse(name).of(ranking, case["judged"])
+            assert found == pytest.approx(value, abs=6e-6), name  # gdeval prints five digits
+            compared += 1
+    assert compared == 30
 
 
 def test_failed_queries_count_as_zero_and_are_shown() -> None:

@@ -20,6 +20,8 @@ _WHOLE = {
     MeasureKind.NDCG_EXP: "ndcg",
     MeasureKind.AVERAGE_PRECISION: "map",
     MeasureKind.RECIPROCAL_RANK: "recip_rank",
+    MeasureKind.BPREF: "bpref",
+    MeasureKind.R_PRECISION: "Rprec",
 }
 
 

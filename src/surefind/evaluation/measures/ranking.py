@@ -22,6 +22,9 @@ Judgements = Mapping[str, int]
 MAX_GRADE = 100
 MAX_CUTOFF = 1000
 _RELEVANT = 1
+ERR_MAX_GRADE = 4
+"""The highest grade of the scale, as in gdeval; higher grades count like it."""
+RBP_PERSISTENCE = 0.8
 _FORM = re.compile(r"([A-Za-z_-]+)(?:@([0-9]{1,9}))?")
 
 
@@ -36,11 +39,16 @@ class MeasureKind(StrEnum):
     AVERAGE_PRECISION = "MAP"
     HIT = "hit"
     JUDGED = "judged"
+    BPREF = "bpref"
+    R_PRECISION = "Rprec"
+    ERR = "ERR"
+    RBP = "RBP"
 
 
 _NEEDS_CUTOFF = frozenset(
     {MeasureKind.PRECISION, MeasureKind.RECALL, MeasureKind.HIT, MeasureKind.JUDGED}
 )
+_WITHOUT_CUTOFF = frozenset({MeasureKind.BPREF, MeasureKind.R_PRECISION})
 _KINDS = {kind.value.casefold(): kind for kind in MeasureKind} | {
     "precision": MeasureKind.PRECISION,
     "recall": MeasureKind.RECALL,
@@ -48,6 +56,7 @@ _KINDS = {kind.value.casefold(): kind for kind in MeasureKind} | {
     "hit-rate": MeasureKind.HIT,
     "rr": MeasureKind.RECIPROCAL_RANK,
     "ap": MeasureKind.AVERAGE_PRECISION,
+    "r-precision": MeasureKind.R_PRECISION,
 }
 
 
@@ -61,6 +70,8 @@ class Measure:
     def __post_init__(self) -> None:
         if self.cutoff is None and self.kind in _NEEDS_CUTOFF:
             raise InputError(f"{self.kind.value} needs a cutoff, for example {self.kind.value}@10")
+        if self.cutoff is not None and self.kind in _WITHOUT_CUTOFF:
+            raise InputError(f"{self.kind.value} takes no cutoff; write {self.kind.value}")
         if self.cutoff is not None and not 1 <= self.cutoff <= MAX_CUTOFF:
             raise InputError(
                 f"the cutoff of {self.kind.value}@{self.cutoff} must be between 1 and {MAX_CUTOFF}"
@@ -91,11 +102,15 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A ranking as grades (None: not judged), and the ideal ranking."""
+    """A ranking as grades (None: not judged), and the ideal ranking.
+
+    `judged_wrong` is the number of documents that are judged as not relevant.
+    """
 
     grades: tuple[int | None, ...]
     ideal: tuple[int, ...]
     relevant: list[bool]
+    judged_wrong: int
 
     @classmethod
     def of(cls, ranking: Sequence[str], judgements: Judgements) -> _Judged:
@@ -107,7 +122,8 @@ class _Judged:
             raise InputError(f"a judgement is above {MAX_GRADE}, the highest grade")
         grades = tuple(known.get(label) for label in ranking)
         ideal = tuple(sorted((grade for grade in known.values() if grade), reverse=True))
-        return cls(grades, ideal, [(grade or 0) >= _RELEVANT for grade in grades])
+        relevant = [(grade or 0) >= _RELEVANT for grade in grades]
+        return cls(grades, ideal, relevant, sum(not grade for grade in known.values()))
 
 
 def _precision(judged: _Judged, cutoff: int | None) -> float:
@@ -160,6 +176,44 @@ def _gained(judged: _Judged, cutoff: int | None, gain: Callable[[int], float]) -
     return discounted(judged.grades[:cutoff]) / best if best else 0.0
 
 
+def _bpref(judged: _Judged, _cutoff: int | None) -> float:
+    """How often a relevant document is ahead of those judged as not relevant."""
+    count = len(judged.ideal)
+    ahead, total = 0, 0.0
+    for grade in judged.grades:
+        if grade is None:
+            continue
+        if not grade:
+            ahead += 1
+        elif ahead:
+            total += 1 - min(ahead, count) / min(judged.judged_wrong, count)
+        else:
+            total += 1
+    return total / count if count else 0.0
+
+
+def _r_precision(judged: _Judged, _cutoff: int | None) -> float:
+    """Precision after as many documents as there are relevant ones."""
+    count = len(judged.ideal)
+    return sum(judged.relevant[:count]) / count if count else 0.0
+
+
+def _err(judged: _Judged, cutoff: int | None) -> float:
+    """Expected reciprocal rank: a reader goes on until a document satisfies them."""
+    total, still_reading = 0.0, 1.0
+    for rank, grade in enumerate(judged.grades[:cutoff], start=1):
+        satisfied = (2.0 ** min(grade or 0, ERR_MAX_GRADE) - 1) / 2.0**ERR_MAX_GRADE
+        total += still_reading * satisfied / rank
+        still_reading *= 1 - satisfied
+    return total
+
+
+def _rbp(judged: _Judged, cutoff: int | None) -> float:
+    """Rank-biased precision: a reader goes on to the next document with a fixed probability."""
+    weights = (RBP_PERSISTENCE**rank for rank, hit in enumerate(judged.relevant[:cutoff]) if hit)
+    return (1 - RBP_PERSISTENCE) * sum(weights)
+
+
 _CALCULATIONS: Mapping[MeasureKind, Callable[[_Judged, int | None], float]] = {
     MeasureKind.PRECISION: _precision,
     MeasureKind.RECALL: _recall,
@@ -169,6 +223,10 @@ _CALCULATIONS: Mapping[MeasureKind, Callable[[_Judged, int | None], float]] = {
     MeasureKind.AVERAGE_PRECISION: _average_precision,
     MeasureKind.HIT: _hit,
     MeasureKind.JUDGED: _judged,
+    MeasureKind.BPREF: _bpref,
+    MeasureKind.R_PRECISION: _r_precision,
+    MeasureKind.ERR: _err,
+    MeasureKind.RBP: _rbp,
 }
 
 

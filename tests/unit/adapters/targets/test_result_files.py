@@ -1,13 +1,30 @@
 """Results made elsewhere: TREC runs in trec_eval's order, and lines of JSON."""
 
+import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytrec_eval
 
 from surefind.adapters.targets.mapped_target import MappedTarget
 from surefind.adapters.targets.result_files import ResultFile, result_lines, trec_run
 from surefind.errors import InputError
+from surefind.evaluation.golden.judged_sets import judged_set
+from surefind.evaluation.measures.ranking import Measure
 from surefind.model import TargetQuery, TargetSpec
+from surefind.services.validation.run_request import RunRequest
+from surefind.services.validation.targets.target_run import run_on_target
+
+THEIRS = {
+    "nDCG@10": "ndcg_cut.10",
+    "MAP": "map",
+    "MRR": "recip_rank",
+    "P@5": "P.5",
+    "R@10": "recall.10",
+    "bpref": "bpref",
+    "Rprec": "Rprec",
+}
 
 
 def query(test_id: str, text: str = "") -> TargetQuery:
@@ -86,3 +103,33 @@ def test_results_of_other_questions_are_refused(tmp_path: Path) -> None:
     path.write_text('{"qid": "1", "results": []}')
     with pytest.raises(InputError, match="has no results for any of the 2 tests"):
         result_lines(path).missing([query("a"), query("b")])
+
+
+async def test_a_run_with_ties_has_the_measures_of_trec_eval(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    documents = [f"d{n}" for n in range(20)]
+    scores = {
+        f"q{q}": {one: chance.choice([0.1, 0.5, 0.9]) for one in chance.sample(documents, 12)}
+        for q in range(10)
+    }
+    judged = {
+        query: {one: chance.randint(0, 3) for one in chance.sample(documents, 15)}
+        for query in scores
+    }
+    path = tmp_path / "run.txt"
+    path.write_text(
+        "".join(
+            f"{query} Q0 {document} 0 {score} me\n"
+            for query, found in scores.items()
+            for document, score in found.items()
+        )
+    )
+    golden = judged_set("judged", {query: query for query in scores}, judged)
+    golden = replace(golden, measures=tuple(map(Measure.parse, THEIRS)))
+    target = MappedTarget(TargetSpec("file"), trec_run(path), lambda _: None)
+    report = await run_on_target(target, golden, RunRequest(top_k=20), "test")
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, set(THEIRS.values()))
+    for query, values in evaluator.evaluate(scores).items():
+        [test] = [one for one in report.tests if one.test_id == query]
+        for ours, theirs in THEIRS.items():
+            assert test.measures[ours] == pytest.approx(values[theirs.replace(".", "_")])
