@@ -117,8 +117,13 @@ async def answers(opened: Application) -> list[Any]:
     transport = httpx2.ASGITransport(create_app(opened))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         for question in QUESTIONS:
-            for mode in ("hybrid", "dense", "lexical"):
-                body = {"query": question, "mode": mode, "top_k": 6}
+            for options in (
+                {"mode": "hybrid"},
+                {"mode": "hybrid", "group_by": "document"},
+                {"mode": "dense"},
+                {"mode": "lexical"},
+            ):
+                body = {"query": question, "top_k": 6, **options}
                 answer = await http.post("/retrieve", json=body)
                 assert answer.status_code == 200, answer.text
                 found.append(
@@ -144,7 +149,7 @@ def near(got: list[Any], wanted: list[Any]) -> None:
 async def test_a_server_answers_as_the_embedded_index_does(
     ingested: Path, served: tuple[Path, dict[str, str]], address: Address
 ) -> None:
-    """In every mode: the same passages, in the same order, with the same scores."""
+    """In every mode, and grouped: the same passages, in the same order, with the same scores."""
     home, names = served
     async with application(ingested) as embedded:
         wanted = await answers(embedded)

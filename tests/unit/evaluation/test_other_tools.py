@@ -8,6 +8,7 @@ from surefind.errors import InputError
 from surefind.evaluation.golden.expectations import ByAddress, ByName, ByText
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest, TestKind
 from surefind.evaluation.golden.other_tools import read_any_lines, read_any_yaml, read_csv
+from surefind.model import GroupBy
 
 SITE = "https://docs.example.com"
 DOCS_MCP_SERVER = f"""\
@@ -54,6 +55,15 @@ def test_graded_urls_of_docs_mcp_server() -> None:
     assert first.criteria.min_accuracy == 0.5
     assert golden.measured_only
     assert (second.is_empty, second.line) == (True, 12)
+
+
+@pytest.mark.parametrize("label", ["/guide/power#socket", "/guide/power"])
+def test_pages_are_ranked_unless_sections_are_judged(label: str) -> None:
+    content = DOCS_MCP_SERVER.replace("/guide/power", label)
+    golden = read_any_yaml("dataset.yaml", content.encode())
+    assert golden.group_by is (None if "#" in label else GroupBy.DOCUMENT)
+    assert read_any_yaml("promptfooconfig.yaml", PROMPTFOO.encode()).group_by is None
+    assert read_csv("q.csv", b"query,docid,rating\ntea,guide/tea,2\n").group_by is GroupBy.DOCUMENT
 
 
 def test_contexts_of_promptfoo_are_quotations() -> None:

@@ -40,7 +40,7 @@ from surefind.evaluation.golden.located_values import (
     read_yaml,
 )
 from surefind.evaluation.measures.ranking import MAX_GRADE
-from surefind.model import Collapse
+from surefind.model import Collapse, GroupBy
 
 _IDS = ("test_id", "id", "question_id", "case_id", "name")
 _CATEGORIES = ("test_category", "category", "intent", "synthesizer_name", "evolution_type")
@@ -189,7 +189,25 @@ def _converted(source: str, tool: _Tool, items: Sequence[LocatedValue]) -> Golde
         expected, wrong = _expectations(tool, fields)
         name = _unused(_name(fields, f"test-{number}"), taken)
         tests.append(_test(name, question, expected, wrong, _category(fields), item.line))
-    return GoldenSet(source, limited(source, tests), measured_only=True, collapse=Collapse.OFF)
+    return _measured(source, tests)
+
+
+def _measured(source: str, tests: Sequence[GoldenTest]) -> GoldenSet:
+    """If whole pages are judged, pages are ranked: a second passage of one takes no rank."""
+    judged = [one for test in tests for one in (*test.expected, *test.known_wrong)]
+    return GoldenSet(
+        source,
+        limited(source, tests),
+        measured_only=True,
+        collapse=Collapse.OFF,
+        group_by=GroupBy.DOCUMENT if judged and all(map(_is_page, judged)) else None,
+    )
+
+
+def _is_page(one: Expectation) -> bool:
+    if isinstance(one, ByAddress):
+        return not one.heading and "#" not in one.url
+    return isinstance(one, ByName)
 
 
 def _test(
@@ -392,4 +410,4 @@ def _quepid(source: str, rows: Sequence[tuple[int, Mapping[str, object]]]) -> Go
         )
     if not tests:
         raise InputError(f"{source} has no ratings; write one per line")
-    return GoldenSet(source, limited(source, tests), measured_only=True, collapse=Collapse.OFF)
+    return _measured(source, tests)
