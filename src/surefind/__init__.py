@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from surefind.evaluation.measures.ranking import Measure, MeasureKind
     from surefind.evaluation.measures.thresholds import Separation
     from surefind.evaluation.report.report import (
+        Breakdown,
         Category,
         Comparison,
         ExpectationResult,
@@ -170,6 +171,7 @@ __all__ = [
     "AnyOf",
     "AsyncSurefind",
     "Between",
+    "Breakdown",
     "BrokenLink",
     "ByAddress",
     "ByChunk",

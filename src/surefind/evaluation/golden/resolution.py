@@ -28,6 +28,26 @@ LOST_ANSWER = "lost_answer"
 
 
 @dataclass(frozen=True, slots=True)
+class PagePlace:
+    """Where the first chunk that an expectation means is from."""
+
+    source_path: str
+    version: str
+    locale: str
+
+
+Places = Mapping[Expectation, PagePlace]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What expectations mean in a collection, and where that is from."""
+
+    meaning: ResolvedExpectations = field(default_factory=dict)
+    places: Places = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedGoldenSet:
     """The resolved expectations of a golden set in one generation."""
 
@@ -50,6 +70,7 @@ class Resolver:
         self._meant: dict[Expectation, set[str]] = {one: set() for one in expectations}
         self._keyed: dict[str, dict[str, list[Expectation]]] = {}
         self._quoted: dict[ByText, str] = {}
+        self._places: dict[Expectation, PagePlace] = {}
         for expectation in self._meant:
             if isinstance(expectation, ByText):
                 self._quoted[expectation] = squeezed(expectation.text)
@@ -62,6 +83,10 @@ class Resolver:
         return {one: frozenset(chunks) for one, chunks in self._meant.items()}
 
     @property
+    def resolution(self) -> Resolution:
+        return Resolution(self.meaning, dict(self._places))
+
+    @property
     def unmet_quotations(self) -> tuple[ByText, ...]:
         return tuple(one for one in self._quoted if not self._meant[one])
 
@@ -70,12 +95,18 @@ class Resolver:
             for key in _KEYS[kind](record):
                 for expectation in expected.get(key, ()):
                     if expectation.matches(record):
-                        self._meant[expectation].add(record.chunk.id)
+                        self._mean(expectation, record)
         if self._quoted:
             text = squeezed(record.chunk.text)
             for expectation, words in self._quoted.items():
                 if words in text:
-                    self._meant[expectation].add(record.chunk.id)
+                    self._mean(expectation, record)
+
+    def _mean(self, expectation: Expectation, record: ChunkRecord) -> None:
+        if expectation not in self._places:
+            chunk = record.chunk
+            self._places[expectation] = PagePlace(chunk.source_path, record.version, record.locale)
+        self._meant[expectation].add(record.chunk.id)
 
     def show_page(
         self, quotations: Sequence[ByText], text: str, chunks: Sequence[ChunkRecord]

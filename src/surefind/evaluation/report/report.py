@@ -157,6 +157,16 @@ class Category:
 
 
 @dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Groups of tests, by what `by` says: folder, version, locale or question length."""
+
+    __pydantic_config__ = _STRICT
+
+    by: str
+    groups: tuple[Category, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Negatives:
     """Questions without an answer in the collection; `accepted` counts those that got one."""
 
@@ -349,4 +359,5 @@ class Report:
     separation: Separation | None = None
     index_recall: IndexRecall | None = None
     load: LoadResult | None = None
+    breakdowns: tuple[Breakdown, ...] = ()
     schema: Literal["surefind.validation/1"] = SCHEMA

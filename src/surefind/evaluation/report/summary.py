@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 
 from surefind.evaluation.golden.gates import QUANTITIES, QualityRule, RuleSeverity
 from surefind.evaluation.golden.golden_set import GoldenSet, TestKind
-from surefind.evaluation.golden.resolution import LOST_ANSWER
+from surefind.evaluation.golden.resolution import LOST_ANSWER, Places
 from surefind.evaluation.measures.index_recall import IndexRecall
 from surefind.evaluation.measures.latency import LoadResult
 from surefind.evaluation.measures.ranking import Measure
 from surefind.evaluation.measures.thresholds import Separation, separate
+from surefind.evaluation.report.breakdowns import groups_of
 from surefind.evaluation.report.report import (
+    Breakdown,
     Category,
     Comparison,
     Integrity,
@@ -47,6 +49,7 @@ class RunFacts:
     index_recall: IndexRecall | None = None
     load: LoadResult | None = None
     false_accept_cost: float = 1.0
+    places: Places = field(default_factory=dict)
 
 
 def summarise(
@@ -82,6 +85,7 @@ def summarise(
         separation=_separation(tests, run.false_accept_cost),
         index_recall=run.index_recall,
         load=run.load,
+        breakdowns=tuple(_breakdowns(golden, tests, measures, run.places)),
     )
     failures = tuple(_failures(report, decided_by_gates=_has_fail_gates(golden)))
     doubts = (*_doubts(report), *_nothing_to_measure_by(golden, tests))
@@ -159,15 +163,28 @@ def means_of(tests: Iterable[TestOutcome], measures: Sequence[Measure]) -> Means
 
 
 def _categories(tests: Sequence[TestOutcome], measures: Sequence[Measure]) -> tuple[Category, ...]:
-    names = sorted({test.category for test in tests if test.category})
+    return _groups({test.test_id: test.category for test in tests}, tests, measures)
+
+
+def _groups(
+    group_by_test: Mapping[str, str], tests: Sequence[TestOutcome], measures: Sequence[Measure]
+) -> tuple[Category, ...]:
+    """The totals and means of each group, by name."""
+    inside: dict[str, list[TestOutcome]] = {}
+    for test in tests:
+        if name := group_by_test.get(test.test_id, ""):
+            inside.setdefault(name, []).append(test)
     return tuple(
-        Category(
-            name,
-            totals_of(inside := [test for test in tests if test.category == name]),
-            means_of(inside, measures).values,
-        )
-        for name in names
+        Category(name, totals_of(inside[name]), means_of(inside[name], measures).values)
+        for name in sorted(inside)
     )
+
+
+def _breakdowns(
+    golden: GoldenSet, tests: Sequence[TestOutcome], measures: Sequence[Measure], places: Places
+) -> Iterable[Breakdown]:
+    for by, group_by_test in groups_of(golden, places):
+        yield Breakdown(by, _groups(group_by_test, tests, measures))
 
 
 def _negatives(tests: Iterable[TestOutcome]) -> Negatives:

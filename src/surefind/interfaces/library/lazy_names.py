@@ -72,6 +72,7 @@ _NAMES = {
     ),
     "surefind.evaluation.measures.thresholds": ("Separation",),
     "surefind.evaluation.report.report": (
+        "Breakdown",
         "Category",
         "Comparison",
         "ExpectationResult",

@@ -7,6 +7,7 @@ from surefind.evaluation.report.report import Comparison, Outcome, Report, TestC
 from surefind.evaluation.report.wording import compared, in_short, passed_by, values_of
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.interfaces.reports.extra_checks import extra_check_lines
+from surefind.interfaces.reports.tables import worst_groups
 
 _SHOWN = 20
 _BETTER_SHOWN = 5
@@ -27,6 +28,7 @@ def markdown(report: Report) -> str:
         _facts(report),
         *_measures(report),
         *_categories(report),
+        *_breakdowns(report),
         *_extra_check_lines(report),
         *_comparison(report.comparison),
         *_failures(report.tests),
@@ -102,6 +104,13 @@ def _extra_check_lines(report: Report) -> Iterable[str]:
             yield f"- {safe(first)}"
             yield from (f"  - {safe(line)}" for line in rest)
         yield ""
+
+
+def _breakdowns(report: Report) -> Iterable[str]:
+    for one in report.breakdowns:
+        yield f"### By {one.by}\n"
+        rows = [tuple(map(safe, row)) for row in worst_groups(report, one)]
+        yield markdown_table((one.by, "passed", next(iter(report.means.values), "")), rows)
 
 
 def _comparison(comparison: Comparison | None) -> Iterable[str]:

@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from surefind.evaluation.report.report import Breakdown, Report
+
 
 def table(
     head: Sequence[str],
@@ -28,3 +30,23 @@ def table(
     with console.capture() as captured:
         console.print(drawn)
     return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")
+
+
+WORST_GROUPS = 8
+
+
+def worst_groups(report: Report, breakdown: Breakdown) -> list[tuple[str, str, str]]:
+    """The groups with the lowest first measure: name, passed tests, and that measure."""
+    measure = next(iter(report.means.values), "")
+    ranked = sorted(
+        breakdown.groups,
+        key=lambda one: (one.means.get(measure, 1.0), one.totals.passed / max(1, one.totals.total)),
+    )
+    return [
+        (
+            one.name,
+            f"{one.totals.passed}/{one.totals.total}",
+            f"{one.means[measure]:.3f}" if measure in one.means else "",
+        )
+        for one in ranked[:WORST_GROUPS]
+    ]

@@ -6,7 +6,7 @@ from surefind.contracts.validation_run import validation_report_of
 from surefind.evaluation.report.report import Comparison, Outcome, Report, TestChange, TestOutcome
 from surefind.evaluation.report.wording import SHORT, compared, in_short, passed_by, values_of
 from surefind.interfaces.reports.extra_checks import extra_check_lines
-from surefind.interfaces.reports.tables import table
+from surefind.interfaces.reports.tables import table, worst_groups
 
 _SHOWN = 20
 _BETTER_SHOWN = 5
@@ -19,6 +19,7 @@ def terminal(report: Report) -> str:
         _target(report) if report.subject.target else validation_report_of(report).to_summary(),
         *_numbers(report),
         *_categories(report),
+        *_breakdowns(report),
         *("\n".join(lines) for lines in extra_check_lines(report)),
         *_comparison(report.comparison),
         *_tests(report.tests),
@@ -67,6 +68,14 @@ def _categories(report: Report) -> Iterable[str]:
                 )
                 for category in report.categories
             ],
+        )
+
+
+def _breakdowns(report: Report) -> Iterable[str]:
+    """Only the first measure, and the worst groups: --json has all."""
+    for one in report.breakdowns:
+        yield table(
+            (one.by, "passed", next(iter(report.means.values), "")), worst_groups(report, one)
         )
 
 

@@ -99,7 +99,8 @@ async def _lost_answers(
     test that names it is stale.
     """
     async with _opened(before.ref, tools) as older, _opened(manifest.ref, tools) as newer:
-        had, has = await resolve_in(golden, older), await resolve_in(golden, newer)
+        had = (await resolve_in(golden, older)).meaning
+        has = (await resolve_in(golden, newer)).meaning
         gone = {
             expectation: chunks
             for expectation, chunks in had.items()

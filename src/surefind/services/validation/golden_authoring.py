@@ -106,7 +106,7 @@ async def lint_set(
     golden: GoldenSet, generation: OpenGeneration, catalogs: CatalogStore
 ) -> list[LintFinding]:
     catalog = generation.require_catalog()
-    meaning = await resolve(golden, generation)
+    meaning = (await resolve(golden, generation)).meaning
     gone = [one for one, chunks in meaning.items() if not chunks]
     lost = {one.chunk_id for one in gone if isinstance(one, ByChunk)}
     meant = {chunk_id for chunks in meaning.values() for chunk_id in chunks}

@@ -15,6 +15,7 @@ from surefind.evaluation.golden.expectations import ByName
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.golden.resolution import (
     LostAnswers,
+    Resolution,
     ResolvedExpectations,
     ResolvedGoldenSet,
     Resolver,
@@ -63,7 +64,8 @@ class Validator:
         request = request or RunRequest()
         measures = request.measures_for(golden)
         async with self._readers.of(request.collection).lease() as generation:
-            meaning = await resolve(golden, generation)
+            resolution = await resolve(golden, generation)
+            meaning = resolution.meaning
             subject = await self._subject(golden, request, generation)
             subject = replace(subject, group_by=_group_by(golden, meaning))
             resolved = ResolvedGoldenSet(meaning, lost or {})
@@ -99,6 +101,7 @@ class Validator:
             index_recall=extra.index_recall,
             load=extra.load,
             false_accept_cost=request.false_accept_cost,
+            places=resolution.places,
         )
         return summarise(golden, measures, session.outcomes, run)
 
@@ -122,18 +125,18 @@ class Validator:
         )
 
 
-async def resolve(golden: GoldenSet, generation: OpenGeneration) -> ResolvedExpectations:
+async def resolve(golden: GoldenSet, generation: OpenGeneration) -> Resolution:
     """The chunks that each expectation means in an open generation."""
     if any(test.expected or test.known_wrong for test in golden.tests):
         return await resolve_in(golden, generation.require_catalog())
-    return {}
+    return Resolution()
 
 
-async def resolve_in(golden: GoldenSet, catalog: Catalog) -> ResolvedExpectations:
+async def resolve_in(golden: GoldenSet, catalog: Catalog) -> Resolution:
     """The chunks that each expectation means. A quotation may span several chunks."""
     resolver = Resolver(one for test in golden.tests for one in (*test.expected, *test.known_wrong))
     if not resolver.meaning:
-        return resolver.meaning
+        return Resolution()
     async for record in catalog.chunks():
         resolver.show(record)
     unmet = resolver.unmet_quotations
@@ -142,7 +145,7 @@ async def resolve_in(golden: GoldenSet, catalog: Catalog) -> ResolvedExpectation
         if quoted := quoted_on(text, unmet):
             chunks = await catalog.document_chunks(document.source_path)
             resolver.show_page(quoted, text, chunks)
-    return resolver.meaning
+    return resolver.resolution
 
 
 def _group_by(golden: GoldenSet, meaning: ResolvedExpectations) -> GroupBy | None:

@@ -36,6 +36,7 @@ def html_page(report: Report, extras: ReportExtras | None = None) -> str:
         summary.trend(extras.trend),
         summary.distributions(report),
         summary.categories(report),
+        summary.breakdowns(report),
         summary.causes(report),
         summary.beyond(report),
         worst.worst_tests(report, extras.passages),

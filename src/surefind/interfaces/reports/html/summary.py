@@ -21,6 +21,7 @@ from surefind.interfaces.reports.html.charts import (
     trend_line,
 )
 from surefind.interfaces.reports.html.markup import outcome, section, shortened, table, text
+from surefind.interfaces.reports.tables import worst_groups
 
 VERDICTS = {
     Verdict.PASS: "Passed",
@@ -147,6 +148,15 @@ def categories(report: Report) -> str:
     more = f"<p class=quiet>And {left:,} more.</p>" if left > 0 else ""
     inner = table("Categories", head, rows, (1, *range(3, 3 + len(names))))
     return section("categories", "Categories, worst first", inner + more)
+
+
+def breakdowns(report: Report) -> str:
+    parts = []
+    for one in report.breakdowns:
+        head = (one.by, "passed", next(iter(report.means.values), ""))
+        rows = [tuple(map(text, row)) for row in worst_groups(report, one)]
+        parts.append(table(f"By {one.by}", head, rows, (1, 2)))
+    return section("breakdowns", "By folder, version, locale and question length", *parts)
 
 
 def causes(report: Report) -> str:
