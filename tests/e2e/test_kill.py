@@ -4,12 +4,10 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.commands import start, surefind, surefind_json
-from support.qdrant.engine import Collection
 from support.qdrant.http_server import serve
 from support.qdrant.service import SILENT
 
@@ -37,20 +35,14 @@ def test_what_was_embedded_before_a_kill_is_not_embedded_again(tmp_path: Path) -
 
 
 def test_a_killed_upload_is_repeated_without_embedding_anything_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     for number in range(200):
         (docs / f"{number:03}.md").write_text(f"# Page {number}\n\nall of page {number}")
     with serve() as service:
-        upsert = Collection.upsert
-
-        def once(held: Collection, body: Any) -> Any:
-            service.always = replace(SILENT, on="PUT .*/points$")
-            return upsert(held, body)
-
-        monkeypatch.setattr(Collection, "upsert", once)
+        service.always = replace(SILENT, on="PUT .*/points$", after=1)
         arguments = ("ingest", docs, "--data-dir", tmp_path / "data")
         process = start(*arguments, cwd=tmp_path, QDRANT_URL=service.url)
         deadline = time.monotonic() + 100
@@ -59,7 +51,6 @@ def test_a_killed_upload_is_repeated_without_embedding_anything_twice(
             time.sleep(0.02)
         process.kill()
         process.communicate(timeout=30)
-        monkeypatch.undo()
         service.always = None
         held = service.collections["docs--0001"].count({})["count"]
         assert 0 < held < 200

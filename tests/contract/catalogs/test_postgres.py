@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import pytest
-from psycopg.pq import TransactionStatus
 
 from support.catalog_building import ONE, TWO, build, manifest
 from support.fakes import document, record
@@ -23,19 +22,24 @@ Opener = Callable[..., PostgresCatalogStore]
 @pytest.fixture
 async def opened(postgres: PostgresService, schema: str) -> AsyncIterator[Opener]:
     """Opens stores on one schema, as programs on several machines do."""
-    stores: list[PostgresCatalogStore] = []
+    databases: list[Database] = []
 
     def opener(
-        url: str | None = None, limits: Limits | None = None, **options: float
+        url: str | None = None,
+        limits: Limits | None = None,
+        lock_url: str | None = None,
+        **options: float,
     ) -> PostgresCatalogStore:
+        """The lock may have a way to the server of its own."""
         database = Database(url or postgres.url, schema, limits)
-        lock = WriterLock(database, ping_s=options.pop("ping_s", 10.0))
-        stores.append(PostgresCatalogStore(database, lock=lock, **options))
-        return stores[-1]
+        locking = Database(lock_url, schema, limits) if lock_url else database
+        databases.extend((database, locking))
+        lock = WriterLock(locking, ping_s=options.pop("ping_s", 10.0))
+        return PostgresCatalogStore(database, lock=lock, **options)
 
     yield opener
-    for store in stores:
-        await store.close()
+    for database in databases:
+        await database.close()
 
 
 @pytest.fixture
@@ -96,22 +100,21 @@ async def test_the_new_holder_of_the_lock_fences_off_the_old_one(
 
 
 async def test_the_lock_survives_a_cancelled_check(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch
+    opened: Opener, postgres: PostgresService
 ) -> None:
     """Parts of an upload ask, and are stopped with it; what the driver cancels ends the lock."""
-    store = opened()
-    async with store.writing("ingest"):
-        line = store._lock._connection
-        assert line is not None
-        ask = line.execute
-        with monkeypatch.context() as far_away:
-            far_away.setattr(line, "execute", lambda _, **how: ask("SELECT pg_sleep(0.05)", **how))
+    async with line_to(postgres) as line:
+        store = opened(lock_url=line.url)
+        async with store.writing("ingest"):
+            line.fall_silent()
+            before = line.asked
             asking = asyncio.create_task(store.require_writing())
-            while line.info.transaction_status != TransactionStatus.ACTIVE:  # noqa: ASYNC110
+            while line.asked == before:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-        await asyncio.gather(*(store.require_writing() for _ in range(4)))
+            line.speak()
+            await asyncio.gather(*(store.require_writing() for _ in range(4)))
 
 
 async def test_a_lost_lock_is_noticed_even_if_nobody_took_it(

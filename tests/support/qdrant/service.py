@@ -39,6 +39,7 @@ class Trouble:
 
     `on` is a pattern of `METHOD /path`; `delay_s` is waited before the answer, `silent` is a
     connection on which no answer ever comes. `late` does what is asked, and then answers so.
+    As `always`, it leaves the first `after` requests alone.
     """
 
     status: int = 200
@@ -49,6 +50,7 @@ class Trouble:
     delay_s: float = 0.0
     body: str | None = None
     late: bool = False
+    after: int = 0
 
 
 TOO_MANY = Trouble(429, {"Retry-After": "1"})
@@ -143,8 +145,9 @@ class Service:
         for number, trouble in enumerate(self.troubles):
             if re.search(trouble.on, line):
                 return self.troubles.pop(number)
-        if self.always is not None and re.search(self.always.on, line):
-            return self.always
+        always = self.always
+        if always is not None and re.search(always.on, line):
+            return always if self.asked(always.on) > always.after else Trouble()
         return Trouble()
 
     def respond(self, request: Request) -> tuple[int, Json]:

@@ -30,7 +30,7 @@ class Keys:
         return await self._store.read()
 
     async def create(self, name: str, scope: Scope) -> tuple[ApiKey, str]:
-        """Create a key; returns it with its secret, name_or_id is not stored."""
+        """The new key and its secret, which is not stored."""
         if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable() or not name.strip():
             raise InputError(
                 f"name must be 1 to {MAX_NAME_LENGTH} printable characters, not {name!r}"

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from uuid import UUID
 
 import pytest
+import qdrant_edge as edge
 
-from contract.indexes.index_contents import TEXTS, build, entries
 from support.fakes import (
     FaultyIndexStore,
     MemoryCatalogStore,
@@ -14,12 +15,15 @@ from support.fakes import (
     PageSource,
     WordEmbedder,
 )
+from surefind.adapters.files.checksums import HEAL_INDEX, Checksums
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.adapters.sqlite.generations import SqliteCatalogStore
 from surefind.errors import EmbeddingError, GuardStopped, StoreError
 from surefind.model import (
+    Chunk,
     GenerationRef,
     PageLocation,
+    point_id,
 )
 from surefind.ports import IndexEntry, IndexWriter
 from surefind.text.sites.plain import PlainSite
@@ -108,14 +112,10 @@ async def test_a_lost_index_is_rebuilt_automatically(home: Installation) -> None
     assert (await home.search("install")).hits[0].record.section == "Install"
 
 
-async def test_an_index_of_an_earlier_surefind_is_rebuilt_too(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_index_of_an_earlier_surefind_is_rebuilt_too(home: Installation) -> None:
     """Its points were named by UUIDs."""
     await home.ingest(PAGES)
-    with monkeypatch.context() as earlier:
-        earlier.setattr("surefind.adapters.qdrant.point_numbers.number_of", lambda point: point)
-        await build(home.index, GenerationRef("docs", 1), entries(TEXTS))
+    _name_points_by_uuid(home.root / "collections" / "docs" / "0001" / "index")
     with pytest.raises(StoreError, match="built by an earlier surefind"):
         await home.search("install")
     report = await home.ingest(PAGES)
@@ -124,17 +124,21 @@ async def test_an_index_of_an_earlier_surefind_is_rebuilt_too(
     assert (await home.search("install")).hits[0].record.section == "Install"
 
 
-async def test_chunks_that_share_a_number_are_never_published(
-    home: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await home.ingest({"index.md": "# Home\n\nold"})
-    with monkeypatch.context() as colliding:
-        colliding.setattr(
-            "surefind.adapters.qdrant.point_numbers.number_of", lambda point: point.int % 2
-        )
-        with pytest.raises(StoreError, match=r"incomplete.* not published"):
-            await home.ingest(PAGES, rebuild=True)
-    assert list(await home.texts()) == ["docs/index.md"]
+def _name_points_by_uuid(index: Path) -> None:
+    shard = edge.EdgeShard.load(str(index))
+    points, _ = shard.scroll(edge.ScrollRequest(limit=100, with_payload=True, with_vector=True))
+    assert points
+    named = [edge.Point(_uuid_of(one), one.vector or {}, one.payload) for one in points]
+    shard.update(edge.UpdateOperation.delete_points([one.id for one in points]))
+    shard.update(edge.UpdateOperation.upsert_points(named))
+    shard.flush()
+    shard.close()
+    Checksums(index, index.with_name("index.checksums"), HEAL_INDEX).write()
+
+
+def _uuid_of(point: edge.Record) -> UUID:
+    assert point.payload is not None
+    return point_id(str(point.payload["chunk_id"]))
 
 
 @pytest.mark.parametrize("file", ["catalog.sqlite", "manifest.json"])
@@ -170,7 +174,9 @@ class GarblingWriter:
         self._inner = inner
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
-        await self._inner.upsert([garbled(entry) for entry in entries])
+        await self._inner.upsert(
+            [with_chunk(one, replace(one.record.chunk, text="something else")) for one in entries]
+        )
 
     async def delete(self, point_ids: Sequence[UUID]) -> None:
         await self._inner.delete(point_ids)
@@ -189,9 +195,28 @@ class LosingWriter(GarblingWriter):
         await self._inner.upsert(entries[1:])
 
 
-def garbled(entry: IndexEntry) -> IndexEntry:
-    chunk = replace(entry.record.chunk, text="something else")
+class CollidingWriter(GarblingWriter):
+    """Names every chunk by one of two ids, so that they share two numbers."""
+
+    async def upsert(self, entries: Sequence[IndexEntry]) -> None:
+        await self._inner.upsert(
+            [
+                with_chunk(one, replace(one.record.chunk, id=f"same-{number % 2}"))
+                for number, one in enumerate(entries)
+            ]
+        )
+
+
+def with_chunk(entry: IndexEntry, chunk: Chunk) -> IndexEntry:
     return replace(entry, record=replace(entry.record, chunk=chunk))
+
+
+async def test_chunks_that_share_a_number_are_never_published(home: Installation) -> None:
+    await home.ingest({"index.md": "# Home\n\nold"})
+    home.index = FaultyIndexStore(home.index, written_by=CollidingWriter)
+    with pytest.raises(StoreError, match=r"incomplete.* not published"):
+        await home.ingest(PAGES, rebuild=True)
+    assert list(await home.texts()) == ["docs/index.md"]
 
 
 async def test_an_index_with_another_text_than_the_catalog_is_never_published(
