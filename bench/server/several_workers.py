@@ -30,7 +30,7 @@ _FEW = 20
 
 
 def processes_of(server: int) -> list[int]:
-    """The processes that answer: the workers, or the server itself if it has none."""
+    """The processes that answer: the workers, else the server itself."""
     children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
     return [int(child) for child in children] or [server]
 

@@ -12,6 +12,7 @@ from uuid import UUID, uuid5
 
 from surefind.errors import InputError
 from surefind.model.filters import Attribute
+from surefind.model.read_only import read_only
 from surefind.model.strings import check_string
 
 POINT_NAMESPACE = UUID("5f0b1d3e-6f0c-5b52-9a55-4b0f7b0f2f5e")
@@ -182,6 +183,7 @@ class Document:
 CONTENT_TYPES = ("text", "code", "mixed")
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One passage: `text` is exactly `document.text[start:end]`."""
@@ -224,6 +226,7 @@ class DocumentRecord:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
     """A chunk as stored in a catalog, with the document fields needed to show it.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, overload
 
 from surefind.model.documents import ChunkRecord
 from surefind.model.filters import Condition
+from surefind.model.read_only import read_only
 
 DEFAULT_COLLECTION = "docs"
 
@@ -42,6 +43,7 @@ class Expand(StrEnum):
     DOCUMENT = "document"
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class Query:
     """A question with its parameters. `also_in` names further collections to search."""
@@ -99,6 +101,7 @@ class LegScore(NamedTuple):
 # --- the answer -------------------------------------------------------------------------------
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class Reranking:
     """A reranker's score of a hit, and the rank before reranking."""
@@ -107,6 +110,7 @@ class Reranking:
     rank_before: int
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class PageScore:
     """The parts of a hit's score if results are grouped by page; they add up to it.
@@ -124,6 +128,7 @@ class PageScore:
         return self.own + self.passages + self.names
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class Context:
     """The context of a hit: `text` is the document's text from the first chunk to the last."""
@@ -134,6 +139,7 @@ class Context:
     tokens: int
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One ranked passage. `also` lists the duplicates merged into it.
@@ -236,6 +242,7 @@ class Evidence(StrEnum):
     THIN = "thin"
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class Confidence:
     """How likely the collection answers the question: a number in 0..1 and a word.
@@ -250,6 +257,7 @@ class Confidence:
     learned: bool = False
 
 
+@read_only
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """The answer to a query; iteration, `len()` and indexing apply to its hits.

@@ -1,9 +1,11 @@
 """The library, as a script, a notebook and an async program use it."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +112,26 @@ def test_a_hit_has_the_common_things_and_is_frozen(home: Path) -> None:
     assert hit.url.endswith("/guide/cleaning.md#cleaning")
     with pytest.raises(AttributeError):
         hit.rank = 2  # type: ignore[misc]
+    for known in (hit, hit.record, hit.record.chunk):
+        for name in ("rank", "text", "titel"):
+            with pytest.raises(FrozenInstanceError, match=rf"'{name}': a \w+ can't be changed"):
+                setattr(known, name, "x")
+            with pytest.raises(FrozenInstanceError, match=rf"'{name}': a \w+ can't be changed"):
+                delattr(known, name)
+
+
+@pytest.mark.parametrize(
+    ("opened", "statement"),
+    [
+        (surefind.open(), "with surefind.open("),
+        (surefind.aopen(), "async with surefind.aopen("),
+        (surefind.connect_to("http://127.0.0.1:1"), "with surefind.connect_to("),
+        (surefind.aconnect_to("http://127.0.0.1:1"), "async with surefind.aconnect_to("),
+    ],
+)
+def test_without_with_the_error_shows_how_to_open(opened: Any, statement: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"`{statement}…) as docs:`")):
+        opened.search("vinegar")
 
 
 def test_what_a_hit_could_do_as_a_named_tuple_still_works_with_a_warning(home: Path) -> None:

@@ -185,6 +185,8 @@ def test_open_and_aopen_take_the_same_options() -> None:
 def given_as(annotation: Any) -> Any:
     """The type in which a caller may give a setting of this type."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return given_as(inner[0])
     if origin in {types.UnionType, typing.Union}:
         return typing.Union[tuple(given_as(one) for one in inner)]  # noqa: UP007
     if annotation is Path:

@@ -60,6 +60,7 @@ class OpenOptions(TypedDict, total=False):
     rerank_budget_ms: int | None
     host: str
     port: int
+    workers: Literal["auto"] | int
     allow_open: bool
     rate_limit_per_minute: int | None
     max_concurrency: int

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Unpack
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, Unpack
 
 from surefind.bootstrap import Application
 from surefind.interfaces.library.async_client import AsyncSurefind
@@ -17,13 +23,88 @@ from surefind.interfaces.library.served.server_options import ClientOptions, Ser
 from surefind.interfaces.library.sync_client import Surefind
 
 
-@asynccontextmanager
-async def aopen(**options: Unpack[OpenOptions]) -> AsyncIterator[AsyncSurefind]:
+def aopen(**options: Unpack[OpenOptions]) -> AbstractAsyncContextManager[AsyncSurefind]:
     """Open an installation: `async with surefind.aopen(data_dir="…") as docs:`.
 
     Every setting is an option. `embedder` and `reranker` also accept objects, which are closed at
     the end.
     """
+    return _AsyncOpening(_aopened(options), "aopen")
+
+
+def open(**options: Unpack[OpenOptions]) -> AbstractContextManager[Surefind]:  # noqa: A001 - it is surefind.open
+    """Open an installation: `with surefind.open(data_dir="…") as docs:`; see `aopen`."""
+    return _Opening(_on_portal(_aopened(options)), "open")
+
+
+def aconnect_to(
+    url: str, **options: Unpack[ClientOptions]
+) -> AbstractAsyncContextManager[AsyncSurefind]:
+    """Use a server: `async with surefind.aconnect_to("https://…", key="…") as docs:`.
+
+    The first call connects. Reading and searching are as in `aopen`; what needs the data folder,
+    such as an ingest, raises an InputError that says so.
+    """
+    return _AsyncOpening(_aconnected(url, options), "aconnect_to")
+
+
+def connect_to(url: str, **options: Unpack[ClientOptions]) -> AbstractContextManager[Surefind]:
+    """Use a server: `with surefind.connect_to("https://…", key="…") as docs:`."""
+    return _Opening(_on_portal(_aconnected(url, options)), "connect_to")
+
+
+class _Unopened:
+    """What `open()` returns: used without `with`, it says how to use it."""
+
+    def __init__(self, function: str, statement: str) -> None:
+        self._function = function
+        self._statement = statement
+
+    if not TYPE_CHECKING:  # a type checker reports these names anyway
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(
+                f"surefind.{self._function}() was not entered, so there is no {name!r} yet; write "
+                f"`{self._statement} surefind.{self._function}(…) as docs:` and use docs inside"
+            )
+
+
+class _Opening(_Unopened, AbstractContextManager[Surefind]):
+    def __init__(self, opening: AbstractContextManager[Surefind], function: str) -> None:
+        super().__init__(function, "with")
+        self._opening = opening
+
+    def __enter__(self) -> Surefind:
+        return self._opening.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return self._opening.__exit__(kind, error, trace)
+
+
+class _AsyncOpening(_Unopened, AbstractAsyncContextManager[AsyncSurefind]):
+    def __init__(self, opening: AbstractAsyncContextManager[AsyncSurefind], function: str) -> None:
+        super().__init__(function, "async with")
+        self._opening = opening
+
+    async def __aenter__(self) -> AsyncSurefind:
+        return await self._opening.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._opening.__aexit__(kind, error, trace)
+
+
+@asynccontextmanager
+async def _aopened(options: OpenOptions) -> AsyncIterator[AsyncSurefind]:
     request = OpenRequest.of(options)
     application = Application(
         request.settings, embedder=request.embedder, reranker=request.reranker
@@ -38,20 +119,8 @@ async def aopen(**options: Unpack[OpenOptions]) -> AsyncIterator[AsyncSurefind]:
             _leak(application)
 
 
-@contextmanager
-def open(**options: Unpack[OpenOptions]) -> Iterator[Surefind]:  # noqa: A001 - it is surefind.open
-    """Open an installation: `with surefind.open(data_dir="…") as docs:`; see `aopen`."""
-    with _on_portal(aopen(**options)) as docs:
-        yield docs
-
-
 @asynccontextmanager
-async def aconnect_to(url: str, **options: Unpack[ClientOptions]) -> AsyncIterator[AsyncSurefind]:
-    """Use a server: `async with surefind.aconnect_to("https://…", key="…") as docs:`.
-
-    The first call connects. Reading and searching are as in `aopen`; what needs the data folder,
-    such as an ingest, raises an InputError that says so.
-    """
+async def _aconnected(url: str, options: ClientOptions) -> AsyncIterator[AsyncSurefind]:
     from surefind.interfaces.library.served.served_client import AsyncServedSurefind  # noqa: PLC0415 - importing surefind stays cheap
     from surefind.interfaces.library.served.server_calls import ServerCalls  # noqa: PLC0415
 
@@ -62,13 +131,6 @@ async def aconnect_to(url: str, **options: Unpack[ClientOptions]) -> AsyncIterat
     finally:
         if os.getpid() == opened_in:
             await calls.close()
-
-
-@contextmanager
-def connect_to(url: str, **options: Unpack[ClientOptions]) -> Iterator[Surefind]:
-    """Use a server: `with surefind.connect_to("https://…", key="…") as docs:`."""
-    with _on_portal(aconnect_to(url, **options)) as docs:
-        yield docs
 
 
 @contextmanager
