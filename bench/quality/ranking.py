@@ -242,7 +242,7 @@ def _family(name: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=int, default=400, help="maximum number from each set")
+    parser.add_argument("--questions", type=int, default=300, help="maximum number from each set")
     options = parser.parse_args()
     result = Result(
         "ranking",
