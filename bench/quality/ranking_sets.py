@@ -88,13 +88,19 @@ class RankingSet:
     is_graded: bool = False
 
 
+def ingested(library: str) -> Collection:
+    """The pages of a documentation set, as a collection of this name."""
+    folder, base_url = _TREES[library]
+    return _collection(library, folder_of(folder), base_url)
+
+
 def every_set(limit: int) -> Iterator[RankingSet]:
     for name in _PASSAGES:
         yield _passage_set(name, limit)
-    for name, (folder, base_url) in _TREES.items():
-        collection = _collection(name, folder_of(folder), base_url)
+    for name in _TREES:
+        collection = ingested(name)
         candidates = {
-            name: _graded(name, collection),
+            name: judged_pages(name, collection),
             f"{name}, links": _links(collection, limit),
             f"{name}, descriptions": _descriptions(collection),
         }
@@ -178,7 +184,7 @@ async def _embedded(texts: Sequence[str]) -> list[Rows]:
 # --- questions --------------------------------------------------------------------------------
 
 
-def _graded(library: str, collection: Collection) -> list[Question]:
+def judged_pages(library: str, collection: Collection) -> list[Question]:
     """A judged page that is not in the collection keeps its grade in the ideal ranking."""
     if library == "docusaurus":
         return []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -48,14 +47,11 @@ class Maintenance:
 
     async def gaps(self, options: GapOptions) -> GapReport:
         """The questions in the query log that the collection hardly answers."""
-        from surefind.adapters.sqlite.query_log import NAME, QueryLogFile
         from surefind.services.maintenance.gaps import find_gaps
 
         parts = self._parts
-        settings = parts.settings
-        log = QueryLogFile(settings.data_dir / NAME, settings.query_log_days)
-        searches = await asyncio.to_thread(log.read, settings.collection, options.since)
-        return await find_gaps(settings.collection, searches, parts.query_embedder, options)
+        searches = await parts.logged_searches(options.since)
+        return await find_gaps(parts.settings.collection, searches, parts.query_embedder, options)
 
     def examiner(self) -> Examiner:
         from surefind.services.maintenance.doctor_examination import Examiner

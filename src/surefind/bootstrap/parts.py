@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +26,8 @@ from surefind.bootstrap.stores import (
 )
 
 if TYPE_CHECKING:
-    from surefind.model import GenerationRef, KindWeights, SearchResult
+    from surefind.adapters.sqlite.query_log import QueryLogFile
+    from surefind.model import GenerationRef, KindWeights, LoggedSearch, SearchResult
     from surefind.ports import (
         CatalogStore,
         Embedder,
@@ -281,6 +283,17 @@ class Parts:
         if not self._cache_path.exists():
             return None
         return SqliteEmbeddingCache(self._cache_path, self.notify, read_only=read_only)
+
+    @cached_property
+    def query_log_file(self) -> QueryLogFile:
+        from surefind.adapters.sqlite.query_log import NAME, QueryLogFile
+
+        return QueryLogFile(self.settings.data_dir / NAME, self.settings.query_log_days)
+
+    async def logged_searches(self, since: datetime | None = None) -> Sequence[LoggedSearch]:
+        """The searches of the configured collection in the query log, oldest first."""
+        since = since or datetime.fromtimestamp(0, UTC)
+        return await asyncio.to_thread(self.query_log_file.read, self.settings.collection, since)
 
     @property
     def _cache_path(self) -> Path:

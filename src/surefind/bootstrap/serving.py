@@ -54,12 +54,11 @@ class Serving:
     @cached_property
     def query_log(self) -> QueryLogWriter | None:
         """Logs searches in the background, if the settings ask for it."""
-        from surefind.adapters.sqlite.query_log import NAME, QueryLogFile, QueryLogWriter
+        from surefind.adapters.sqlite.query_log import QueryLogWriter
 
-        settings = self._parts.settings
-        if not settings.query_log:
+        if not self._parts.settings.query_log:
             return None
-        return QueryLogWriter(QueryLogFile(settings.data_dir / NAME, settings.query_log_days))
+        return QueryLogWriter(self._parts.query_log_file)
 
     async def close(self) -> None:
         """Write the rest of the query log."""

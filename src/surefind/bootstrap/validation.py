@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from surefind.bootstrap.parts import Parts
     from surefind.bootstrap.targets import OpenedTarget
     from surefind.evaluation.golden.expectations import Expectation
-    from surefind.evaluation.golden.golden_set import GoldenSet
+    from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
+    from surefind.evaluation.golden.label_free import LabelFreeKind
     from surefind.evaluation.golden.lint import LintFinding
     from surefind.evaluation.report.report import Report as ValidationReport
     from surefind.model import ChunkRecord, TargetSpec, Threshold
@@ -44,6 +45,23 @@ class Validation:
             return golden
         async with self._parts.reader.lease() as generation:
             return await starter_set(generation.require_catalog(), most or MAX_STARTERS)
+
+    async def label_free(
+        self, kinds: Sequence[LabelFreeKind], most: int | None = None
+    ) -> GoldenSet:
+        """Tests made from what the collection says about itself."""
+        from surefind.services.validation.label_free_set import MAX_PER_KIND, label_free_set
+
+        async with self._parts.reader.lease() as generation:
+            catalog = generation.require_catalog()
+            return await label_free_set(catalog, kinds, most or MAX_PER_KIND)
+
+    async def from_log(self, most: int) -> list[GoldenTest]:
+        """Tests made from the questions in the query log."""
+        from surefind.services.validation.label_free_set import tests_from_log
+
+        searches = await self._parts.logged_searches()
+        return tests_from_log(searches, most)
 
     def checked(self, golden: GoldenSet) -> GoldenSet:
         """Check a set made in Python; InputError if its tests can't run."""

@@ -62,7 +62,7 @@ from surefind.model.mappings import (
     point_label,
     point_number,
 )
-from surefind.model.query_log import Gap, GapReport, LoggedSearch, NearestPage
+from surefind.model.query_log import Gap, GapReport, LoggedSearch, NearestPage, question_key
 from surefind.model.searching import (
     DEFAULT_COLLECTION,
     Collapse,
@@ -188,6 +188,7 @@ __all__ = [
     "point_id",
     "point_label",
     "point_number",
+    "question_key",
     "reader_path",
     "unpublished_url",
 ]

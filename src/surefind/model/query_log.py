@@ -75,3 +75,8 @@ class GapReport:
     judged: int
     thin: int
     gaps: tuple[Gap, ...]
+
+
+def question_key(text: str) -> str:
+    """Equal for questions that differ only in case, white space and final punctuation."""
+    return " ".join(text.split()).casefold().rstrip(" ?!.") or text

@@ -9,7 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from surefind.model import Gap, GapReport, LoggedSearch, NearestPage
+from surefind.model import Gap, GapReport, LoggedSearch, NearestPage, question_key
 from surefind.ports import Embedder, Matrix
 from surefind.services.encoding.confidence import UNRELATED
 
@@ -68,11 +68,6 @@ async def find_gaps(
 def confidence_of(search: LoggedSearch) -> float:
     """Without hits, there is no evidence at all."""
     return search.confidence if search.hits and search.confidence is not None else 0.0
-
-
-def question_key(text: str) -> str:
-    """Equal for questions that differ only in case, white space and final punctuation."""
-    return " ".join(text.split()).casefold().rstrip(" ?!.") or text
 
 
 def _typed_out(searches: Sequence[LoggedSearch]) -> Iterable[LoggedSearch]:

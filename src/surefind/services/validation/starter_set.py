@@ -4,6 +4,7 @@ from collections import Counter
 
 from surefind.evaluation.golden.expectations import BySource
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
+from surefind.evaluation.golden.label_free import section_question
 from surefind.ports import Catalog
 
 MAX_STARTERS = 50
@@ -20,7 +21,7 @@ async def starter_set(catalog: Catalog, most: int = MAX_STARTERS) -> GoldenSet:
     async for record in catalog.chunks():
         heading = record.section.strip()
         if heading:
-            question = _question(record.title.strip(), heading)
+            question = section_question(record.title.strip(), heading)
             sections[record.chunk.source_path, heading] = question
     asked = Counter(question.casefold() for question in sections.values())
     clear = [
@@ -36,9 +37,3 @@ async def starter_set(catalog: Catalog, most: int = MAX_STARTERS) -> GoldenSet:
         for number, (path, heading, question) in enumerate(clear, start=1)
     )
     return GoldenSet(NAME, tests, measured_only=True)
-
-
-def _question(title: str, heading: str) -> str:
-    if not title or title.casefold() in heading.casefold():
-        return heading
-    return f"{title}: {heading}"

@@ -18,6 +18,7 @@ from surefind.interfaces.cli.console import (
     show_json,
 )
 from surefind.interfaces.cli.usage import examples
+from surefind.interfaces.cli.validation.label_free import LOGS, named
 from surefind.interfaces.cli.validation.picking import ask_which, read_picks
 from surefind.interfaces.cli.validation.power import power
 from surefind.model import Mode
@@ -51,13 +52,23 @@ def init(
     number: Annotated[
         int, typer.Option("--number", "-n", min=1, max=1000, help="Maximum number of tests.")
     ] = 20,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="KINDS",
+            help="Some of links,headings,symbols,faq,logs, with at most --number tests of each. "
+            "[default: headings of each page]",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     collection: Collection = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Generate starter tests from the headings of a collection."""
+    """Generate starter tests from a collection or its query log."""
     from surefind.adapters.files.golden_files import write_golden
     from surefind.errors import InputError
+    from surefind.evaluation.golden.label_free import LabelFreeKind
     from surefind.evaluation.golden.writing import new_file
 
     if file.suffix.casefold() not in {".yaml", ".yml"}:
@@ -65,11 +76,23 @@ def init(
     if file.exists() and not force:
         raise InputError(f"{file} already exists; name another file, or use --force")
 
+    kinds = None if source is None else named(source, (*LabelFreeKind, LOGS))
+
     async def work(application: "Application") -> "list[GoldenTest]":
-        golden = await application.validation.golden(None, most=number)
-        return list(golden.tests)
+        if kinds is None:
+            golden = await application.validation.golden(None, most=number)
+            return list(golden.tests)
+        logged = await application.validation.from_log(number) if LOGS in kinds else []
+        own = [LabelFreeKind(kind) for kind in kinds if kind != LOGS]
+        if not own:
+            return logged
+        return [*(await application.validation.label_free(own, number)).tests, *logged]
 
     tests = run(work, collection=collection, data_dir=data_dir)
+    if not tests and kinds == [LOGS]:
+        raise InputError(
+            "the query log has no answered questions; the server keeps one with query_log = true"
+        )
     if not tests:
         raise InputError(
             "the collection has no headings that identify a single section; "
@@ -176,8 +199,8 @@ def lint(
 _REMARKS = (
     "Golden tests: questions and their expected results. Run them with `surefind validate`.",
     "",
-    "These tests were generated from the collection's headings. Reword the questions as your",
-    "users would ask them, and delete unlikely ones.",
+    "These tests were generated. Reword the questions as your users would ask them, check what",
+    "they expect, and delete unlikely ones.",
     "",
     "An expected result takes one of these forms:",
     "  {url: /guide/install, heading: Power}            a section of a page",

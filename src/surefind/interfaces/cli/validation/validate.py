@@ -1,5 +1,6 @@
 """`surefind validate`: run golden tests, report and compare."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ from surefind.interfaces.cli.console import (
     show_json,
 )
 from surefind.interfaces.cli.usage import examples
+from surefind.interfaces.cli.validation.label_free import kinds_of, validity_json, validity_text
 from surefind.interfaces.cli.validation.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.validation.report_files import ReportFiles, content_of, files_read
 from surefind.interfaces.cli.validation.stopping import StopRequest, stop_request
@@ -26,6 +28,7 @@ from surefind.model import Mode
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
     from surefind.evaluation.golden.golden_set import GoldenSet
+    from surefind.evaluation.golden.label_free import LabelFreeKind
     from surefind.evaluation.report.report import Report
     from surefind.interfaces.reports.html import ReportExtras
     from surefind.services.validation.run_request import RunRequest
@@ -141,6 +144,19 @@ def validate(
             help="With --target: save how its results are read in this file, for later runs."
         ),
     ] = None,
+    label_free: Annotated[
+        bool,
+        typer.Option(
+            "--label-free", help="Make the tests from what the documentation says about itself."
+        ),
+    ] = False,
+    kinds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KINDS",
+            help="With --label-free: some of links,headings,symbols,faq. [default: valid ones]",
+        ),
+    ] = None,
     collection: Collection = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -163,6 +179,10 @@ def validate(
             )
         show_history(file, qrels, number, collection, data_dir, as_json=as_json)
         return
+    if label_free and file is not None:
+        raise InputError("--label-free makes its own tests; remove FILE, or --label-free")
+    if kinds is not None and not label_free:
+        raise InputError("--kinds needs --label-free; add it, or remove --kinds")
     if force and not calibrate:
         raise InputError("--force needs --calibrate; add it, or remove --force")
     if target is not None:
@@ -205,6 +225,7 @@ def validate(
             needs_extras=html is not None,
             target=target,
             save_target=save_target,
+            label_free=kinds_of(kinds) if label_free else [],
         )
         done = _run(command, collection, data_dir, stop)
         _write(done, files, stop, as_json=as_json)
@@ -225,6 +246,7 @@ class _Command:
     needs_extras: bool
     target: str | None = None
     save_target: Path | None = None
+    label_free: "Sequence[LabelFreeKind]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +254,7 @@ class _Done:
     report: "Report"
     extras: "ReportExtras | None"
     is_calibrated: bool
+    label_free: "Sequence[LabelFreeKind]" = ()
 
 
 def _run(
@@ -259,7 +282,11 @@ async def _validated(
 ) -> _Done:
     from surefind.evaluation.report.comparison import compared_with
 
-    golden = await application.validation.golden(command.file, command.qrels)
+    validation = application.validation
+    if command.label_free:
+        golden = await validation.label_free(command.label_free)
+    else:
+        golden = await validation.golden(command.file, command.qrels)
     request = replace(command.request, collection=application.settings.collection)
     if command.baseline is not None:
         _check_baseline(command.baseline, golden, request)
@@ -278,7 +305,7 @@ async def _validated(
         await _record(application, report)
     needs_extras = command.needs_extras and command.target is None
     extras = await _extras(application, report, request) if needs_extras else None
-    return _Done(report, extras, is_calibrated)
+    return _Done(report, extras, is_calibrated, command.label_free)
 
 
 async def _calibrated(application: "Application", command: _Command, report: "Report") -> bool:
@@ -307,11 +334,14 @@ def _write(done: _Done, files: ReportFiles, stop: StopRequest, *, as_json: bool)
     with stop.raises_at_once():
         _require_finished(report, stop)
         if as_json:
-            show_json(report_json(report))
+            validity = {"label_free": validity_json(done.label_free)} if done.label_free else {}
+            show_json(report_json(report) | validity)
         else:
             from surefind.interfaces.reports.terminal import terminal
 
             show(terminal(report))
+            if done.label_free:
+                show(f"\n{validity_text(done.label_free)}")
         files.write(report, done.extras)
     _require_finished(report, stop)
     files.write_baseline(report)
