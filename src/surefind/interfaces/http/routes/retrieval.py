@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError, to_json
 
@@ -19,8 +19,13 @@ from surefind.contracts.request import (
 )
 from surefind.interfaces.http.middleware.access import count_searches
 from surefind.interfaces.http.middleware.proxies import address_of
-from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND
+from surefind.interfaces.http.openapi import ERRORS, NOT_FOUND, Responses
 from surefind.interfaces.http.routes.collections import CollectionName
+from surefind.interfaces.http.search_schemas import (
+    BatchResponse,
+    RetrieveResponse,
+    WhyNotResponse,
+)
 from surefind.interfaces.http.typed_responses import response_of
 from surefind.interfaces.json_output import Json
 from surefind.interfaces.json_output.search import rendered_json, search_json, why_not_json
@@ -180,7 +185,9 @@ class PassagesResponse(JSONResponse):
 
 def add_retrieval(app: FastAPI, application: Application) -> None:
     served = application.settings.collection
-    responses = {**ERRORS, **NOT_FOUND}
+
+    def responses(answer: type[BaseModel]) -> Responses:
+        return {200: {"model": answer, "description": "Found"}, **ERRORS, **NOT_FOUND}
 
     def found(request: SearchParameters, result: SearchResult) -> Json:
         """The result as JSON, with the passages rendered on request."""
@@ -191,7 +198,7 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
                 shown["rendered"] = rendered_json(hit, result.query.text, matches)
         return answer
 
-    @app.post("/retrieve", responses=responses, tags=["surefind"])
+    @app.post("/retrieve", responses=responses(RetrieveResponse), tags=["surefind"])
     async def retrieve(http: Request, request: RetrieveRequest) -> Response:
         """Search with all options: hybrid by default, with every score of every hit."""
         query = request.to_query(request.query, served)
@@ -200,7 +207,7 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
             http, result, SearchResult, lambda: found(request, result), PassagesResponse
         )
 
-    @app.post("/retrieve/batch", responses=responses, tags=["surefind"])
+    @app.post("/retrieve/batch", responses=responses(BatchResponse), tags=["surefind"])
     async def batch(http: Request, request: BatchRequest) -> Response:
         """Run several queries; the results come in the same order."""
         count_searches(http, len(request.queries))
@@ -218,7 +225,7 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
             PassagesResponse,
         )
 
-    @app.post("/retrieve/why-not", responses=responses, tags=["surefind"])
+    @app.post("/retrieve/why-not", responses=responses(WhyNotResponse), tags=["surefind"])
     async def why_not(http: Request, request: WhyNotRequest) -> Response:
         """Explain why a passage is not among the hits: the cause and its scores."""
         query = request.to_query(request.query, served)
