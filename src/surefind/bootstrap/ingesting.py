@@ -56,6 +56,7 @@ class Ingesting:
     async def ingest(
         self, request: IngestRequest, report: ReportProgress = lambda _progress: None
     ) -> IngestReport:
+        from surefind.adapters.sources.filesystem import unnamed_pages
         from surefind.services.generations.cleanup import make_room
         from surefind.services.generations.index_building import IngestTools
         from surefind.services.ingest.ingest import IngestOptions, Ingestor
@@ -64,7 +65,9 @@ class Ingesting:
         parts, settings = self._parts, self._parts.settings
         self._refuse_connected()
         gate = await self._gate(request)
-        sources = await self._sources(request)
+        folders = await self._folders(request)
+        others = self._other_sources(request)
+        sources: list[Source] = [*folders, *others]
         if not request.dry_run:  # free space before the model and the embedding cache need it
             parts.folder.prepare()
             for name, notice in notices_of(settings).items():
@@ -96,6 +99,7 @@ class Ingesting:
             max_cost=request.max_cost,
             gate=gate,
             update=request.update,
+            is_unnamed=unnamed_pages(folders, alone=not others),
         )
         if request.dry_run:
             return await ingestor.dry_run(sources, options, report)
@@ -149,31 +153,32 @@ class Ingesting:
         exclude = settings.exclude if request.exclude is None else request.exclude
         patterns = PathPatterns(tuple(include), tuple(exclude))
         site = settings.collection, settings.base_url, patterns, settings.url_style
-        if not request.update:
-            return sources_of(request.paths, *site)
-        if request.rebuild:
+        if request.update and request.rebuild:
             raise InputError("--rebuild needs all sources, so it can't be combined with --update")
-        async with self._parts.reader.lease() as generation:
-            documents = await generation.require_catalog().documents()
-            names = generation.manifest.sources
-        known = {record.source_path for record in documents}
-        return updates_of(request.paths, names, known, *site)
+        if request.update:
+            async with self._parts.reader.lease() as generation:
+                documents = await generation.require_catalog().documents()
+                names = generation.manifest.sources
+            known = {record.source_path for record in documents}
+            folders = updates_of(request.paths, names, known, *site)
+        else:
+            folders = sources_of(request.paths, *site)
+        for folder in folders:
+            for note in folder.notes:
+                self._parts.notify(f"{folder.name}: {note}")
+        return folders
 
-    async def _sources(self, request: IngestRequest) -> list[Source]:
+    def _other_sources(self, request: IngestRequest) -> list[Source]:
         from surefind.adapters.sources.memory import sources_of_pages
         from surefind.adapters.sources.website.http import CrawlOptions
         from surefind.adapters.sources.website.source import WebsiteSource
 
         notify, settings = self._parts.notify, self._parts.settings
-        folders = await self._folders(request)
-        for folder in folders:
-            for note in folder.notes:
-                notify(f"{folder.name}: {note}")
         in_memory = sources_of_pages(
             request.pages, settings.collection, settings.base_url, settings.url_style
         )
         crawl = request.crawl or CrawlOptions()
-        return [*folders, *in_memory, *(WebsiteSource(url, crawl, notify) for url in request.sites)]
+        return [*in_memory, *(WebsiteSource(url, crawl, notify) for url in request.sites)]
 
     def _refuse_connected(self) -> None:
         name = self._parts.settings.collection

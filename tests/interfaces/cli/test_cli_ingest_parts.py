@@ -70,6 +70,36 @@ def test_an_update_changes_only_the_named_pages(home: Path) -> None:
     assert again["changed_pages"] == []
 
 
+def test_naming_a_page_does_not_remove_another_one_even_of_two(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "one.md").write_text("# One\n\nFirst.\n")
+    (docs / "two.md").write_text("# Two\n\nSecond.\n")
+    ingest(tmp_path, "docs")
+    for options in (["docs/two.md"], ["docs/two.md", "--dry-run"], ["docs/two.md", "--rebuild"]):
+        refused = ingest(tmp_path, *options, code=1)["error"]
+        assert "1 page of the collection would be removed" in refused
+        assert "docs/one.md" in refused
+        assert "--update" in refused
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/three.md").write_text("# Three\n\nThird.\n")
+    assert "2 pages" in ingest(tmp_path, "other/three.md", code=1)["error"]
+    assert ingest(tmp_path, "docs", "other/three.md")["documents"] == 3
+    assert ingest(tmp_path, "docs", "--dry-run")["removed_pages"] == ["other/three.md"]
+
+
+def test_a_named_page_may_be_removed_once_it_is_deleted_or_on_request(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    pages = [docs / f"{name}.md" for name in ("one", "two", "three")]
+    for page in pages:
+        page.write_text(f"# {page.stem}\n\nText of {page.stem}.\n")
+    ingest(tmp_path, *map(str, pages))
+    pages[0].unlink()
+    assert ingest(tmp_path, *map(str, pages[1:]))["removed_pages"] == ["docs/one.md"]
+    assert ingest(tmp_path, str(pages[1]), "--allow-shrink")["removed_pages"] == ["docs/three.md"]
+
+
 def test_an_update_can_add_another_folder(home: Path) -> None:
     ingest(home, "docs")
     (home / "api").mkdir()

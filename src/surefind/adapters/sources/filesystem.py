@@ -5,7 +5,7 @@ import glob
 import os
 import stat
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -59,11 +59,13 @@ def sources_of(
     pattern such as `docs/**/*.md` gives the matching pages below its fixed part, `docs`.
     """
     files: dict[Path, list[Path]] = {}
+    patterned: set[Path] = set()
     sources = []
     globs = [os.fspath(path) for path in paths if _is_pattern(path)]
     for pattern in dict.fromkeys(globs):
         root, matching = _matching(pattern)
         files.setdefault(root, []).extend(matching)
+        patterned.add(root)
     for path in dict.fromkeys(_checked(path) for path in paths if not _is_pattern(path)):
         if path.is_dir():
             resolved = path.resolve()
@@ -79,9 +81,27 @@ def sources_of(
             find_site(root, collection, base_url, url_style),
             list(dict.fromkeys(chosen)),
             patterns,
+            names_pages=root not in patterned,
         )
         for root, chosen in files.items()
     ]
+
+
+def unnamed_pages(
+    folders: Sequence["FolderSource"], *, alone: bool = True
+) -> Callable[[str], bool]:
+    """A function that says whether a page exists, but is not among the pages that were named.
+
+    `alone`: the sources have no other pages. Then a page of any other source is one too.
+    """
+    named = {folder.name: folder.root for folder in folders if folder.names_pages}
+    only_named = bool(named) and alone and len(named) == len(folders)
+
+    def is_unnamed(source_path: str) -> bool:
+        name, _, path = source_path.partition("/")
+        return (named[name] / path).exists() if name in named else only_named
+
+    return is_unnamed
 
 
 def _is_pattern(given: str | PathLike[str]) -> bool:
@@ -219,8 +239,14 @@ class FolderSource:
         folder: SiteFolder,
         files: Sequence[Path] | None = None,
         patterns: PathPatterns = EVERYTHING,
+        *,
+        names_pages: bool = False,
     ) -> None:
-        """All pages below `root`, or only `files` in it, that the patterns keep."""
+        """All pages below `root`, or only `files` in it, that the patterns keep.
+
+        `names_pages`: the files were named one by one.
+        """
+        self.names_pages = names_pages
         self._root = root
         self._patterns = patterns
         self._folder = folder

@@ -8,7 +8,7 @@ unfinished generation, which the next run removes; its vectors stay in the embed
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -23,6 +23,7 @@ from surefind.services.ingest.link_check import LinkCheck
 from surefind.services.ingest.planning import (
     PlannedChanges,
     check_budget,
+    check_named,
     check_not_empty,
     check_not_fewer,
     check_same_settings,
@@ -45,6 +46,8 @@ class IngestOptions:
     gate: Gate | None = None
     update: bool = False
     """Add and change pages of the sources, and remove none."""
+    is_unnamed: Callable[[str], bool] = lambda _source_path: False
+    """Whether a page still exists, and the sources only do not name it."""
 
 
 class Ingestor:
@@ -175,6 +178,7 @@ class _IngestRun:
         scan = SourceScan(current, target, tools, self._params.now, reread=reread, links=links)
         await scan.read(self._sources, self._report_progress)
         if not options.allow_shrink and not options.update:
+            check_named(scan.missing, options.is_unnamed)
             gone = (*scan.missing, *scan.changes.removed, *scan.changes.emptied)
             check_shrinking(current.documents.keys(), gone)
             check_not_fewer(current.lost_documents, len(scan.changes.added))

@@ -1,7 +1,7 @@
 """The changes an ingest is about to make, and the guards that may stop it."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from surefind.errors import GuardStopped, InputError
@@ -105,6 +105,19 @@ def check_shrinking(before: Collection[str], removed: Collection[str]) -> None:
             f"{'; '.join(reasons)} ({named}). Nothing was changed; check the source, pass every "
             "folder of the collection, add --update to change only the pages that you name, or add "
             "--allow-shrink to remove the others"
+        )
+
+
+def check_named(missing: Iterable[str], is_unnamed: Callable[[str], bool]) -> None:
+    """Raises GuardStopped if a page would go only because the sources name other pages."""
+    unnamed = sorted(path for path in missing if is_unnamed(path))
+    if unnamed:
+        shown = ", ".join(unnamed[:_NAMED]) + (", …" if len(unnamed) > _NAMED else "")
+        pages = "1 page" if len(unnamed) == 1 else f"{len(unnamed)} pages"
+        raise GuardStopped(
+            f"{pages} of the collection would be removed because you named only other pages "
+            f"({shown}). Nothing was changed; add --update to change only the pages that you name, "
+            "pass the folder of all pages, or add --allow-shrink to remove the others"
         )
 
 
