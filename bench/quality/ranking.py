@@ -51,6 +51,7 @@ class Configuration:
     label: str
     passages: float = 0.0
     names: float = 0.0
+    floor: float = page_support.FLOOR
     saturation: float = 1.2
     length_share: float = 0.75
     depth: int = 50
@@ -62,9 +63,15 @@ PAGES = [
     Configuration("best passage"),
     *(
         Configuration(f"passages {passages}, names {names}", passages, names)
-        for passages in (0.0, 0.2, 0.3, 0.4)
-        for names in (0.0, 0.2, 0.3, 0.4)
-        if passages or names
+        for passages, names in (
+            *((0.0, names) for names in (0.2, 0.3, 0.4)),
+            *((passages, 0.0) for passages in (0.2, 0.4, 0.6)),
+            *((passages, names) for passages in (0.3, 0.4, 0.5, 0.6) for names in (0.2, 0.3, 0.4)),
+        )
+    ),
+    *(
+        Configuration(f"passages {passages}, names 0.3, floor {floor}", passages, 0.3, floor)
+        for passages, floor in ((0.3, 0.0), (0.4, 0.2), (0.5, 0.4))
     ),
 ]
 _NOW = Configuration("as it is", page_support.PASSAGES, page_support.NAMES)
@@ -100,6 +107,7 @@ class Ranker:
     def measured(self, configuration: Configuration) -> list[float]:
         """The nDCG of each question."""
         page_support.PASSAGES, page_support.NAMES = configuration.passages, configuration.names
+        page_support.FLOOR = configuration.floor
         fusion.DENSE_WEIGHT = configuration.dense_weight
         depths.DEPTH = configuration.depth
         return asyncio.run(self._measured(configuration))

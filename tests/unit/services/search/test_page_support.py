@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import GroupBy, Mode, Query, SearchResult
-from surefind.services.search.ranking.page_support import NAMES, PASSAGES, names_of, page_support
+from surefind.services.search.ranking.page_support import (
+    FLOOR,
+    NAMES,
+    PASSAGES,
+    names_of,
+    page_support,
+)
 from surefind.services.search.why_not import Cause, Explainer
 from unit.installation import Installation
 
@@ -148,6 +154,13 @@ def test_the_second_and_third_passage_count_and_later_ones_do_not() -> None:
     ranked = [(page, 0.9), (page, 0.8), (page, 0.6), (other, 0.5), (page, 0.4), (page, 0.2)]
     support = page_support(ranked, {1, 2}, {page: {2, 3}, other: set()})
     weight = 1 - 2 / 6
-    assert support.passages[page] == pytest.approx(weight * PASSAGES * (0.8 + 0.6))
+    assert support.passages[page] == pytest.approx(weight * PASSAGES * (0.8 + 0.6 - 2 * FLOOR))
     assert support.names == {page: pytest.approx(weight * NAMES * 0.5), other: 0.0}
     assert support.passages[other] == 0.0
+
+
+def test_passages_below_the_floor_do_not_count() -> None:
+    page, other = (0, "a"), (0, "b")
+    ranked = [(page, 0.9), (other, 0.8), (other, FLOOR + 0.1), (page, FLOOR), (other, 0.0)]
+    support = page_support(ranked, set(), {page: set(), other: set()})
+    assert support.passages == {page: 0.0, other: pytest.approx((1 - 2 / 5) * PASSAGES * 0.1)}

@@ -16,10 +16,13 @@ from urllib.parse import unquote
 
 from surefind.model import PageScore
 
-PASSAGES = 0.3
+PASSAGES = 0.4
 NAMES = 0.3
 """Weights of the second and third passage, and of the names, relative to the passage itself.
-From .2 to .5 results are equally good; see `make bench-ranking`."""
+From .3 to .6 results are equally good; see `make bench-ranking`."""
+
+FLOOR = 0.3
+"""The score from which another passage counts. Nearly every page has passages with lower ones."""
 
 _COUNTED = 3
 _SUFFIX = re.compile(r"\.(?:mdx?|html?|rst|adoc|ipynb|txt)$")
@@ -59,9 +62,9 @@ def page_support(
             scores.append(score)
     weight = 1 - len(best) / count if count else 0.0
     return PageSupport(
-        {page: weight * PASSAGES * sum(scores[1:]) for page, scores in best.items()},
+        {page: weight * PASSAGES * _above_floor(scores[1:]) for page, scores in best.items()},
         {page: weight * NAMES * _overlap(query_words, names[page]) for page in best},
-        weight * (PASSAGES * (_COUNTED - 1) + NAMES),
+        weight * (PASSAGES * (_COUNTED - 1) * (1 - FLOOR) + NAMES),
     )
 
 
@@ -69,6 +72,10 @@ def names_of(title: str, url: str) -> str:
     """The text that names a page: its title, and the path of its address without a suffix."""
     path = url.partition("://")[2].partition("/")[2] if "://" in url else url
     return f"{title} {_SUFFIX.sub('', unquote(path))}"
+
+
+def _above_floor(scores: Iterable[float]) -> float:
+    return sum(max(0.0, score - FLOOR) for score in scores)
 
 
 def _overlap(one: Collection[int], other: Collection[int]) -> float:
