@@ -179,6 +179,9 @@ bench-quality: $(VENV)/dev model .venv-peers/parsing/installed $(PAGE_PEERS)  ##
 bench-fusion: $(VENV)/dev model  ## Quality of hybrid search by candidates per leg, on judged questions
 	@$(BIN)/python -m bench.quality.fusion
 
+bench-conversations: $(VENV)/dev model  ## Follow-up questions with and without the conversation before them
+	@$(BIN)/python -m bench.quality.conversations $(if $(QUICK),--questions 50)
+
 bench-rerank: $(VENV)/dev model  ## Quality and latency of a reranker, MODEL=FOLDER_OR_ID, beside searches without it
 	@$(BIN)/python -m bench.quality.reranking $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--questions 50)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar
 
-from surefind.model import Collapse, Condition, Expand, GroupBy, Mode, Query
+from surefind.model import Collapse, Condition, Expand, GroupBy, Mode, Query, Turn
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -28,6 +28,7 @@ class SearchOptions(TypedDict, total=False):
     rerank: bool
     highlight: bool
     collections: Sequence[str]
+    history: Sequence[Turn | Mapping[str, str] | str]
 
 
 def query_of(text: str, collection: str, options: SearchOptions) -> Query:
@@ -47,6 +48,7 @@ def query_of(text: str, collection: str, options: SearchOptions) -> Query:
         group_by=None if group_by is None else one_of("group_by", GroupBy, group_by),
         collapse=one_of("collapse", Collapse, values.pop("collapse", Collapse.SAME)),
         expand=one_of("expand", Expand, values.pop("expand", Expand.NONE)),
+        history=_turns(values.pop("history", None)),
         **values,
     )
 
@@ -59,6 +61,14 @@ def one_of(name: str, choices: type[E], value: object) -> E:
     except ValueError:
         known = ", ".join(choice.value for choice in choices)
         raise InputError(f"{name} must be one of {known}, not {value!r}") from None
+
+
+def _turns(history: object) -> tuple[Turn, ...]:
+    if not history:
+        return ()
+    from surefind.services.encoding.conversation import read_history  # noqa: PLC0415
+
+    return read_history(history)
 
 
 def _conditions(where: Mapping[str, object] | Sequence[str]) -> tuple[Condition, ...]:

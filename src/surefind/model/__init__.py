@@ -79,8 +79,10 @@ from surefind.model.searching import (
     Ranking,
     Reranking,
     SearchResult,
+    Speaker,
     Status,
     Timings,
+    Turn,
 )
 from surefind.model.targets import (
     AnswerForm,
@@ -170,6 +172,7 @@ __all__ = [
     "SourcePage",
     "SparseSpace",
     "SparseVector",
+    "Speaker",
     "Status",
     "TargetAnswer",
     "TargetHit",
@@ -177,6 +180,7 @@ __all__ = [
     "TargetSpec",
     "Threshold",
     "Timings",
+    "Turn",
     "Under",
     "UrlStyle",
     "VectorSpace",

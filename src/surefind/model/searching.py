@@ -43,10 +43,25 @@ class Expand(StrEnum):
     DOCUMENT = "document"
 
 
+class Speaker(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class Turn(NamedTuple):
+    """What a user asked or an assistant answered before a question."""
+
+    role: Speaker
+    text: str
+
+
 @read_only
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question with its parameters. `also_in` names further collections to search."""
+    """A question with its parameters. `also_in` names further collections to search.
+
+    `history` has the turns before a follow-up question, oldest first.
+    """
 
     text: str
     top_k: int = 5
@@ -64,6 +79,7 @@ class Query:
     rerank: bool = False
     highlight: bool = False
     also_in: tuple[str, ...] = ()
+    history: tuple[Turn, ...] = ()
 
     @property
     def collections(self) -> tuple[str, ...]:

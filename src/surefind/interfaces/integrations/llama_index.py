@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from os import PathLike
 from typing import Any
 
@@ -12,7 +13,7 @@ from surefind.interfaces.integrations.docs_source import DocsSource
 from surefind.interfaces.integrations.found_passages import metadata_of, text_of
 from surefind.interfaces.library.async_client import AsyncSurefind
 from surefind.interfaces.library.sync_client import Surefind
-from surefind.model import Hit
+from surefind.model import Hit, Turn
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -54,6 +55,12 @@ class SurefindRetriever(BaseRetriever):
         self._source = DocsSource(docs, url=url, key=key, data_dir=data_dir, collection=collection)
         self._options = {"top_k": top_k, **(search_options or {})}
         super().__init__(**more)
+
+    def after(self, history: Sequence[Turn | Mapping[str, str] | str]) -> SurefindRetriever:
+        """The same retriever for the next question of a conversation with these turns."""
+        following = copy(self)
+        following._options = {**self._options, "history": history}  # noqa: SLF001 - same class
+        return following
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         result = self._source.search(query_bundle.query_str, self._options)

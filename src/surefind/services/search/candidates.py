@@ -13,10 +13,14 @@ from surefind.services.search.fusion import LegResults, Pool, dense_pool, fuse, 
 
 
 class EncodedQuery(NamedTuple):
-    """A query encoded for each leg; None for a leg that is not searched."""
+    """A query encoded for each leg; None for a leg that is not searched.
+
+    `context` is the share of the conversation before it that was encoded with it.
+    """
 
     vector: Vector | None
     terms: SparseVector | None
+    context: float = 0.0
 
     @property
     def mode(self) -> Mode:

@@ -27,6 +27,7 @@ from surefind.model import (
 )
 from surefind.model.strings import check_string
 from surefind.ports import Matrix, QueryEmbedder, Vector
+from surefind.services.encoding import conversation
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import judge
 from surefind.services.encoding.name_evidence import with_names
@@ -64,6 +65,7 @@ _KINDS: Mapping[str, type | UnionType] = {
     "collapse": Collapse,
     "expand": Expand,
     "also_in": tuple,
+    "history": tuple,
 }
 _STAGES = ("received", "embedded", "searched", "filtered", "formatted", "returned")
 
@@ -206,6 +208,9 @@ class Searcher:
         run.query = await _with_source_paths(_supported_query(run.query, run), run)
         run.clock.mark("received")
         encoded = await self.encode(run.query, run.generations)
+        if encoded.context:
+            run.notes.append(conversation.NOTE)
+            run.question = conversation.standalone_text(run.query, encoded.context)
         run.clock.mark("embedded")
         return await self._answer(encoded, run)
 
@@ -213,12 +218,8 @@ class Searcher:
         """Encode the query, and check that the collections were built with the same encoders."""
         for generation in generations.values():
             self._check_encoders(generation.manifest, query.mode)
-        vector = terms = None
-        if query.mode is not Mode.LEXICAL:
-            vector = await self.embedder.embed_query(query.text)
-        if query.mode is not Mode.DENSE:
-            terms = self._terms.query(query.text)
-        return EncodedQuery(vector, terms)
+        vector, terms, strength = await conversation.encode(query, self.embedder, self._terms)
+        return EncodedQuery(vector, terms, strength)
 
     async def _answer(self, encoded: EncodedQuery, run: "SearchRun") -> SearchResult:
         query = run.query
@@ -308,7 +309,7 @@ class Searcher:
     async def _reranked(self, hits: Sequence[Hit], run: "SearchRun") -> list[Hit]:
         stage = self._rerank_stage
         assert stage is not None
-        ordered, left = await stage.apply(run.query.text, hits)
+        ordered, left = await stage.apply(run.question or run.query.text, hits)
         if left:
             run.settled = False
             scored = len(hits) - left
@@ -427,6 +428,7 @@ class SearchRun:
     """The state of a running search.
 
     `whole` is false if a store could not answer fully, `settled` if another run may rank better.
+    `question` is the text for a reranker, if it differs from that of the query.
     """
 
     query: Query
@@ -435,6 +437,7 @@ class SearchRun:
     known_traits: TraitsCache
     whole: bool = True
     settled: bool = True
+    question: str = ""
     notes: list[str] = field(default_factory=list)
 
     async def records(self, candidates: Sequence[Candidate]) -> list[ChunkRecord]:

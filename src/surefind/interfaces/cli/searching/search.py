@@ -1,8 +1,11 @@
 """`surefind search`: find passages."""
 
+import json
 import shutil
+import sys
 import textwrap
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -84,6 +87,14 @@ def search(
     rerank: Annotated[
         bool, typer.Option("--rerank", help="Reorder the hits with the configured reranker.")
     ] = False,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The conversation before the question: a JSON list of objects with role and "
+            "content. - reads stdin.",
+        ),
+    ] = None,
     also_in: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Also search this collection; repeatable."),
@@ -117,6 +128,7 @@ def search(
         max_tokens=max_tokens,
         rerank=rerank,
         highlight=as_json,
+        history=() if history is None else conversation_in(history),
     )
 
     async def work(application: "Application") -> "SearchResult | WhyNot":
@@ -135,6 +147,23 @@ def search(
         _show(found, as_json=as_json, explain=explain)
     else:
         _show_cause(found, as_json=as_json)
+
+
+def conversation_in(path: Path) -> list[Any]:
+    """The turns in a JSON file; InputError if it is not a list."""
+    from surefind.errors import InputError
+
+    name = "stdin" if str(path) == "-" else str(path)
+    try:
+        content = sys.stdin.buffer.read() if name == "stdin" else path.read_bytes()
+        turns = json.loads(content)
+    except OSError as error:
+        raise InputError(f"--history {name} can't be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"--history {name} is not valid JSON: {error}") from error
+    if not isinstance(turns, list):
+        raise InputError(f"--history {name} must be a JSON list of turns")
+    return turns
 
 
 def _show(result: "SearchResult", *, as_json: bool, explain: bool) -> None:

@@ -1,6 +1,6 @@
 """Routes for surefind's own search, with all its options."""
 
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -33,6 +33,7 @@ from surefind.interfaces.links import linked_cause, with_links
 from surefind.interfaces.search_options import SearchOptions, query_of
 from surefind.model import Collapse, Expand, GroupBy, Mode, Query, SearchResult
 from surefind.model.strings import MAX_STRING, NO_NUL
+from surefind.services.encoding.conversation import MAX_TURN_LENGTH, MAX_TURNS
 from surefind.services.search.filters import MAX_CONDITIONS, MAX_VALUES, NUMBER_OR_DATE
 from surefind.services.search.search import (
     MAX_COLLECTIONS,
@@ -89,6 +90,13 @@ _WHERE: JsonDict = {
 }
 
 
+class HistoryTurn(StrictRequest):
+    """A turn of a conversation, as in the messages of other APIs."""
+
+    role: Literal["user", "assistant", "system", "developer", "tool"]
+    content: str = Field(max_length=MAX_TURN_LENGTH, json_schema_extra={"pattern": NO_NUL})
+
+
 class SearchParameters(StrictRequest):
     top_k: int = Field(default=5, ge=1, le=MAX_TOP_K)
     threshold: Fraction = 0.0
@@ -109,6 +117,12 @@ class SearchParameters(StrictRequest):
     max_tokens: int | None = Field(default=None, ge=1, le=10**7)
     rerank: bool = False
     highlight: bool = False
+    history: list[HistoryTurn] = Field(
+        default_factory=list,
+        max_length=MAX_TURNS,
+        description="The conversation before the question, oldest turn first. A follow-up question "
+        "is searched in its context; the last four questions and the last answer count",
+    )
     rendered: bool = Field(
         default=False,
         description="Add `rendered` to every hit: its passage as a tree of elements that is safe "
@@ -133,6 +147,7 @@ class SearchParameters(StrictRequest):
     def to_query(self, text: str, served: str) -> Query:
         names = SearchOptions.__optional_keys__
         options: dict[str, Any] = {name: getattr(self, name) for name in names}
+        options["history"] = [turn.model_dump() for turn in self.history]
         return query_of(text, self.collection or served, cast("SearchOptions", options))
 
 

@@ -29,6 +29,8 @@ def search_body(query: Query, collection: str | None) -> dict[str, object]:
     """Everything but the text. Without a collection, the server uses its own."""
     body: dict[str, object] = {name: getattr(query, name) for name in _FIELDS}
     body["where"] = where_body(query.where)
+    if query.history:  # an older server does not know it
+        body["history"] = [{"role": turn.role, "content": turn.text} for turn in query.history]
     if query.also_in:
         body["collections"] = list(query.collections)
     elif collection is not None:
