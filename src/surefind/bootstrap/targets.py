@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KINDS = "mcp:, mcp+https:, https:, http:, python:, openai:, trec:, jsonl:, qdrant: or surefind:"
 _FILES = (".yaml", ".yml")
-_OWN_OPTIONS = ("mode", "generation", "collapse", "rerank", "settings", "data_dir")
+_OWN_OPTIONS = ("mode", "generation", "collapse", "group_by", "rerank", "settings", "data_dir")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +218,16 @@ def _settings(name: str, options: Mapping[str, str], parts: Parts) -> Settings:
 
 
 def _own_options(spec: TargetSpec, collection: str, options: Mapping[str, str]) -> OwnOptions:
-    from surefind.model import Collapse, Mode
+    from surefind.model import Collapse, GroupBy, Mode
     from surefind.services.validation.targets.own_target import OwnOptions
 
+    groups = [*GroupBy, "none"]
+    group_by = _choice(spec, "group_by", options, groups, "none")
     return OwnOptions(
         collection,
         Mode(_choice(spec, "mode", options, [*Mode], Mode.HYBRID)),
         Collapse(_choice(spec, "collapse", options, [*Collapse], Collapse.SAME)),
+        group_by=None if group_by == "none" else GroupBy(group_by),
         rerank=_choice(spec, "rerank", options, ["true", "false"], "false") == "true",
     )
 

@@ -233,6 +233,7 @@ def test_own_collections_are_targets_however_they_are_reached(home: Path) -> Non
     [
         ("mode=fuzzy", "mode must be one of hybrid, dense, lexical, not 'fuzzy'"),
         ("collapse=all", "collapse must be one of off, same, near"),
+        ("group_by=page", "group_by must be one of document, section, none, not 'page'"),
         ("generation=99", "99"),
         ("settings=none.toml", "none.toml can't be read"),
     ],
@@ -243,6 +244,15 @@ def test_wrong_options_of_an_own_collection_are_refused(
     done = surefind("validate", "--target", f"surefind:docs?{options}", cwd=ingested)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_an_own_collection_returns_pages_if_it_is_grouped(home: Path) -> None:
+    (home / "golden.yaml").write_text(OWN)
+    for options, is_grouped in (("", False), ("?group_by=document", True)):
+        report = validate(home, f"surefind:docs{options}")
+        [found] = [test["found"] for test in report["tests"] if test["test_id"] == "power"]
+        pages = [hit["url"].partition("#")[0] for hit in found]
+        assert (len(pages) == len(set(pages))) == is_grouped
 
 
 def test_a_vector_store_of_openai_is_a_target(home: Path) -> None:

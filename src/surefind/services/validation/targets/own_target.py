@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from surefind.model import (
     ChunkRecord,
     Collapse,
+    GroupBy,
     Hit,
     Mode,
     Query,
@@ -22,6 +23,7 @@ class OwnOptions:
     collection: str
     mode: Mode = Mode.HYBRID
     collapse: Collapse = Collapse.SAME
+    group_by: GroupBy | None = None
     rerank: bool = False
 
 
@@ -45,6 +47,7 @@ class OwnTarget:
                 collection=options.collection,
                 where=read_expressions(query.where),
                 collapse=options.collapse,
+                group_by=options.group_by,
                 rerank=options.rerank,
             )
         )
