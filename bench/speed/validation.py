@@ -5,6 +5,9 @@ failed, summed up. Beside it, the same questions are embedded and nothing else. 
 the order alternates, so that the noise of the machine affects both. A neighbour that empties the
 caches slows a search, which goes through many small objects, more than a model that multiplies.
 
+Then a comparison of targets against the bare searches of its questions, one at a time, in turns:
+what judging and reporting add to the processor time of a target.
+
 Then metrics over 100,000 judged hits, and the HTML of the report: its size, and how long it takes.
 """
 
@@ -30,11 +33,14 @@ from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
 from surefind.evaluation.measures.ranking import Measure, measure_run
 from surefind.evaluation.report.report import Report
 from surefind.interfaces.reports.html import ReportExtras, html_page
+from surefind.model import TargetQuery
 from surefind.services.validation.run_request import RunRequest
+from surefind.services.validation.targets.comparison_run import run_on_targets
+from surefind.services.validation.targets.own_target import OwnOptions, OwnTarget
 from surefind.settings import load
 
 DATA = Path(os.environ.get("SUREFIND_DATA", "../shared/data")) / "squad-dev-even"
-WARM_UP, REPETITIONS, SEED = 50, 3, 7
+WARM_UP, REPETITIONS, SEED, PART = 50, 3, 7, 50
 
 
 async def timed(work: Callable[[], Awaitable[object]]) -> float:
@@ -81,6 +87,50 @@ class Bench:
         return spent[0], spent[1]
 
 
+async def target_overhead(
+    application: Application,
+    bare: BgeSmallEmbedder,
+    golden: GoldenSet,
+    tests: Sequence[GoldenTest],
+    repetitions: int,
+) -> dict[str, float]:
+    """The processor time of a comparison relative to the searches of its target alone.
+
+    The embedder has no cache, so that every search takes as long as the first. Both take turns
+    after a few questions.
+    """
+    searcher = (await application.parts.searcher()).without_cache(bare)
+    target = OwnTarget("own", searcher, OwnOptions(application.settings.collection))
+    request = RunRequest(concurrency=1)
+    top_k = request.top_k_for(golden)
+
+    async def search(part: Sequence[GoldenTest]) -> None:
+        for test in part:
+            await target.search(TargetQuery(test.test_id, test.query_text, top_k))
+
+    async def judge(part: Sequence[GoldenTest]) -> None:
+        await run_on_targets([target], replace(golden, tests=tuple(part)), request, "bench")
+
+    found, added = [], []
+    print(f"{'':>12} {'bare/ms':>8} {'compared/ms':>12} {'ratio':>7}")
+    for _ in range(repetitions):
+        spent = [0.0, 0.0]
+        for number, start in enumerate(range(0, len(tests), PART)):
+            part = tests[start : start + PART]
+            for at in (0, 1) if number % 2 == 0 else (1, 0):
+                begun = time.process_time()
+                await (search, judge)[at](part)
+                spent[at] += time.process_time() - begun
+        each_ms = [1000 * one / len(tests) for one in spent]
+        found.append(spent[1] / spent[0])
+        added.append(each_ms[1] - each_ms[0])
+        print(f"{len(tests):>12} {each_ms[0]:>8.2f} {each_ms[1]:>12.2f} {found[-1]:>7.3f}")
+    return {
+        "target_ratio_median": statistics.median(found),
+        "target_added_ms_median": statistics.median(added),
+    }
+
+
 async def ratios(bench: Bench, tests: Sequence[GoldenTest], repetitions: int) -> dict[str, float]:
     found: list[float] = []
     print(f"{'':>12} {'bare/s':>8} {'validated/s':>12} {'ratio':>7}")
@@ -120,6 +170,9 @@ async def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     await bench.turn(tests[:WARM_UP], bare_first=True)
     chosen = tests[WARM_UP:] if arguments.all else tests[WARM_UP : WARM_UP + arguments.queries]
     found = await ratios(bench, chosen, arguments.repetitions)
+    found |= await target_overhead(
+        application, bare, golden, chosen[: arguments.queries], arguments.repetitions
+    )
     assert bench.report is not None
     passages = await application.validation.passages_of(bench.report)
     # As large as the report of all questions, whatever part of them was asked.

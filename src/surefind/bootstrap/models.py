@@ -63,7 +63,7 @@ def _onnx_embedder(settings: Settings, notify: Notify) -> Embedder:
 
 def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
     key = _cohere_key(settings, "embedder")
-    from surefind.adapters.cohere import cohere_embedder
+    from surefind.adapters.embedders.cohere import cohere_embedder
     from surefind.adapters.remote_calls import CallPolicy
 
     return cohere_embedder(key, _model_options(settings), CallPolicy(notify), settings.embed_url)
@@ -99,7 +99,7 @@ def reranker_of(settings: Settings, notify: Notify) -> Reranker | None:
     if settings.reranker != "cohere":
         return installed_reranker(settings)
     key = _cohere_key(settings, "reranker")
-    from surefind.adapters.cohere import CohereReranker
+    from surefind.adapters.embedders.cohere import CohereReranker
     from surefind.adapters.remote_calls import CallPolicy
 
     return CohereReranker(key, CallPolicy(notify), settings.rerank_model, settings.rerank_url)
@@ -173,7 +173,7 @@ def price_of_tokens(settings: Settings) -> float | None:
     if settings.embed_price_per_million_tokens is not None:
         return settings.embed_price_per_million_tokens
     if settings.embedder == "cohere":
-        from surefind.adapters.cohere import price_of
+        from surefind.adapters.embedders.cohere import price_of
 
         return price_of(settings.embed_model)
     if settings.embedder == "openai":

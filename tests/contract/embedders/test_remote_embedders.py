@@ -25,7 +25,7 @@ from support.embedding_service import (
     Trouble,
     serve,
 )
-from surefind.adapters.cohere import MODELS, cohere_embedder
+from surefind.adapters.embedders.cohere import MODELS, cohere_embedder
 from surefind.adapters.embedders.openai_compatible import (
     Prefixes,
     embeddings_url,

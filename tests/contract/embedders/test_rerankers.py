@@ -16,7 +16,7 @@ from support.embedding_service import (
     serve,
 )
 from support.onnx_models import Encoder, write_model
-from surefind.adapters.cohere import CohereReranker
+from surefind.adapters.embedders.cohere import CohereReranker
 from surefind.adapters.embedders.rerank_service import ServiceReranker
 from surefind.adapters.embedders.supplied import SuppliedReranker
 from surefind.adapters.onnx.reranker import OnnxReranker

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -57,9 +58,20 @@ def meets(hit: TargetHit, expectation: Expectation) -> bool:
         return is_on_page(hit, expectation) and _is_in_section(hit, expectation)
     if isinstance(expectation, ByChunk):
         return hit.id == expectation.chunk_id
-    path = PurePosixPath(hit.source_path)
-    steps = PurePosixPath(address_key(hit.url, path_only=True)).name if hit.url else ""
-    return expectation.name in {hit.id, hit.source_path, path.name, path.stem, steps, hit.url}
+    return expectation.name in _names(hit.id, hit.source_path, hit.url)
+
+
+@lru_cache(maxsize=4096)
+def _names(identity: str, source_path: str, url: str) -> frozenset[str]:
+    """What a document may be called. Cached, because results recur in many answers."""
+    name = source_path.rpartition("/")[2]
+    step = _key(url, path_only=True).rpartition("/")[2] if url else ""
+    return frozenset({identity, source_path, name, PurePosixPath(name).stem, step, url})
+
+
+@lru_cache(maxsize=4096)
+def _key(url: str, *, path_only: bool) -> str:
+    return address_key(url, path_only=path_only)
 
 
 def is_on_page(hit: TargetHit, expectation: ByAddress | BySource) -> bool:
@@ -72,16 +84,17 @@ def is_on_page(hit: TargetHit, expectation: ByAddress | BySource) -> bool:
         if expectation.source_path in {hit.source_path, hit.id}:
             return True
         place = hit.source_path or hit.url or hit.id
-        return bool(place) and _path(place).endswith(address_key(f"/{expectation.source_path}"))
+        wanted = _key(f"/{expectation.source_path}", path_only=False)
+        return bool(place) and _path(place).endswith(wanted)
     address = expectation.url.partition("#")[0]
     url = hit.url or hit.id
-    return address_key(url, path_only=address.startswith("/")) == address_key(address)
+    return _key(url, path_only=address.startswith("/")) == _key(address, path_only=False)
 
 
 def _path(place: str) -> str:
     if "://" in place:
-        return address_key(place, path_only=True)
-    return address_key(f"/{place.lstrip('/')}", path_only=True)
+        return _key(place, path_only=True)
+    return _key(f"/{place.lstrip('/')}", path_only=True)
 
 
 def _is_in_section(hit: TargetHit, expectation: ByAddress | BySource) -> bool:

@@ -326,7 +326,7 @@ class _Oddities:
             if self._sites and site and site not in self._sites:
                 self._foreign.append(site)
             self._by_page += any(
-                is_judged_by_page(hit, one) for one in test.expected if meets(hit, one)
+                is_judged_by_page(hit, one) and meets(hit, one) for one in test.expected
             )
         wants = test.criteria.min_similarity_score is not None and test.kind is TestKind.POSITIVE
         self._unfiltered += wants and any(hit.similarity is None for hit in hits)
