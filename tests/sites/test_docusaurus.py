@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sites.conftest import GENERATORS, generate
-from support.rendered_site import MARKUP, Differences, Rendering, compare
+from support.rendered_site import Differences, Rendering, compare
 
 SITES = Path(__file__).parent / "docusaurus"
 INSTALLED = GENERATORS.parent / "docusaurus" / "node_modules"
@@ -18,7 +18,6 @@ FURNITURE = (
     "#footnote-label",  # for screen readers only
     "header h1",  # the title of a page without a heading: every chunk has it in its path
 )
-PROSE = [pattern for pattern in MARKUP if "[#.]" not in pattern]
 MADE = r"404\.html|(?:.*/)?(?:category|tags|blog)(?:/.*)?(?:\.html)?"
 
 
@@ -36,7 +35,7 @@ def built(name: str, site: str, folder: Path) -> tuple[Path, Path]:
 async def test_pages_beside_the_site_are_read_with_their_partials(tmp_path: Path) -> None:
     """The docs folder, the folder of the site and the root of the repository find the same site."""
     source, rendered = built("beside", "website", tmp_path)
-    rendering = Rendering(CONTENT, FURNITURE, MADE, PROSE)
+    rendering = Rendering(CONTENT, FURNITURE, MADE)
     assert await compare(source, rendered, rendering) == Differences()
     assert await compare(source / "website", rendered, rendering) == Differences()
     docs = await compare(source / "docs", rendered, rendering)
@@ -47,6 +46,6 @@ async def test_pages_beside_the_site_are_read_with_their_partials(tmp_path: Path
 async def test_versions_locales_and_other_instances_have_their_addresses(tmp_path: Path) -> None:
     source, rendered = built("product", ".", tmp_path)
     fallbacks = r"|de/(?!docs/next/intro\.html).*"  # pages without a translation, again
-    rendering = Rendering(CONTENT, FURNITURE, MADE + fallbacks, PROSE)
+    rendering = Rendering(CONTENT, FURNITURE, MADE + fallbacks)
     found = await compare(source, rendered, rendering, path="/product/")
     assert found == Differences(unread_pages=["docs/next/guides/hidden.html"]), "it is unlisted"

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from sites.conftest import generate
-from support.rendered_site import MARKUP, Differences, Rendering, compare
+from support.rendered_site import Differences, Rendering, compare
 
 SITES = Path(__file__).parent / "mkdocs"
 MKDOCS = Rendering(
     content="article.md-content__inner, [role=main]",
     furniture=("a.headerlink", ".md-content__button", ".linenos", ".footnote-ref"),
-    markup=[pattern for pattern in MARKUP if "[#.]" not in pattern],
 )
 
 

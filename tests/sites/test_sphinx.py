@@ -17,7 +17,7 @@ SPHINX = Rendering(
     ),
     not_pages=r"(?:genindex|search|py-modindex|genindex/index|search/index|py-modindex/index)"
     r"(?:\.html)?",
-    markup=[*(p for p in MARKUP if "[#.]" not in p), r"^\.\. ", r":[a-z]+:`"],
+    markup=[*MARKUP, r"^\.\. ", r":[a-z]+:`"],
 )
 
 

@@ -49,6 +49,12 @@ def test_a_new_page_is_inspected_as_one_of_its_folder(book: Path) -> None:
     (book / "docs" / "guide" / "new.md").write_text("[a](cups.md#warm) [b](cups.md#cold)\n")
     inspected = surefind_json("inspect", "docs/guide/new.md", "--check-links", cwd=book)
     assert [item["link"] for item in inspected["broken_links"]] == ["cups.md#cold"]
+    cups = book / "docs" / "guide" / "cups.md"
+    cups.write_text("# Cups\n\n## Heat {#heat}\n\n### Warm them {#warm}\n\ntea\n")
+    assert surefind("ingest", "docs", cwd=book).returncode == 0
+    (book / "docs" / "guide" / "new.md").write_text("[a](cups.md#heat)\n")
+    inspected = surefind_json("inspect", "docs/guide/new.md", "--check-links", cwd=book)
+    assert inspected["broken_links"] == [], "the id of a heading without text is not stored"
 
 
 def test_links_of_a_website_are_checked_against_what_was_crawled(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from surefind.services.ingest.planning import (
 )
 from surefind.services.ingest.source_scan import ChangeTarget, DryRunTarget, SourceScan
 from surefind.services.validation.gate import Gate, judge
+from surefind.text.documents import TEXT_VERSION
 
 _log = logging.getLogger(__name__)
 
@@ -124,7 +125,11 @@ class _IngestRun:
         self._params = BuildParams(
             now=datetime.now(UTC),
             sources=tuple(source.name for source in sources),
-            sites=(*(source.fingerprint for source in sources), *tools.formats.fingerprint),
+            sites=(
+                *(source.fingerprint for source in sources),
+                *tools.formats.fingerprint,
+                f"text {TEXT_VERSION}",
+            ),
             rebuild=options.rebuild,
             max_cost=options.max_cost,
         )

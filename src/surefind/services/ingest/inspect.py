@@ -1,6 +1,7 @@
 """Previews the chunks of a page without storing anything."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from surefind.errors import InputError
 from surefind.model import (
@@ -79,13 +80,23 @@ async def _broken_links(
         check.know(record.source_path, record.url)
     check.add(page, SourceRoot.of(page, source), read)
     for source_path in sorted(check.unknown(page.source_path)):
-        check.learn(source_path, await _anchors(source_path, catalog, source.site.anchors))
+        anchors = await _anchors(source_path, catalog, source.site.anchors)
+        if anchors is not None:
+            check.learn(source_path, anchors)
     return tuple(check.broken_of(page.source_path))
 
 
-async def _anchors(source_path: str, catalog: Catalog, rule: AnchorRule) -> set[str]:
-    """The anchors that a catalog knows: those of headings, and those written in the text."""
+async def _anchors(source_path: str, catalog: Catalog, rule: AnchorRule) -> set[str] | None:
+    """The anchors that a catalog knows: those of headings, and those written in the text.
+
+    None if a heading below the title has no text of its own: an anchor that it declares is in no
+    chunk.
+    """
     chunks = [record.chunk for record in await catalog.document_chunks(source_path)]
     text = "\n\n".join(chunk.text for chunk in chunks)
-    found = references(text.encode(), ".md", outline(text, rule))
+    structure = outline(text, rule)
+    below = structure.headings[1:]
+    if any(not text[one.end : two.start].strip() for one, two in pairwise(below)):
+        return None
+    found = references(text.encode(), ".md", structure)
     return {*found.anchors, *(chunk.anchor for chunk in chunks)}

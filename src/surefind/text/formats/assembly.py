@@ -33,6 +33,7 @@ class PageAssembler:
         self._inner_borders: list[int] = []
         self._code: list[OpenedBlock] = []
         self._tables: list[OpenedBlock] = []
+        self._attributes: list[tuple[int, int]] = []
 
     def place(self, anchor: str) -> None:
         """A new anchor without a heading, such as the start of a page."""
@@ -71,6 +72,7 @@ class PageAssembler:
         self._inner_borders += [border + start for border in inner.inner_borders if border]
         self._code += [_moved(block, start) for block in inner.code]
         self._tables += [_moved(block, start) for block in inner.tables]
+        self._attributes += [(first + start, last + start) for first, last in inner.attributes]
 
     def parsed(
         self,
@@ -84,6 +86,7 @@ class PageAssembler:
             tuple(self._inner_borders),
             tuple(self._code),
             tuple(self._tables),
+            tuple(self._attributes),
         )
         return ParsedPage(front_matter, "".join(self._parts), structure, title, warnings)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 
 from surefind.errors import InputError
@@ -19,6 +20,7 @@ from surefind.text.formats.restructured.conversion import read_restructured
 from surefind.text.front_matter import read_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
 from surefind.text.markdown.blocks import Outline, outline
+from surefind.text.markdown.heading_attributes import without_attributes
 from surefind.text.markdown.highlights import without_highlights
 from surefind.text.markdown.javascript import TooComplex
 from surefind.text.markdown.link_references import inline_references
@@ -43,12 +45,17 @@ def parse(
     reader = READERS.get(suffix.lower())
     document_reader = DOCUMENT_READERS.get(suffix.lower())
     if document_reader is not None:
-        return document_reader(content, options or FormatOptions())
+        return _shown(document_reader(content, options or FormatOptions()))
     if reader is None:
         supported = ", ".join(sorted(SUFFIXES))
         found = f"files ending in {suffix}" if suffix else "files without a suffix"
         raise InputError(f"{found} are not supported; supported are {supported}")
-    return reader(content, anchors)
+    return _shown(reader(content, anchors))
+
+
+def _shown(page: ParsedPage) -> ParsedPage:
+    text, structure = without_attributes(page.text, page.structure)
+    return replace(page, text=text, structure=structure)
 
 
 def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:

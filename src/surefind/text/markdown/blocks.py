@@ -43,6 +43,8 @@ _TABLE_RULE = re.compile(
 # A line that starts with none of these and no digit is text, like most lines.
 _MARKERS = frozenset("\t#=-`~<*_+>|:")
 TITLE_LENGTH = 500
+_OPENINGS = {"}": "{", "]": "["}
+_MAX_OPENINGS = 3  # a quoted value may contain one
 _INLINE_MARKUP = re.compile(r"[\[`*_~<&\\]")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SET_ASIDE = 0xE000  # escaped characters are moved here, into a private area of Unicode
@@ -88,7 +90,8 @@ class OpenedBlock:
 @dataclass(frozen=True, slots=True)
 class Outline:
     """Where to cut a text. `borders` are the offsets of blocks after a blank line;
-    `inner_borders` are those inside lists. Neither is inside code.
+    `inner_borders` are those inside lists. Neither is inside code. `attributes` are the spans of
+    ids and other attributes that headings declare, such as `{#id}`.
     """
 
     headings: tuple[Heading, ...] = ()
@@ -96,6 +99,7 @@ class Outline:
     inner_borders: tuple[int, ...] = ()
     code: tuple[OpenedBlock, ...] = ()
     tables: tuple[OpenedBlock, ...] = ()
+    attributes: tuple[tuple[int, int], ...] = ()
 
 
 def outline(text: str, anchors: AnchorRule = GITHUB) -> Outline:
@@ -113,6 +117,7 @@ def outline(text: str, anchors: AnchorRule = GITHUB) -> Outline:
         inner_borders=tuple(scanner.inner_borders),
         code=tuple(scanner.code),
         tables=tuple(scanner.tables),
+        attributes=tuple(scanner.attributes),
     )
 
 
@@ -131,6 +136,7 @@ class _Scanner:
         self.inner_borders: list[int] = []
         self.code: list[OpenedBlock] = []
         self.tables: list[OpenedBlock] = []
+        self.attributes: list[tuple[int, int]] = []
         self.awaited = ""  # in code, skip lines without the end marker
         self._anchors: dict[str, int] = {}
         self._fence: _Fence | None = None
@@ -282,6 +288,7 @@ class _Scanner:
         if underline is None or self._paragraph is None:
             return False
         title = " ".join(part.strip() for part in self._paragraph_lines)
+        self._add_attributes(title, *self._last)
         self._add(1 if underline.group(1)[0] == "=" else 2, title, self._paragraph, end)
         return True
 
@@ -289,7 +296,9 @@ class _Scanner:
         heading = _ATX.match(line)
         if heading is None:
             return False
-        self._add(len(heading.group(1)), without_closing(heading.group(2)), start, end)
+        title = without_closing(heading.group(2))
+        self._add_attributes(title, line[: line.rindex(title) + len(title)], start)
+        self._add(len(heading.group(1)), title, start, end)
         return True
 
     def _add(self, level: int, raw_title: str, start: int, end: int) -> None:
@@ -309,6 +318,23 @@ class _Scanner:
         shown = anchor if level >= self._rule.first_level else ""
         self.headings.append(Heading(level, title, shown, start, end, name=anchor))
         self._close_containers()
+
+    def _add_attributes(self, title: str, line: str, start: int) -> None:
+        """`line` is the last line of the title. The rule of the site separates both."""
+        line = line.rstrip()
+        opening = _OPENINGS.get(line[-1:])
+        if opening is None or len(title) > TITLE_LENGTH:
+            return
+        words = self._rule.split(title)[0].rstrip()
+        at = len(line)
+        for _ in range(_MAX_OPENINGS):
+            at = line.rfind(opening, 0, at)
+            rest = title[: len(title) - (len(line) - at)].rstrip()
+            if at <= 0 or not rest:
+                return
+            if self._rule.split(rest) in {(words, ""), (words, self._rule.unknown)}:
+                self.attributes.append((start + len(line[:at].rstrip()), start + len(line)))
+                return
 
     def _next_free(self, anchor: str, repeats: int) -> str:
         while (free := self._rule.numbered(anchor, repeats)) in self._anchors:

@@ -15,6 +15,7 @@ from surefind.model import (
     SourcePage,
 )
 from surefind.text.anchors import GITHUB
+from surefind.text.documents import TEXT_VERSION
 from unit.installation import GUIDE, PAGES, Installation
 
 
@@ -153,6 +154,8 @@ async def test_another_site_changes_every_address_and_embeds_nothing(home: Insta
     assert hit.record.link == "https://docs.example.com/guide/a#install"
     report = await home.ingest(PAGES, base_url="https://docs.example.com")
     assert not report.published
+    [*_, manifest] = await home.generations.list()
+    assert f"text {TEXT_VERSION}" in manifest.sites, "a new version reads all pages again, too"
 
 
 async def test_the_number_of_kept_generations_is_limited(home: Installation) -> None:

@@ -1,0 +1,42 @@
+"""Removes the ids and other attributes that headings declare, which no reader of a page sees."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import accumulate, pairwise
+
+from surefind.text.markdown.blocks import OpenedBlock, Outline
+
+
+def without_attributes(text: str, structure: Outline) -> tuple[str, Outline]:
+    """`# Title {#id}` becomes `# Title`; the structure keeps its anchors and gets new offsets."""
+    spans = structure.attributes
+    if not spans:
+        return text, structure
+    borders = [0, *(border for span in spans for border in span), len(text)]
+    kept = "".join(text[start:end] for start, end in list(pairwise(borders))[::2])
+    ends = [end for _, end in spans]
+    removed = [0, *accumulate(end - start for start, end in spans)]
+
+    def moved(offset: int) -> int:
+        return offset - removed[bisect_right(ends, offset)]
+
+    def all_moved(offsets: Iterable[int]) -> tuple[int, ...]:
+        return tuple(moved(offset) for offset in offsets)
+
+    def blocks(opened: Iterable[OpenedBlock]) -> tuple[OpenedBlock, ...]:
+        return tuple(
+            OpenedBlock(moved(block.start), moved(block.head), moved(block.end)) for block in opened
+        )
+
+    headings = tuple(
+        replace(heading, start=moved(heading.start), end=moved(heading.end))
+        for heading in structure.headings
+    )
+    return kept, Outline(
+        headings,
+        all_moved(structure.borders),
+        all_moved(structure.inner_borders),
+        blocks(structure.code),
+        blocks(structure.tables),
+    )
