@@ -245,7 +245,11 @@ class CollectionReader:
             return await self._reopen(_TRIES)
 
     async def _retry_catalog(self, generation: OpenGeneration) -> None:
-        """Reopen an unavailable catalog, even if nothing new was published."""
+        """Reopen an unavailable catalog, even if nothing new was published.
+
+        One failure is enough to pause. The circuit breaker of an open catalog pauses as long, but
+        only after several failures in a row, because a single read may fail by chance.
+        """
         if generation.catalog is not None or time.monotonic() < self._next_retry:
             return
         self._next_retry = time.monotonic() + self._pause_s

@@ -22,6 +22,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field
+from operator import itemgetter
 from sys import intern
 from weakref import WeakKeyDictionary
 
@@ -203,9 +204,10 @@ class Rescoring:
             if self._heading and self._heading in sections:
                 by_row = zip(rows, sections, strict=True)
                 exact.update(row for row, section in by_row if section == self._heading)
-            for row, point in zip(rows, points, strict=True) if traits.kinds else ():
-                if point in traits.kinds:
-                    weights[row] = self._weight(traits.kinds[point])
+            kinds = traits.kinds
+            if not kinds.keys().isdisjoint(points):
+                by_point = zip(rows, points, strict=True)
+                weights |= {row: self._weight(kinds[one]) for row, one in by_point if one in kinds}
             if by_page:
                 for row, point in zip(rows, points, strict=True):
                     page = pages[row] = origin, traits.pages[point]
@@ -237,7 +239,7 @@ class Rescoring:
             adjusted = _adjusted(fused, weight, exact_heading=is_exact)
             changed = adjusted != fused
             first.append((adjusted, row, weight if changed else 1.0, is_exact and changed, page))
-        first.sort(key=lambda one: -one[0])
+        first.sort(key=itemgetter(0), reverse=True)
         for score, row, weight, is_exact, page in first:
             yield pool.candidate(row, score, weight, exact_heading=is_exact, page=page)
         last = first[-1][0] if first else 1.0
