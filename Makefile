@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-ranking bench-label-free bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-ranking bench-label-free bench-gaps bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -190,6 +190,9 @@ bench-ranking: $(VENV)/dev model  ## Rankings of pages and passages on all sets,
 
 bench-label-free: $(VENV)/dev model  ## Validity of tests without labels, and the time to make them
 	@$(BIN)/python -m bench.quality.label_free
+
+bench-gaps: $(VENV)/dev model  ## Gaps found in a query log after pages are deleted: precision and recall
+	@$(BIN)/python -m bench.quality.gaps
 
 bench-scale: $(VENV)/dev model  ## Building and searching as a collection grows, with and without quantization
 	@$(BIN)/python -m bench.speed.scale $(if $(QUICK),--quick)

@@ -188,9 +188,11 @@ def _joined(measured: Sequence[Mapping[str, list[list[float]]]], name: str) -> V
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tests", type=int, default=60, help="of each kind and library")
+    parser.add_argument("--tests", type=int, default=100, help="of each kind and library")
+    parser.add_argument("--only", choices=LIBRARIES, help="use the pages of one library")
     options = parser.parse_args()
-    libraries = [Library(name, options.tests) for name in LIBRARIES]
+    names = (options.only,) if options.only else LIBRARIES
+    libraries = [Library(name, options.tests) for name in names]
     measured = [asyncio.run(library.measured()) for library in libraries]
     judged = _joined(measured, "judged")
     scores: list[Row] = [
@@ -218,7 +220,7 @@ def main() -> None:
     result = Result(
         "label-free",
         "Validity of tests without labels",
-        f"{judged.shape[1]} judged questions about React and Vite, and tests of their pages.",
+        f"{judged.shape[1]} judged questions, and tests of the pages of {', '.join(names)}.",
         {"tests of each kind and library": options.tests},
         {"surefind": version("surefind")},
         machine(),

@@ -17,12 +17,13 @@ def logging_queries(
         client = (record.key_id or record.client) if with_clients else ""
         for result in record.searches:
             for collection in result.query.collections:
-                add(_logged(result, collection, client))
+                add(logged_search(result, collection, client))
 
     return both
 
 
-def _logged(result: SearchResult, collection: str, client: str) -> LoggedSearch:
+def logged_search(result: SearchResult, collection: str, client: str) -> LoggedSearch:
+    """What the log keeps of a search in one of its collections."""
     best = next((hit for hit in result.hits if hit.collection == collection), None)
     return LoggedSearch(
         at=datetime.now(UTC),
