@@ -16,6 +16,10 @@ from support.kiln import QUESTIONS, Served
 from surefind.interfaces.integrations.llama_index import SurefindRetriever
 
 TOP_K = 3
+HISTORY = [
+    {"role": "user", "content": "What does the error F30 mean?"},
+    {"role": "assistant", "content": "The error F30 means that the sensor is too hot."},
+]
 
 
 def test_nodes_have_links_and_scores(docs: surefind.Surefind) -> None:
@@ -31,6 +35,16 @@ def test_nodes_have_links_and_scores(docs: surefind.Surefind) -> None:
     assert "600 degrees" in shown
     assert "similarity" not in shown
     assert node.node.get_content(MetadataMode.EMBED) == node.text
+
+
+def test_a_follow_up_is_searched_after_its_conversation(docs: surefind.Surefind) -> None:
+    retriever = SurefindRetriever(docs, top_k=1)
+    [node] = retriever.after(HISTORY).retrieve("And what does it mean exactly?")
+    assert node.metadata["url"].endswith("docs/errors.md#f30")
+    expected = docs.search("And what does it mean exactly?", top_k=1)
+    [alone] = retriever.retrieve("And what does it mean exactly?")
+    assert alone.get_score() == expected[0].score
+    assert alone.metadata["similarity"] != node.metadata["similarity"]
 
 
 async def test_a_query_engine_answers_from_the_passages(docs: surefind.Surefind) -> None:

@@ -49,7 +49,7 @@ _DECAY = 0.5
 _QUESTION_VECTOR, _ANSWER_VECTOR = 0.15, 0.2
 _QUESTION_TERMS, _ANSWER_TERMS = 0.15, 0.05
 _FULL, _PART = 1.0, 0.4
-_RELATED, _PERHAPS = 0.2, 0.1
+_RELATED, _PERHAPS, _HARDLY = 0.2, 0.1, 0.05
 _FEW_WORDS, _MANY_WORDS = 2, 6
 _EVERYDAY = 16
 
@@ -170,7 +170,11 @@ def is_incomplete(text: str) -> bool:
 
 def strength_of(text: str, related: float) -> float:
     """The share of the full weight; `related` is 0 for unrelated texts and 1 for equal ones."""
-    if related < _PERHAPS or _own_words(text) > _MANY_WORDS:
+    words = _own_words(text)
+    says_nothing = words < _FEW_WORDS + bool(_REFERRING.search(text))
+    if says_nothing and related >= _HARDLY:  # such a question is not similar to anything
+        return _FULL
+    if related < _PERHAPS or words > _MANY_WORDS:
         return 0.0
     return _FULL if related >= _RELATED and is_incomplete(text) else _PART
 

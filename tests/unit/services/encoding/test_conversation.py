@@ -107,9 +107,12 @@ def test_questions_with_few_words_of_their_own_are_incomplete(text: str, incompl
 
 
 def test_the_context_counts_as_far_as_it_is_needed_and_related() -> None:
-    assert strength_of("How does it work?", related=0.5) == 1
-    assert strength_of("How does it work?", related=0.15) == 0.4
-    assert strength_of("How does it work?", related=0.05) == 0
+    assert strength_of("How does it work?", related=0.06) == 1
+    assert strength_of("How does it work?", related=0.04) == 0
+    assert strength_of("What are their opening hours?", related=0.06) == 1
+    assert strength_of("And the delivery price?", related=0.06) == 0
+    assert strength_of("What are their opening hours on Sunday?", related=0.25) == 1
+    assert strength_of("What are their opening hours on Sunday?", related=0.15) == 0.4
     assert strength_of("When does the weekend schedule start?", related=0.5) == 0.4
     long = "Which pressure limits does the boiler controller apply after power failures?"
     assert strength_of(long, related=0.9) == 0
