@@ -199,6 +199,14 @@ def test_an_address_carries_the_whole_search(page: Page) -> None:
     assert page.headings[0] == "Kneading the dough"
 
 
+def test_the_page_says_what_it_searched_for_a_misspelt_word(page: Page) -> None:
+    page.open("/?q=kneeding&mode=lexical")
+    page.wait_for_answer("kneeding")
+    assert page.headings[0] == "Kneading the dough"
+    assert "kneeding: no passage has this word; searched for kneading" in page.find("#notice").text
+    assert "kneading" in {mark.text.lower() for mark in page.find_all("#hits mark")}
+
+
 def test_back_and_forward_walk_through_the_searches(page: Page) -> None:
     page.ask("kneading dough")
     page.ask(QUESTION)

@@ -281,7 +281,7 @@ class SearchResult:
     `best_similarity` is set even if the threshold removed every hit. `over_budget` holds the
     passages that did not fit into `max_tokens`. `confidence` is None if nothing was embedded or the
     generation is not calibrated. `notes` explains deviations from the request. `remembered` is true
-    for a cached answer.
+    for a cached answer. `also_searched` are words that were searched in place of unknown ones.
     """
 
     query: Query
@@ -295,6 +295,12 @@ class SearchResult:
     over_budget: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
     remembered: bool = False
+    also_searched: tuple[str, ...] = ()
+
+    @property
+    def highlighted_text(self) -> str:
+        """The words that highlights mark: those of the query, and those searched instead."""
+        return " ".join((self.query.text, *self.also_searched))
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

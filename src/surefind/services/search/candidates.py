@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from surefind.model import Condition, Mode, Ranking, SparseVector
 from surefind.ports import DenseQuery, SparseQuery, Vector, VectorIndex
+from surefind.services.encoding.unknown_words import ReplacedWord
 from surefind.services.search.depth import cutoff, deeper_limit
 from surefind.services.search.fusion import LegResults, Pool, dense_pool, fuse, lexical_pool
 
@@ -15,12 +16,14 @@ from surefind.services.search.fusion import LegResults, Pool, dense_pool, fuse, 
 class EncodedQuery(NamedTuple):
     """A query encoded for each leg; None for a leg that is not searched.
 
-    `context` is the share of the conversation before it that was encoded with it.
+    `context` is the share of the conversation before it that was encoded with it. `replaced` are
+    its unknown words, for which `terms` has similar ones.
     """
 
     vector: Vector | None
     terms: SparseVector | None
     context: float = 0.0
+    replaced: tuple[ReplacedWord, ...] = ()
 
     @property
     def mode(self) -> Mode:

@@ -32,6 +32,7 @@ from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import judge
 from surefind.services.encoding.name_evidence import with_names
 from surefind.services.encoding.reranking import RerankStage
+from surefind.services.encoding.unknown_words import UnknownWords
 from surefind.services.generations.page_names import resolved
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
@@ -139,6 +140,7 @@ class Searcher:
         self._observe = observe
         self.embedder = embedder
         self._terms = terms
+        self._unknown_words = UnknownWords(terms)
         self._rerank_stage = rerank_stage
 
     async def search(self, query: Query) -> SearchResult:
@@ -219,7 +221,11 @@ class Searcher:
         for generation in generations.values():
             self._check_encoders(generation.manifest, query.mode)
         vector, terms, strength = await conversation.encode(query, self.embedder, self._terms)
-        return EncodedQuery(vector, terms, strength)
+        if terms is None or query.mode is not Mode.LEXICAL:
+            return EncodedQuery(vector, terms, strength)
+        replaced = await self._unknown_words.replaced(query.text, list(generations.values()))
+        terms = self._unknown_words.with_replaced(terms, replaced)
+        return EncodedQuery(vector, terms, strength, replaced)
 
     async def _answer(self, encoded: EncodedQuery, run: "SearchRun") -> SearchResult:
         query = run.query
@@ -233,8 +239,11 @@ class Searcher:
         hits, over_budget = within_budget(await self._expanded(hits, run), query.max_tokens)
         if over_budget:
             hits = [replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)]
+        also_searched = tuple(word for one in encoded.replaced for word in one.instead)
+        run.notes += [one.note for one in encoded.replaced]
         if query.highlight:
-            hits = [self._highlighted(hit, query) for hit in hits]
+            shown = " ".join((query.text, *also_searched))
+            hits = [self._highlighted(hit, shown) for hit in hits]
         run.clock.mark("formatted")
         manifest = run.generations[query.collection].manifest
         best_similarity = pool.best_similarity
@@ -255,6 +264,7 @@ class Searcher:
             confidence,
             tuple(over_budget),
             tuple(run.notes),
+            also_searched=also_searched,
         )
 
     async def _chosen(
@@ -328,11 +338,11 @@ class Searcher:
             expanded.append(replace(hit, context=context))
         return expanded
 
-    def _highlighted(self, hit: Hit, query: Query) -> Hit:
+    def _highlighted(self, hit: Hit, words: str) -> Hit:
         return replace(
             hit,
-            highlights=tuple(self._terms.matches(hit.record.chunk.text, query.text)),
-            section_highlights=tuple(self._terms.matches(hit.record.section, query.text)),
+            highlights=tuple(self._terms.matches(hit.record.chunk.text, words)),
+            section_highlights=tuple(self._terms.matches(hit.record.section, words)),
         )
 
     def _check_encoders(self, manifest: Manifest, mode: Mode) -> None:

@@ -210,7 +210,7 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
         if request.rendered:
             matches = application.parts.terms.matches if request.highlight else None
             for hit, shown in zip(result.hits, answer["hits"], strict=True):
-                shown["rendered"] = rendered_json(hit, result.query.text, matches)
+                shown["rendered"] = rendered_json(hit, result.highlighted_text, matches)
         return answer
 
     @app.post("/retrieve", responses=responses(RetrieveResponse), tags=["surefind"])

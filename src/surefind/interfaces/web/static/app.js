@@ -185,6 +185,7 @@ function showAnswer(answer, body) {
   const notes = answer.status === "partial"
     ? [element("p", {}, "The catalog is unavailable. These passages are copies from the index, and whole pages can’t be opened here.")]
     : [];
+  notes.push(...answer.notes.map((note) => element("p", { className: "quiet" }, `${note}.`)));
   const thin = answer.confidence?.evidence === "thin"
     ? [element("p", {}, "The evidence is thin: the documentation may not cover this. These are the nearest passages.")]
     : [];

@@ -1,0 +1,126 @@
+"""Words that no passage contains, in lexical mode: unfinished ones and misspelt ones."""
+
+from pathlib import Path
+
+import pytest
+
+from surefind.model import Mode, Query, SearchResult
+from surefind.services.encoding.unknown_words import UnknownWords
+from surefind.services.encoding.vocabulary import Vocabulary, is_one_mistake
+from surefind.services.search.why_not import Cause, Explainer
+from unit.installation import Installation
+
+PAGES = {
+    "teapot.md": "# Teapot\n\nThe teapot brews tea, and the teapots of others do not.\n",
+    "table.md": "# Table\n\nPut it on a stable table.\n",
+    "errors.md": "# Error E42\n\nThe lid is open.\n",
+    "filler.md": "# Filler\n\nNothing about anything in particular.\n",
+}
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> Installation:
+    home = Installation(tmp_path / "data")
+    await home.ingest(PAGES)
+    return home
+
+
+async def words(home: Installation, text: str) -> SearchResult:
+    return await home.search(text, mode=Mode.LEXICAL, highlight=True)
+
+
+def best(result: SearchResult) -> str:
+    return result.hits[0].record.chunk.source_path if result.hits else ""
+
+
+@pytest.mark.parametrize(
+    "text", ["teapto", "tepot", "teapott", "teapet", "TEAPTO", "teapto?", "where is my teapto?"]
+)
+async def test_one_typing_mistake_still_finds(home: Installation, text: str) -> None:
+    result = await words(home, text)
+    assert best(result) == "docs/teapot.md"
+    assert any("searched for teapot" in note for note in result.notes)
+    [(start, end), *_] = result.hits[0].highlights
+    assert result.hits[0].text[start:end].lower().startswith("teapot")
+
+
+async def test_the_last_word_may_be_unfinished(home: Installation) -> None:
+    result = await words(home, "brews teapo")
+    assert best(result) == "docs/teapot.md"
+    assert "teapot" in result.also_searched
+    assert best(await words(home, "part")) == "docs/filler.md"
+    finished = await words(home, "part of it")
+    assert finished.also_searched == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["E43", "e_42", "xteapot", "tpt", "tep", "tepto", "日本語", "zzzz", "?!", "te"]
+)
+async def test_nothing_is_guessed_for_codes_short_words_or_two_mistakes(
+    home: Installation, text: str
+) -> None:
+    result = await words(home, text)
+    assert (result.also_searched, result.notes) == ((), ())
+    assert result.hits == ()
+
+
+async def test_words_that_occur_are_searched_as_they_are(home: Installation) -> None:
+    known = await words(home, "table")
+    assert (known.also_searched, known.notes) == ((), ())
+    mixed = await words(home, "tabel lid")
+    assert {"docs/table.md", "docs/errors.md"} == {hit.record.chunk.source_path for hit in mixed}
+    assert best(mixed) == "docs/errors.md", "an exact word counts more"
+    hybrid = await home.search("teapto")
+    assert (hybrid.also_searched, hybrid.notes) == ((), ())
+
+
+async def test_why_not_knows_what_was_searched_instead(home: Installation) -> None:
+    query = Query("teapto", mode=Mode.LEXICAL, top_k=1)
+    explainer = Explainer(home.readers, home.searcher)
+    assert (await explainer.why_not(query, "docs/teapot.md")).cause is Cause.FOUND
+    assert (await explainer.why_not(query, "docs/table.md")).cause is Cause.OUTRANKED
+
+
+async def test_a_new_generation_has_its_own_words(home: Installation) -> None:
+    searcher = home.searcher
+    query = Query("kettel", mode=Mode.LEXICAL)
+    assert (await searcher.search(query)).hits == ()
+    await home.ingest({**PAGES, "kettle.md": "# Kettle\n\nThe kettle boils.\n"})
+    assert (await searcher.search(query)).also_searched == ("kettle",)
+
+
+async def test_without_the_catalog_or_in_a_huge_collection_nothing_changes(
+    home: Installation,
+) -> None:
+    async with home.reader.lease() as generation:
+        small = UnknownWords(home.terms, max_chunks=len(PAGES) - 1)
+        assert await small.replaced("teapto", [generation]) == ()
+        assert await UnknownWords(home.terms).replaced("teapto", [generation]) != ()
+    await home.lose_catalog()
+    result = await words(home, "teapto")
+    assert (result.hits, result.also_searched) == ((), ())
+
+
+def test_the_vocabulary_is_bounded_and_keeps_frequent_words() -> None:
+    vocabulary = Vocabulary(max_words=10)
+    for number in range(1000):
+        vocabulary.add(f"frequent word{number}")
+    assert vocabulary.completions("freq") == ["frequent"]
+    assert vocabulary.corrections("frequant") == ["frequent"]
+    assert len(vocabulary.completions("word")) <= 4
+    assert vocabulary.completions("word500") == []
+
+
+def test_frequent_words_come_first() -> None:
+    vocabulary = Vocabulary()
+    for passage in ("form", "from", "from here", "forma"):
+        vocabulary.add(passage)
+    assert vocabulary.corrections("frpm") == ["from"]
+    assert vocabulary.corrections("forn") == ["form"]
+    assert vocabulary.completions("for") == ["form", "forma"]
+
+
+def test_a_swap_is_one_mistake_and_equal_words_are_none() -> None:
+    assert is_one_mistake("form", "from")
+    assert not is_one_mistake("form", "form")
+    assert not is_one_mistake("abcd", "badc")
