@@ -31,7 +31,7 @@ from pydantic_settings import (
 )
 
 from surefind.adapters.files.connection_table import TABLE, read_connection
-from surefind.adapters.files.downloads import HUB
+from surefind.adapters.onnx.downloads import HUB
 from surefind.adapters.processor import cores
 from surefind.contracts.request import problem_of
 from surefind.errors import InputError, without_passwords

@@ -15,7 +15,7 @@ import pytest
 from surefind.adapters.embedders import model_files
 from surefind.adapters.embedders.bge_small import BgeSmallEmbedder
 from surefind.adapters.embedders.model_files import HUB_MODEL, ModelFile
-from surefind.adapters.files.downloads import HUB
+from surefind.adapters.onnx.downloads import HUB
 from surefind.errors import EmbeddingError, InputError
 from surefind.ports import Notify
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefind.adapters.files.downloads import DOWNLOAD_ERRORS, HUB, keep, opened, sha256_of, short
+from surefind.adapters.onnx.downloads import DOWNLOAD_ERRORS, HUB, keep, opened, sha256_of, short
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import Notify

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote
 
-from surefind.adapters.files.downloads import DOWNLOAD_ERRORS, HUB, keep, opened, sha256_of, short
+from surefind.adapters.onnx.downloads import DOWNLOAD_ERRORS, HUB, keep, opened, sha256_of, short
 from surefind.adapters.onnx.model_folder import (
     MODULES,
     RECORD,

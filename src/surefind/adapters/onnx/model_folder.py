@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from surefind.adapters.files.downloads import sha256_of
+from surefind.adapters.onnx.downloads import sha256_of
 from surefind.errors import InputError
 
 TOKENIZER = "tokenizer.json"
