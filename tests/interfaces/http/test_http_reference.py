@@ -70,6 +70,16 @@ def test_every_field_of_an_answer_is_required_except_on_request(contracts: httpx
     assert set(hit["properties"]) - set(hit["required"]) == {"rendered"}
 
 
+def test_the_word_that_was_searched_instead_is_marked(contracts: httpx2.Client) -> None:
+    body = {"query": "desclae", "mode": "lexical", "highlight": True, "rendered": True}
+    answer = contracts.post("/retrieve", json=body).json()
+    assert answer["notes"] == ["desclae: no passage has this word; searched for descale"]
+    [hit] = answer["hits"]
+    [(start, end)] = hit["highlights"]
+    assert hit["text"][start:end] == "Descale"
+    assert '["mark", {}, "Descale"]' in json.dumps(hit["rendered"])
+
+
 class Forms(HTMLParser):
     """The forms of the reference: method and path, the names of fields, and the body."""
 
