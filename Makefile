@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-ranking bench-label-free bench-gaps bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-languages bench-ranking bench-label-free bench-gaps bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -175,6 +175,9 @@ bench-ingest: $(VENV)/dev model $(PAGE_PEERS)  ## Ingest of a folder of Markdown
 
 bench-quality: $(VENV)/dev model .venv-peers/parsing/installed $(PAGE_PEERS)  ## Quality on judged questions, against single components and other tools
 	@$(BIN)/python -m bench.quality.judged $(if $(QUICK),--quick)
+
+bench-languages: $(VENV)/dev  ## Keyword search by language, beside English analysis, on small manuals in 15 languages
+	@PYTHONPATH=tests $(BIN)/python -m bench.quality.languages
 
 bench-fusion: $(VENV)/dev model  ## Quality of hybrid search by candidates per leg, on judged questions
 	@$(BIN)/python -m bench.quality.fusion

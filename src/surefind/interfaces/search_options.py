@@ -29,6 +29,7 @@ class SearchOptions(TypedDict, total=False):
     highlight: bool
     collections: Sequence[str]
     history: Sequence[Turn | Mapping[str, str] | str]
+    language: str
 
 
 def query_of(text: str, collection: str, options: SearchOptions) -> Query:

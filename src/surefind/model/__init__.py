@@ -49,6 +49,15 @@ from surefind.model.generations import (
     Threshold,
 )
 from surefind.model.keys import ApiKey, Scope
+from surefind.model.languages import (
+    ANY_LANGUAGE,
+    AUTO_LANGUAGE,
+    DEFAULT_LANGUAGE,
+    LANGUAGE,
+    LANGUAGE_NAMES,
+    language_code,
+    language_in,
+)
 from surefind.model.mappings import (
     CollectionFacts,
     Connection,
@@ -103,9 +112,14 @@ from surefind.model.urls import (
 )
 
 __all__ = [
+    "ANY_LANGUAGE",
+    "AUTO_LANGUAGE",
     "CONTENT_TYPES",
     "DEFAULT_COLLECTION",
+    "DEFAULT_LANGUAGE",
     "FIELDS",
+    "LANGUAGE",
+    "LANGUAGE_NAMES",
     "POINT_NAMESPACE",
     "AnchorRule",
     "AnswerForm",
@@ -188,6 +202,8 @@ __all__ = [
     "is_address",
     "is_link",
     "is_unpublished",
+    "language_code",
+    "language_in",
     "numbered_point",
     "point_id",
     "point_label",

@@ -12,6 +12,7 @@ from uuid import UUID, uuid5
 
 from surefind.errors import InputError
 from surefind.model.filters import Attribute
+from surefind.model.languages import language_in
 from surefind.model.read_only import read_only
 from surefind.model.strings import check_string
 
@@ -253,6 +254,10 @@ class ChunkRecord:
     @property
     def point_id(self) -> UUID:
         return self.chunk.point_id if self.point is None else self.point
+
+    @property
+    def language(self) -> str:
+        return language_in(self.attributes)
 
     @property
     def section(self) -> str:

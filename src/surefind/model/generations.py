@@ -141,8 +141,9 @@ class Manifest:
     scratch. `pending` lists pages that were due to be re-read and could not be. `fields` are those
     that front matter adds. `gate` is the result of the golden tests before publishing. `threshold`
     is learned from golden tests, and is the only part that may be set later. `connected` says how
-    to read a connected collection. `checksums` names the checksum lists stored with the files; it
-    is empty for generations of earlier surefind versions.
+    to read a connected collection. `languages` are those of the pages; it is empty for connected
+    collections and generations of earlier surefind versions. `checksums` names the checksum lists
+    stored with the files; it is empty for generations of earlier surefind versions.
     """
 
     collection: str
@@ -167,6 +168,7 @@ class Manifest:
     threshold: Threshold | None = None
     connected: Connection | None = None
     checksums: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
 
     @property
     def ref(self) -> GenerationRef:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, overload
 
 from surefind.model.documents import ChunkRecord
 from surefind.model.filters import Condition
+from surefind.model.languages import AUTO_LANGUAGE
 from surefind.model.read_only import read_only
 
 DEFAULT_COLLECTION = "docs"
@@ -61,6 +62,8 @@ class Query:
     """A question with its parameters. `also_in` names further collections to search.
 
     `history` has the turns before a follow-up question, oldest first.
+    `language` is that of the pages to search: a code such as `de`, `any`, or `auto`, the language
+    of the question if the collection has pages in it, and any otherwise.
     """
 
     text: str
@@ -80,6 +83,7 @@ class Query:
     highlight: bool = False
     also_in: tuple[str, ...] = ()
     history: tuple[Turn, ...] = ()
+    language: str = AUTO_LANGUAGE
 
     @property
     def collections(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from surefind.model import (
+    DEFAULT_LANGUAGE,
     AnchorRule,
     EmbedderFingerprint,
     PageFailure,
@@ -110,7 +111,7 @@ class Analyzer(Protocol):
         """Identifies the rules: analyzers with equal names give equal terms."""
         ...
 
-    def terms(self, word: str) -> tuple[int, ...]:
+    def terms(self, word: str, language: str = DEFAULT_LANGUAGE) -> tuple[int, ...]:
         """The terms of one lower-case word: usually one, none for a stop word."""
         ...
 

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from surefind.errors import InputError, without_passwords
 from surefind.model import (
+    DEFAULT_LANGUAGE,
+    LANGUAGE,
     AnchorRule,
     Attribute,
     Document,
@@ -20,6 +22,7 @@ from surefind.model import (
 from surefind.text.formats.page import ParsedPage
 from surefind.text.formats.registry import parse
 from surefind.text.front_matter import attributes_of
+from surefind.text.languages import page_language
 from surefind.text.markdown.blocks import Outline
 from surefind.text.page_kinds import KIND, UPDATED, kind_of, updated_on
 from surefind.text.slugs import slug_of
@@ -88,14 +91,16 @@ def read_document(
         locale=place.locale,
         validator=page.validator,
         front_matter=parsed.front_matter,
-        attributes=_attributes(parsed, page.site_path, title),
+        attributes=_attributes(parsed, page.site_path, title, place.locale),
     )
     warnings = (*page.warnings, *parsed.warnings)
     return ReadPage(document, parsed.structure, warnings, parsed.unread)
 
 
-def _attributes(parsed: ParsedPage, site_path: str, title: str) -> dict[str, Attribute]:
-    """The fields of the front matter, plus the page's kind and the date of its last change."""
+def _attributes(
+    parsed: ParsedPage, site_path: str, title: str, locale: str
+) -> dict[str, Attribute]:
+    """The fields of the front matter, plus the page's kind, last change and language."""
     attributes = attributes_of(parsed.front_matter)
     kind = kind_of(site_path, title, parsed.front_matter, parsed.text, parsed.structure)
     if kind is not None:
@@ -103,6 +108,10 @@ def _attributes(parsed: ParsedPage, site_path: str, title: str) -> dict[str, Att
     updated = updated_on(attributes)
     if updated:
         attributes[UPDATED] = updated
+    attributes.pop(LANGUAGE, None)
+    language = page_language(parsed.front_matter, locale, parsed.text)
+    if language != DEFAULT_LANGUAGE:
+        attributes[LANGUAGE] = language
     return dict(sorted(attributes.items()))
 
 

@@ -36,6 +36,8 @@ def of_this_installation(document: Any, fields: Any) -> Any:
         for example in model.get("examples", ()):
             for test in example.get("test_queries", ()):
                 del test["test_id"]
+        if "language" in properties:
+            properties["language"] = {"enum": ["auto", "any", "en"]}
         if "where" in properties:
             properties["where"] |= {
                 "properties": {field["name"]: condition_on(field["kinds"]) for field in fields},

@@ -14,7 +14,7 @@ class WordAnalyzer:
 
     name = "fake-words"
 
-    def terms(self, word: str) -> tuple[int, ...]:
+    def terms(self, word: str, language: str = "en") -> tuple[int, ...]:
         return (int.from_bytes(hashlib.sha256(word.encode()).digest()[:4]),)
 
 

@@ -13,6 +13,7 @@ overhead. A search takes about a millisecond, and slightly more with a filter (s
 import asyncio
 import json
 import shutil
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -53,7 +54,16 @@ from surefind.adapters.qdrant.points import (
     reproducible,
 )
 from surefind.errors import StoreChanged, StoreError, StoreFull
-from surefind.model import ChunkRecord, Condition, FieldKind, GenerationRef, Ranking, SparseVector
+from surefind.model import (
+    DEFAULT_LANGUAGE,
+    LANGUAGE_NAMES,
+    ChunkRecord,
+    Condition,
+    FieldKind,
+    GenerationRef,
+    Ranking,
+    SparseVector,
+)
 from surefind.ports import (
     DenseQuery,
     IndexEntry,
@@ -390,15 +400,34 @@ class EdgeIndex:
 
 
 class Bm25Analyzer:
-    """The engine's analyzer: English stop words, Snowball stems, hashed terms."""
+    """The engine's analyzers: stop words and Snowball stems by language, hashed terms."""
 
-    name = "qdrant-bm25-english"
+    name = "qdrant-bm25-languages-1"
 
     def __init__(self) -> None:
-        self._bm25 = edge.Bm25(edge.Bm25Config())
+        self._by_language = {DEFAULT_LANGUAGE: edge.Bm25(edge.Bm25Config())}
 
-    def terms(self, word: str) -> tuple[int, ...]:
-        return tuple(self._bm25.embed_query(word).indices)
+    def terms(self, word: str, language: str = DEFAULT_LANGUAGE) -> tuple[int, ...]:
+        bm25 = self._by_language.get(language)
+        if bm25 is None:
+            bm25 = self._by_language[language] = edge.Bm25(_analysis(language))
+        terms = tuple(bm25.embed_query(word).indices)
+        if len(terms) > 1 and not word.isascii() and language != DEFAULT_LANGUAGE:
+            # The engine splits words at the vowel signs of Indic scripts.
+            return (zlib.crc32(word.encode("utf-8", "surrogatepass")),)
+        return terms
+
+
+def _analysis(language: str) -> edge.Bm25Config:
+    name = LANGUAGE_NAMES.get(language, "")
+    name = {"Slovenian": "Slovene"}.get(name, name)
+    # Arabic gets the light stemmer of `normalization`.
+    stemmer = getattr(edge.SnowballLanguage, name, None) if name != "Arabic" else None
+    words = getattr(edge.Language, name, None)
+    return edge.Bm25Config(
+        stemmer=edge.SnowballParams(stemmer) if stemmer is not None else edge.DisabledStemmer(),
+        stopwords=edge.StopwordsSet({words} if words is not None else set()),
+    )
 
 
 def _config(dimensions: int) -> edge.EdgeConfig:

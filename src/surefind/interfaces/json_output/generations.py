@@ -35,6 +35,7 @@ def manifest_json(manifest: Manifest, *, current: bool) -> Json:
         "embedder": str(manifest.embedder),
         "chunker": str(manifest.chunker),
         "analyzer": manifest.lexical.analyzer,
+        "languages": list(manifest.languages),
         "fields": {field.name: list(field.kinds) for field in manifest.fields},
         "calibration": manifest.calibration and asdict(manifest.calibration),
         "threshold": manifest.threshold and threshold_json(manifest.threshold),

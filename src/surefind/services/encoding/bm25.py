@@ -1,37 +1,63 @@
 """BM25 for the lexical leg: terms and their weights.
 
-There are three kinds of terms: stemmed words, parts of identifiers, and pairs of adjacent words.
-A pair weighs a fifth of a word; it distinguishes "machine learning" from a page about machines that
-mentions learning. The index supplies the inverse document frequency.
+There are four kinds of terms: stemmed words, parts of identifiers, pairs of adjacent words, and
+pairs of characters in scripts without spaces. A pair of words weighs a fifth of a word; it
+distinguishes "machine learning" from a page about machines that mentions learning. Words are
+analyzed by the language of their page. The index supplies the inverse document frequency.
 """
 
 import math
 import re
+import unicodedata
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from surefind.model import SparseVector
+from surefind.model import DEFAULT_LANGUAGE, SparseVector
+from surefind.model.languages import LATIN, SCRIPTS
 from surefind.ports import Analyzer
+from surefind.services.encoding.normalization import STOP_WORDS, folded, light_stem, normalized
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 PAIR_WEIGHT = 0.2
+ENGLISH_ONLY = "qdrant-bm25-english+parts+pairs-1"
+"""The encoder of earlier versions, which analyzed every page as English."""
 _GRID = 1.1
 _WORDS_KEPT = 200_000
-_WORD = re.compile(r"\w+")
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
+    "\u0981-\u0983\u09bc-\u09d7\u0b82\u0bbe-\u0bd7\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+# Without these marks, which Python does not count as letters, words would break.
+_WORD = re.compile(rf"\w[\w{_MARKS}]*")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_UNSPACED = re.compile(
-    "["
+_UNSPACED_RANGES = (
     "\u0e00-\u0eff"  # Thai, Lao
-    "\u3040-\u30ff"  # Hiragana, Katakana
+    "\u3005\u3040-\u30ff"  # Hiragana, Katakana
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
     "\uac00-\ud7af"  # Hangul
-    "]"
 )
+_PIECE = re.compile(f"(?P<unspaced>[{_UNSPACED_RANGES}]+)|[^{_UNSPACED_RANGES}]+")
+_UNSPACED = re.compile(f"[{_UNSPACED_RANGES}]")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _BRAND_HUMPS = 2
 _SHORTEST_PART = 2
+
+
+class _Terms(NamedTuple):
+    """The terms of a word.
+
+    `run` is in reading order, `whole` is the identifier that the run is part of. `stored` are
+    further spellings and single characters, by which queries find a passage.
+    """
+
+    run: tuple[int, ...] = ()
+    whole: tuple[int, ...] = ()
+    stored: tuple[int, ...] = ()
 
 
 class Bm25Encoder:
@@ -40,82 +66,153 @@ class Bm25Encoder:
     def __init__(self, analyzer: Analyzer, max_words: int = _WORDS_KEPT) -> None:
         self._analyzer = analyzer
         self._max_words = max_words
-        self._known: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self._known: defaultdict[str, dict[str, _Terms]] = defaultdict(dict)
 
     @property
     def name(self) -> str:
         """Identifies the rules; encoders with the same name give the same terms."""
-        return f"{self._analyzer.name}+parts+pairs-1"
+        return f"{self._analyzer.name}+parts+pairs-2"
 
-    def length(self, passage: str) -> int:
+    def reads(self, name: str) -> bool:
+        """Whether queries match the terms of the encoder with this name."""
+        return name in (self.name, ENGLISH_ONLY)
+
+    def length(self, passage: str, language: str = DEFAULT_LANGUAGE) -> int:
         """The number of words, for BM25's length normalization."""
-        run, whole = self._read(passage)
+        run, whole, _ = self._read(passage, language)
         return len(run) + len(whole)
 
-    def passage(self, passage: str, mean_terms: float) -> SparseVector:
+    def passage(
+        self, passage: str, mean_terms: float, language: str = DEFAULT_LANGUAGE
+    ) -> SparseVector:
         """The stored weights of a passage: saturated counts, normalized by length."""
-        run, whole = self._read(passage)
+        run, whole, stored = self._read(passage, language)
         length = len(run) + len(whole)
         norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / mean_terms)
         counts = Counter(run)
         counts.update(whole)
         counts.update(_pairs(run))
+        counts.update(stored)
         return _terms(
             (term, count * (SATURATION + 1) / (count + norm)) for term, count in counts.items()
         )
 
-    def query(self, query: str) -> SparseVector:
-        """The weights of a query; repeated words weigh more."""
-        run, whole = self._read(query)
+    def query(self, query: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> SparseVector:
+        """The weights of a query; repeated words weigh more.
+
+        With several languages, it has the terms of each.
+        """
+        weights: dict[int, float] = {}
+        for language in languages:
+            for term, weight in self._query_weights(query, language).items():
+                weights[term] = max(weight, weights.get(term, 0.0))
+        return _terms(weights.items())
+
+    def _query_weights(self, query: str, language: str) -> dict[int, float]:
+        run, whole, _ = self._read(query, language)
         weights: dict[int, float] = dict(Counter((*run, *whole)))
         for pair in _pairs(run):
             weights[pair] = weights.get(pair, 0.0) + PAIR_WEIGHT
-        return _terms(weights.items())
+        return weights
 
-    def words(self, text: str) -> set[int]:
+    def words(self, text: str, language: str = DEFAULT_LANGUAGE) -> set[int]:
         """The terms without pairs, as other BM25 encoders with the same analyzer store them."""
-        run, whole = self._read(text)
+        run, whole, _ = self._read(text, language)
         return {*run, *whole}
 
-    def whole(self, word: str) -> tuple[int, ...]:
+    def whole(self, word: str, language: str = DEFAULT_LANGUAGE) -> tuple[int, ...]:
         """The terms of one word; of an identifier, those of the whole without its parts."""
-        run, whole = self._of(word)
+        run, whole, _ = self._of(word, language)
         return whole or run
 
-    def matches(self, text: str, query: str) -> list[tuple[int, int]]:
+    def matches(
+        self, text: str, query: str, language: str = DEFAULT_LANGUAGE
+    ) -> list[tuple[int, int]]:
         """The spans of the query's words in a text, as (start, end)."""
-        wanted = {term for part in self._read(query) for term in part}
-        return [
-            match.span()
-            for match in _WORD.finditer(text)
-            if any(term in wanted for half in self._of(match.group()) for term in half)
-        ]
+        wanted = set(self._query_weights(query, language))
+        spans: list[tuple[int, int]] = []
+        for word in _WORD.finditer(text):
+            for piece in _PIECE.finditer(word.group()):
+                for span in self._matching(piece, wanted, language):
+                    start, end = (word.start() + at for at in span)
+                    overlaps = spans and start < spans[-1][1]
+                    spans.append((spans.pop()[0] if overlaps else start, end))
+        return spans
 
-    def _read(self, text: str) -> tuple[list[int], list[int]]:
-        """The terms in reading order, and the whole identifiers whose parts are among them."""
+    def _matching(
+        self, piece: re.Match[str], wanted: set[int], language: str
+    ) -> Iterator[tuple[int, int]]:
+        """The spans in a piece of a word; in scripts without spaces, those of its pairs."""
+        text = piece.group()
+        size = 2 if piece["unspaced"] and len(text) > 2 else len(text)
+        for at in range(len(text) - size + 1):
+            found = self._of(text[at : at + size], language)
+            if any(term in wanted for terms in found for term in terms):
+                yield piece.start() + at, piece.start() + at + size
+
+    def _read(self, text: str, language: str) -> tuple[list[int], list[int], list[int]]:
+        """The terms in reading order, the whole identifiers whose parts are among them, and those
+        that are only stored.
+        """
         run: list[int] = []
         whole: list[int] = []
+        stored: list[int] = []
+        known = self._known[language]
         for word in _WORD.findall(text):
-            read = self._known.get(word) or self._of(word)
-            run += read[0]
-            whole += read[1]
-        return run, whole
+            read = known.get(word) or self._of(word, language)
+            run += read.run
+            whole += read.whole
+            stored += read.stored
+        return run, whole, stored
 
-    def _of(self, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        known = self._known.get(word)
+    def _of(self, word: str, language: str) -> _Terms:
+        words = self._known[language]
+        known = words.get(word)
         if known is None:
-            if len(self._known) >= self._max_words:
-                self._known.clear()
-            known = self._known[word] = self._learn(word)
+            if len(words) >= self._max_words:
+                words.clear()
+            known = words[word] = self._learn(word, language)
         return known
 
-    def _learn(self, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        terms = self._analyzer.terms(word.lower())
+    def _learn(self, word: str, language: str) -> _Terms:
+        if language != DEFAULT_LANGUAGE and not word.isascii():
+            word = unicodedata.normalize("NFKC", word)
+        if _UNSPACED.search(word):
+            pieces = [self._piece(piece, language) for piece in _PIECE.finditer(word)]
+            return _Terms(*map(_joined, zip(*pieces, strict=True)))
+        if word.isascii() and SCRIPTS.get(language, LATIN) != LATIN:
+            language = DEFAULT_LANGUAGE  # names and code in Russian, Arabic or Hindi text
+        terms = self._of_plain(word, language)
+        stored: tuple[int, ...] = ()
+        if language != DEFAULT_LANGUAGE and not word.isascii():
+            other_spelling = self._of_plain(folded(normalized(word, language)), language)
+            stored = tuple(term for term in other_spelling if term not in terms)
         inside = identifier_parts(word)
         if not inside:
-            return terms, ()
-        run = tuple(term for part in inside for term in self._analyzer.terms(part.lower()))
-        return run, terms
+            return _Terms(terms, (), stored)
+        return _Terms(_joined(self._of_plain(part, language) for part in inside), terms, stored)
+
+    def _of_plain(self, word: str, language: str) -> tuple[int, ...]:
+        lowered, word = word.lower(), normalized(word, language)
+        terms = self._analyzer.terms(word, language)
+        if language == DEFAULT_LANGUAGE or not terms:
+            return terms
+        if word in STOP_WORDS.get(language, ()) or not self._analyzer.terms(lowered, language):
+            return ()
+        return self._analyzer.terms(light_stem(word, language), language) or terms
+
+    def _piece(self, piece: re.Match[str], language: str) -> _Terms:
+        """Pairs of characters in scripts without spaces; other pieces are words."""
+        text = piece.group()
+        if not piece["unspaced"]:
+            return self._of(text, language)
+        pairs = [text[at : at + 2] for at in range(max(1, len(text) - 1))]
+        single = _HAN.findall(text) if len(text) > 1 else ()
+        return _Terms(_joined(map(self._of_pair, pairs)), (), _joined(map(self._of_pair, single)))
+
+    def _of_pair(self, pair: str) -> tuple[int, ...]:
+        """The analyzer would split a pair at the marks of Thai."""
+        return self._analyzer.terms(pair) if pair.isalnum() else (zlib.crc32(pair.encode()),)
 
 
 def mean_on_grid(total_terms: int, chunks: int) -> float:
@@ -129,6 +226,10 @@ def mean_on_grid(total_terms: int, chunks: int) -> float:
         return 1.0
     steps = round(math.log(total_terms / chunks, _GRID))
     return round(_GRID**steps, 4)
+
+
+def _joined(parts: Iterable[Iterable[int]]) -> tuple[int, ...]:
+    return tuple(term for part in parts for term in part)
 
 
 def _pairs(run: list[int]) -> Iterator[int]:
@@ -151,8 +252,6 @@ def identifier_parts(word: str) -> tuple[str, ...]:
     >>> identifier_parts("JavaScript"), identifier_parts("iPhone"), identifier_parts("tokens")
     ((), (), ())
     """
-    if _UNSPACED.search(word):
-        return tuple(word[at : at + 2] for at in range(len(word) - 1))
     pieces = [piece for piece in word.split("_") if piece]
     humps = [hump for piece in pieces for hump in _humps(piece)]
     return tuple(humps) if len(humps) > 1 else ()

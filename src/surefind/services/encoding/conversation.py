@@ -13,13 +13,14 @@ after an unrelated conversation; `make bench-conversations` prints the table.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from surefind.errors import InputError
-from surefind.model import Mode, Query, SparseVector, Speaker, Turn
+from surefind.model import DEFAULT_LANGUAGE, Mode, Query, SparseVector, Speaker, Turn
 from surefind.model.strings import check_string
 from surefind.ports import QueryEmbedder, Vector
 from surefind.services.encoding.bm25 import Bm25Encoder
@@ -140,13 +141,18 @@ def standalone_text(query: Query, strength: float) -> str:
     return f"{questions[0]}\n{query.text}" if strength and questions else query.text
 
 
-async def encode(query: Query, embedder: QueryEmbedder, encoder: Bm25Encoder) -> ContextualQuery:
-    """The query for both legs, as far as its mode needs them."""
+async def encode(
+    query: Query,
+    embedder: QueryEmbedder,
+    encoder: Bm25Encoder,
+    languages: Sequence[str] = (DEFAULT_LANGUAGE,),
+) -> ContextualQuery:
+    """The query for both legs, as far as its mode needs them; words are read in the languages."""
     vector = terms = None
     if query.mode is not Mode.LEXICAL:
         vector = await embedder.embed_query(query.text)
     if query.mode is not Mode.DENSE:
-        terms = encoder.query(query.text)
+        terms = encoder.query(query.text, languages)
     if not query.history:
         return ContextualQuery(vector, terms, 0.0)
     context = context_of(query.history)
@@ -158,7 +164,7 @@ async def encode(query: Query, embedder: QueryEmbedder, encoder: Bm25Encoder) ->
         strength = strength_of(query.text, related)
         vector = _mixed(vector, vectors, strength)
     if terms is not None and strength:
-        terms = _extended(terms, context, strength, encoder)
+        terms = _extended(terms, context, strength, partial(encoder.query, languages=languages))
     return ContextualQuery(vector, terms, strength)
 
 
@@ -213,7 +219,10 @@ def _mixed(vector: Vector, turns: Sequence[tuple[Vector, float]], strength: floa
 
 
 def _extended(
-    terms: SparseVector, context: RecentTurns, strength: float, encoder: Bm25Encoder
+    terms: SparseVector,
+    context: RecentTurns,
+    strength: float,
+    terms_of: Callable[[str], SparseVector],
 ) -> SparseVector:
     weights = dict(zip(terms.ids, terms.weights, strict=True))
     parts = [
@@ -223,7 +232,7 @@ def _extended(
     if context.answer:
         parts.append((context.answer, _ANSWER_TERMS))
     for text, weight in parts:
-        added = encoder.query(text)
+        added = terms_of(text)
         for term, count in zip(added.ids, added.weights, strict=True):
             weights[term] = weights.get(term, 0.0) + strength * weight * count
     ordered = sorted(weights)

@@ -30,15 +30,21 @@ async def with_names(
     hits: Sequence[Hit],
     indexes: Sequence[tuple[VectorIndex, int]],
     encoder: Bm25Encoder,
+    languages: Sequence[str],
 ) -> Confidence:
-    """`indexes`: each index that was searched, with its number of chunks."""
+    """`indexes`: each index that was searched, with its number of chunks.
+
+    `languages` are those of the pages that were searched.
+    """
     codes = [word for word in _WORD.findall(text) if _CODE.fullmatch(word)]
     names = list(dict.fromkeys([*codes, *_NAME.findall(text)]))[:_MOST_NAMES]
     shift = 0.0
     for name in names:
-        counts = [await _count(term, indexes) for term in encoder.whole(name)]
-        if 0 in counts:
+        terms = {encoder.whole(name, language) for language in languages}
+        found = [[await _count(term, indexes) for term in whole] for whole in terms]
+        if all(0 in counts for counts in found):
             return shifted(confidence, _ABSENT)
+        counts = [count for counts in found if 0 not in counts for count in counts]
         rare = any(count <= _most(indexes) for count in counts)
         if name in codes and rare and _is_in(name, hits, encoder):
             shift = _FOUND
@@ -56,5 +62,8 @@ def _most(indexes: Sequence[tuple[VectorIndex, int]]) -> int:
 
 
 def _is_in(name: str, hits: Sequence[Hit], encoder: Bm25Encoder) -> bool:
-    wanted = set(encoder.whole(name))
-    return any(wanted <= encoder.words(hit.record.chunk.passage) for hit in hits[:_RARE])
+    return any(
+        set(encoder.whole(name, language)) <= encoder.words(hit.record.chunk.passage, language)
+        for hit in hits[:_RARE]
+        for language in [hit.record.language]
+    )

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from surefind.errors import StoreError
-from surefind.model import Manifest, SparseVector
+from surefind.model import DEFAULT_LANGUAGE, Manifest, SparseVector
 from surefind.ports import Catalog, SparseQuery, VectorIndex
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.vocabulary import Vocabulary, words_of
@@ -58,9 +58,13 @@ class UnknownWords:
         self._reading = asyncio.Lock()
 
     async def replaced(
-        self, text: str, generations: Sequence[SearchedGeneration]
+        self,
+        text: str,
+        generations: Sequence[SearchedGeneration],
+        languages: Sequence[str] = (DEFAULT_LANGUAGE,),
     ) -> tuple[ReplacedWord, ...]:
-        unknown = await self._unknown(text, generations)
+        """`languages` are those by which the words of the query are analyzed."""
+        unknown = await self._unknown(text, generations, languages)
         if not unknown:
             return ()
         vocabularies = [await self._vocabulary(generation) for generation in generations]
@@ -80,13 +84,18 @@ class UnknownWords:
                 found.append(ReplacedWord(word, instead))
         return tuple(found)
 
-    def with_replaced(self, terms: SparseVector, words: Sequence[ReplacedWord]) -> SparseVector:
+    def with_replaced(
+        self,
+        terms: SparseVector,
+        words: Sequence[ReplacedWord],
+        languages: Sequence[str] = (DEFAULT_LANGUAGE,),
+    ) -> SparseVector:
         """The terms of a query and, with less weight, those of the words searched instead."""
         weights = {
             term: _WEIGHT * weight
             for replaced in words
             for similar in replaced.instead
-            for term, weight in _pairs(self._encoder.query(similar))
+            for term, weight in _pairs(self._encoder.query(similar, languages))
         }
         weights |= dict(_pairs(terms))
         ordered = sorted(weights.items())
@@ -94,10 +103,15 @@ class UnknownWords:
             tuple(term for term, _ in ordered), tuple(weight for _, weight in ordered)
         )
 
-    async def _unknown(self, text: str, generations: Sequence[SearchedGeneration]) -> list[str]:
+    async def _unknown(
+        self, text: str, generations: Sequence[SearchedGeneration], languages: Sequence[str]
+    ) -> list[str]:
         """The words that have terms, none of which any passage has."""
         words = list(dict.fromkeys(words_of(text)))[-_MOST_WORDS:]
-        terms = {word: sorted(self._encoder.words(word)) for word in words}
+        terms = {
+            word: sorted({term for one in languages for term in self._encoder.words(word, one)})
+            for word in words
+        }
         words = [word for word in words if terms[word]]
         for generation in generations:
             if not words:

@@ -100,7 +100,7 @@ def _terms(
     batch: Sequence[ChunkRecord], mean_terms: float, terms: Bm25Encoder
 ) -> list[SparseVector]:
     """Counting words takes long enough to block the event loop, so it runs in a thread."""
-    return [terms.passage(record.chunk.passage, mean_terms) for record in batch]
+    return [terms.passage(record.chunk.passage, mean_terms, record.language) for record in batch]
 
 
 async def unpaid_tokens(batches: AsyncIterator[Sequence[ChunkRecord]], tools: IngestTools) -> int:

@@ -151,7 +151,7 @@ class _Transfer:
         pages: AsyncIterator[MovedPage],
         mean_terms: float,
     ) -> None:
-        manifest = self._manifest
+        manifest, terms = self._manifest, self._terms.passage
         documents = chunks = 0
         waiting: list[IndexEntry] = []
         self._report(Progress("moving", 0, manifest.chunks))
@@ -159,7 +159,7 @@ class _Transfer:
             records = [self._readdressed(record) for record in self._counted(page.records)]
             await catalog.put(self._readdressed(page.document), records)
             waiting += [
-                IndexEntry(record, vector, self._terms.passage(record.chunk.passage, mean_terms))
+                IndexEntry(record, vector, terms(record.chunk.passage, mean_terms, record.language))
                 for record, vector in zip(records, page.vectors, strict=True)
             ]
             documents, chunks = documents + 1, chunks + len(records)
@@ -194,4 +194,7 @@ class _Transfer:
         if not self._recounts_terms:
             return list(records)
         length = self._terms.length
-        return [replace(record, term_count=length(record.chunk.passage)) for record in records]
+        return [
+            replace(record, term_count=length(record.chunk.passage, record.language))
+            for record in records
+        ]

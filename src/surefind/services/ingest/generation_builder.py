@@ -11,6 +11,7 @@ from surefind.model import (
     DocumentRecord,
     LexicalSettings,
     Manifest,
+    language_in,
     point_id,
 )
 from surefind.ports import Catalog, CatalogWriter
@@ -188,6 +189,9 @@ class GenerationBuilder:
                 ref, chunks, tools, same_model.calibration if same_model else None
             ),
             threshold=threshold if still_fits(threshold, chunks) else None,
+            languages=tuple(
+                sorted({language_in(one.attributes) for one in documents if one.chunks})
+            ),
         )
 
 

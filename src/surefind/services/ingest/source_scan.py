@@ -10,6 +10,7 @@ from typing import Protocol
 
 from surefind.errors import InputError, SurefindError
 from surefind.model import (
+    DEFAULT_LANGUAGE,
     Chunk,
     ChunkRecord,
     Document,
@@ -18,6 +19,7 @@ from surefind.model import (
     PageUnchanged,
     SkippedPage,
     SourcePage,
+    language_in,
 )
 from surefind.ports import Source
 from surefind.services.generations.index_building import (
@@ -31,7 +33,7 @@ from surefind.services.ingest.link_check import LinkCheck, SourceRoot
 from surefind.services.ingest.planning import PlannedChanges
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import ReadPage, content_hash, read_document
-from surefind.text.language import is_for_english, is_foreign
+from surefind.text.languages import is_for_english
 from surefind.text.sites.addresses import clashes
 
 _log = logging.getLogger(__name__)
@@ -219,10 +221,9 @@ class SourceScan:
         chunks = chunk_document(
             read.document, read.structure, tools.chunker, tools.embedder.count_tokens
         )
-        terms = (tools.terms.length(chunk.passage) for chunk in chunks)
-        foreign = is_for_english(tools.embedder.fingerprint.model) and is_foreign(
-            read.document.text
-        )
+        language = language_in(read.document.attributes)
+        terms = (tools.terms.length(chunk.passage, language) for chunk in chunks)
+        foreign = language != DEFAULT_LANGUAGE and is_for_english(tools.embedder.fingerprint.model)
         return _ChunkedPage(read, tuple(zip(chunks, terms, strict=True)), foreign)
 
     def _fail(self, failure: PageFailure) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from surefind.errors import StoreChanged, StoreError, SurefindError, UnknownGeneration
 from surefind.model import GenerationRef, Manifest
 from surefind.ports import CatalogStore, EmbeddingCache, IndexStore, StoreFacts, Vector
+from surefind.services.encoding.bm25 import ENGLISH_ONLY
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.index_building import Progress, ReportProgress
 from surefind.services.generations.integrity import (
@@ -313,10 +314,15 @@ class Examiner:
             )
             findings.append(CheckFinding(manifest.collection, CheckSeverity.PROBLEM, message))
         if manifest.lexical.analyzer != self._analyzer:
+            old = manifest.lexical.analyzer
+            limit = (
+                "its words are analyzed as English"
+                if old == ENGLISH_ONLY
+                else "only dense search works"
+            )
             message = (
-                f"it was built with the lexical analyzer {manifest.lexical.analyzer}, but this "
-                f"version of surefind uses {self._analyzer}: only dense search works until you "
-                "ingest again with --rebuild"
+                f"it was built with the lexical analyzer {old}, but this version of surefind uses "
+                f"{self._analyzer}: {limit} until you ingest again with --rebuild"
             )
             findings.append(CheckFinding(manifest.collection, CheckSeverity.WARNING, message))
         return findings

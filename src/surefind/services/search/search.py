@@ -41,6 +41,12 @@ from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool
 from surefind.services.search.passages import context_of, within_budget
+from surefind.services.search.query_language import (
+    analyzed_as,
+    check_language,
+    language_filter,
+    with_language,
+)
 from surefind.services.search.ranking.rescoring import (
     DEFAULT_KIND_WEIGHTS,
     Rescoring,
@@ -78,6 +84,7 @@ def check_query(query: Query) -> None:
     check_string("query", query.text, MAX_QUERY_LENGTH, blank=False)
     for name in query.collections:
         check_string("collections", name)
+    check_language(query.language)
     for name, kind in _KINDS.items():
         if not isinstance(getattr(query, name), kind):
             raise InputError(f"{name} must be a {_named(kind)}, not {getattr(query, name)!r}")
@@ -208,6 +215,7 @@ class Searcher:
 
     async def _run(self, run: "SearchRun") -> SearchResult:
         run.query = await _with_source_paths(_supported_query(run.query, run), run)
+        run.query = with_language(run.query, _manifests(run.generations), run.notes)
         run.clock.mark("received")
         encoded = await self.encode(run.query, run.generations)
         if encoded.context:
@@ -220,11 +228,15 @@ class Searcher:
         """Encode the query, and check that the collections were built with the same encoders."""
         for generation in generations.values():
             self._check_encoders(generation.manifest, query.mode)
-        vector, terms, strength = await conversation.encode(query, self.embedder, self._terms)
+        languages = analyzed_as(query, _manifests(generations))
+        vector, terms, strength = await conversation.encode(
+            query, self.embedder, self._terms, languages
+        )
         if terms is None or query.mode is not Mode.LEXICAL:
             return EncodedQuery(vector, terms, strength)
-        replaced = await self._unknown_words.replaced(query.text, list(generations.values()))
-        terms = self._unknown_words.with_replaced(terms, replaced)
+        searched = list(generations.values())
+        replaced = await self._unknown_words.replaced(query.text, searched, languages)
+        terms = self._unknown_words.with_replaced(terms, replaced, languages)
         return EncodedQuery(vector, terms, strength, replaced)
 
     async def _answer(self, encoded: EncodedQuery, run: "SearchRun") -> SearchResult:
@@ -250,7 +262,10 @@ class Searcher:
         confidence = judge(manifest.calibration, best_similarity, manifest.threshold)
         if confidence is not None and query.mode is Mode.HYBRID:
             searched = [(one.index, one.manifest.chunks) for one in run.generations.values()]
-            confidence = await with_names(confidence, query.text, hits, searched, self._terms)
+            languages = analyzed_as(query, _manifests(run.generations))
+            confidence = await with_names(
+                confidence, query.text, hits, searched, self._terms, languages
+            )
         chunks = sum(generation.manifest.chunks for generation in run.generations.values())
         run.clock.mark("returned")
         return SearchResult(
@@ -305,9 +320,14 @@ class Searcher:
         rescoring: Rescoring | None,
     ) -> list[CollectionScope]:
         return [
-            CollectionScope(name, generation.index, checked(where, generation.manifest.fields))
+            CollectionScope(
+                name,
+                generation.index,
+                (*checked(where, manifest.fields), *language_filter(query, manifest)),
+            )
             for name, generation in generations.items()
-            for where in [without_excluded(query.where, rescoring, generation.manifest.fields)]
+            for manifest in [generation.manifest]
+            for where in [without_excluded(query.where, rescoring, manifest.fields)]
         ]
 
     def _wanted(self, query: Query) -> int:
@@ -339,10 +359,11 @@ class Searcher:
         return expanded
 
     def _highlighted(self, hit: Hit, words: str) -> Hit:
+        matches, language = self._terms.matches, hit.record.language
         return replace(
             hit,
-            highlights=tuple(self._terms.matches(hit.record.chunk.text, words)),
-            section_highlights=tuple(self._terms.matches(hit.record.section, words)),
+            highlights=tuple(matches(hit.record.chunk.text, words, language)),
+            section_highlights=tuple(matches(hit.record.section, words, language)),
         )
 
     def _check_encoders(self, manifest: Manifest, mode: Mode) -> None:
@@ -357,7 +378,7 @@ class Searcher:
                 f"collection {manifest.collection!r} has no lexical index that surefind can "
                 "search; use mode dense"
             )
-        if mode is not Mode.DENSE and manifest.lexical.analyzer != self._terms.name:
+        if mode is not Mode.DENSE and not self._terms.reads(manifest.lexical.analyzer):
             raise InputError(
                 f"collection {manifest.collection!r} was built with the lexical analyzer "
                 f"{manifest.lexical.analyzer}, but this surefind uses {self._terms.name}; "
@@ -376,6 +397,10 @@ def _first_depth(query: Query, wanted: int) -> int:
     if query.mode is Mode.HYBRID:
         return depth_for(wanted)
     return max(SHALLOW, 2 * wanted)
+
+
+def _manifests(generations: Mapping[str, OpenGeneration]) -> list[Manifest]:
+    return [generation.manifest for generation in generations.values()]
 
 
 def _next_step(manifest: Manifest) -> str:

@@ -13,7 +13,7 @@ from surefind.interfaces.cli.console import AsJson, Collection, DataDir, note, r
 from surefind.interfaces.cli.searching.places import place_of
 from surefind.interfaces.cli.usage import examples
 from surefind.interfaces.search_options import SearchOptions, query_of
-from surefind.model import Collapse, Expand, GroupBy, Mode
+from surefind.model import AUTO_LANGUAGE, Collapse, Expand, GroupBy, Mode
 
 if TYPE_CHECKING:
     from surefind.bootstrap import Application
@@ -99,6 +99,14 @@ def search(
         list[str] | None,
         typer.Option(metavar="NAME", help="Also search this collection; repeatable."),
     ] = None,
+    language: Annotated[
+        str,
+        typer.Option(
+            metavar="CODE|auto|any",
+            help="Search only pages in this language; auto: in the language of the question, if "
+            "there are any.",
+        ),
+    ] = AUTO_LANGUAGE,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each hit's rank and score in both legs.")
     ] = False,
@@ -129,6 +137,7 @@ def search(
         rerank=rerank,
         highlight=as_json,
         history=() if history is None else conversation_in(history),
+        language=language,
     )
 
     async def work(application: "Application") -> "SearchResult | WhyNot":

@@ -1,5 +1,6 @@
 """Routes for surefind's own search, with all its options."""
 
+from functools import partial
 from typing import Annotated, Any, Literal, Self, cast
 
 from fastapi import FastAPI, Request, Response
@@ -31,7 +32,16 @@ from surefind.interfaces.json_output import Json
 from surefind.interfaces.json_output.search import rendered_json, search_json, why_not_json
 from surefind.interfaces.links import linked_cause, with_links
 from surefind.interfaces.search_options import SearchOptions, query_of
-from surefind.model import Collapse, Expand, GroupBy, Mode, Query, SearchResult
+from surefind.model import (
+    AUTO_LANGUAGE,
+    LANGUAGE_NAMES,
+    Collapse,
+    Expand,
+    GroupBy,
+    Mode,
+    Query,
+    SearchResult,
+)
 from surefind.model.strings import MAX_STRING, NO_NUL
 from surefind.services.encoding.conversation import MAX_TURN_LENGTH, MAX_TURNS
 from surefind.services.search.filters import MAX_CONDITIONS, MAX_VALUES, NUMBER_OR_DATE
@@ -83,6 +93,7 @@ _OPERATORS: JsonDict = {
     "additionalProperties": False,
     "minProperties": 1,
 }
+_LANGUAGE = f"^(auto|any|({'|'.join(sorted(LANGUAGE_NAMES))})([-_][A-Za-z0-9]+)*)$"
 _WHERE: JsonDict = {
     "additionalProperties": {"anyOf": [*_SCALARS, _LIST, _OPERATORS]},
     "propertyNames": {"maxLength": MAX_STRING, "pattern": NO_NUL},
@@ -122,6 +133,13 @@ class SearchParameters(StrictRequest):
         max_length=MAX_TURNS,
         description="The conversation before the question, oldest turn first. A follow-up question "
         "is searched in its context; the last four questions and the last answer count",
+    )
+    language: str = Field(
+        default=AUTO_LANGUAGE,
+        max_length=MAX_STRING,
+        json_schema_extra={"pattern": _LANGUAGE},
+        description="Language of the pages to search: a code such as de, any, or auto, which is "
+        "the language of the query if the collection has pages in it",
     )
     rendered: bool = Field(
         default=False,
@@ -208,8 +226,10 @@ def add_retrieval(app: FastAPI, application: Application) -> None:
         """The result as JSON, with the passages rendered on request."""
         answer = search_json(result)
         if request.rendered:
-            matches = application.parts.terms.matches if request.highlight else None
             for hit, shown in zip(result.hits, answer["hits"], strict=True):
+                matches = None
+                if request.highlight:
+                    matches = partial(application.parts.terms.matches, language=hit.record.language)
                 shown["rendered"] = rendered_json(hit, result.highlighted_text, matches)
         return answer
 

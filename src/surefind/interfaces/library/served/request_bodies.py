@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from surefind.errors import InputError
-from surefind.model import AnyOf, Between, Condition, Query, Under
+from surefind.model import AUTO_LANGUAGE, AnyOf, Between, Condition, Query, Under
 
 _FIELDS = (
     "top_k",
@@ -29,7 +29,10 @@ def search_body(query: Query, collection: str | None) -> dict[str, object]:
     """Everything but the text. Without a collection, the server uses its own."""
     body: dict[str, object] = {name: getattr(query, name) for name in _FIELDS}
     body["where"] = where_body(query.where)
-    if query.history:  # an older server does not know it
+    # An older server does not know these.
+    if query.language != AUTO_LANGUAGE:
+        body["language"] = query.language
+    if query.history:
         body["history"] = [{"role": turn.role, "content": turn.text} for turn in query.history]
     if query.also_in:
         body["collections"] = list(query.collections)

@@ -27,6 +27,8 @@ from sys import intern
 from weakref import WeakKeyDictionary
 
 from surefind.model import (
+    DEFAULT_LANGUAGE,
+    LANGUAGE_NAMES,
     AnyOf,
     ChunkRecord,
     Condition,
@@ -76,8 +78,8 @@ _WORD = re.compile(r"\w+")
 _SHORTEST_PLURAL = 4
 
 
-Words = Callable[[str], Collection[int]]
-"""The terms of a text, without stop words."""
+Words = Callable[[str, str], Collection[int]]
+"""The terms of a text in a language, without stop words."""
 
 
 @dataclass(slots=True)
@@ -96,7 +98,9 @@ class Traits:
             self.sections[point] = intern(heading_words(record.section))
             page = self.pages[point] = intern(record.chunk.source_path)
             if page not in self.names:
-                self.names[page] = frozenset(words(names_of(record.title, record.url)))
+                self.names[page] = frozenset(
+                    words(names_of(record.title, record.url), record.language)
+                )
             kind = record.attributes.get(KIND)
             if isinstance(kind, str):
                 self.kinds[point] = intern(str(kind))
@@ -155,6 +159,8 @@ class Rescoring:
         self._words = words
         self._support: PageSupport | None = None
         self._heading = heading_words(query.text)
+        known = query.language in LANGUAGE_NAMES
+        self._language = query.language if known else DEFAULT_LANGUAGE
         self._given = {} if any(one.key == KIND for one in query.where) else weights
         self._weights: dict[str, float] = {}
         above = [self._weight(kind) for kind, weight in self._given.items() if weight > 1]
@@ -214,7 +220,9 @@ class Rescoring:
                     names[page] = traits.names[page[1]]
         if by_page:
             ranked = ((pages[row], score) for row, score in pool.ranked() if row in pages)
-            self._support = page_support(ranked, self._words(self._query.text), names)
+            self._support = page_support(
+                ranked, self._words(self._query.text, self._language), names
+            )
         elif not exact and self._highest == 1.0 and all(one == 1.0 for one in weights.values()):
             return pool.candidates(threshold)
         return self._reordered(pool, threshold, exact, weights, pages)
