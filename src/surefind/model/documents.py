@@ -118,7 +118,8 @@ class AnchorRule:
     `split` separates a heading's title from the anchor that it declares, if any. `slug` gives the
     anchor of a title, and `numbered` the n-th alternative to an anchor that is taken. Only
     headings from `first_level` on get an anchor. `counts_declared` means that an anchor declared
-    earlier is taken. A heading that declares the anchor `unknown` gets no anchor.
+    earlier is taken. A heading that declares the anchor `unknown` gets no anchor. HTML pages have
+    only the ids that are in them, unless the rule is used `in_html`, too.
     """
 
     split: Callable[[str], tuple[str, str]]
@@ -127,6 +128,7 @@ class AnchorRule:
     first_level: int = 1
     counts_declared: bool = True
     unknown: str | None = None
+    in_html: bool = False
 
 
 @dataclass(frozen=True, slots=True)

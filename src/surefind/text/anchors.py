@@ -29,17 +29,9 @@ def attribute_list(title: str) -> tuple[str, str]:
 
 
 GITHUB = AnchorRule(explicit_id, anchor_of)
-"""Also the rule of surefind's own reader."""
 
-
-def _declared(title: str) -> tuple[str, str]:
-    words, anchor = explicit_id(title)
-    return words, anchor or _NONE
-
-
-_NONE = "\ue0ff"
-DECLARED = AnchorRule(_declared, anchor_of, unknown=_NONE)
-"""Only headings with an id have an anchor."""
+READER = AnchorRule(explicit_id, anchor_of, in_html=True)
+"""The rule of surefind's own reader."""
 
 DOCUSAURUS = AnchorRule(explicit_id, anchor_of, first_level=2, counts_declared=False)
 """As on GitHub, but a heading of the first level, the title of the page, has no anchor."""

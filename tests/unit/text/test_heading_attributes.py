@@ -3,7 +3,7 @@
 import pytest
 
 from surefind.model import AnchorRule, ChunkerSettings, Document
-from surefind.text.anchors import DECLARED, DOCUSAURUS, GITHUB, attribute_list
+from surefind.text.anchors import DOCUSAURUS, GITHUB, READER, attribute_list
 from surefind.text.chunking import chunk_document
 from surefind.text.formats.registry import parse
 from surefind.text.markdown.blocks import outline
@@ -13,6 +13,7 @@ from surefind.text.sites.nextra.addresses import NextraSite
 
 LISTS = AnchorRule(attribute_list, str.lower)
 MKDOCS = anchor_rule(MkDocsConfig("markdown_extensions: [attr_list]"))
+UNKNOWN = AnchorRule(lambda title: (title.removesuffix(" {#?}"), "?"), str.lower, unknown="?")
 NEXTRA = NextraSite("", "/").anchors
 
 
@@ -28,7 +29,7 @@ NEXTRA = NextraSite("", "/").anchors
         (GITHUB, "{#own}\n---\n", "{#own}\n---\n"),
         (GITHUB, "```\n# A {#own}\n```\n", "```\n# A {#own}\n```\n"),
         (GITHUB, "b {#own}\n", "b {#own}\n"),
-        (DECLARED, "# A {#own}\n", "# A\n"),
+        (UNKNOWN, "# A {#?}\n", "# A\n"),
         (DOCUSAURUS, "# A {/* #own */}\n", "# A\n"),
         (LISTS, '## A {#own .b c="d"}\n', "## A\n"),
         (LISTS, "## A {.b}\n", "## A\n"),
@@ -75,6 +76,14 @@ def test_no_format_shows_the_ids_of_headings(suffix: str, source: str) -> None:
     page = parse(source.encode(), suffix)
     assert page.text.strip() in {"# A\n\nb", "# 12\n\nb"}
     assert [heading.anchor for heading in page.structure.headings] == ["own"]
+
+
+def test_html_pages_have_only_the_ids_that_are_in_them() -> None:
+    content = b"<h1>Top</h1><p>a</p><h2 id=own>Own</h2><p>b</p><h2>Plain</h2><p>c</p>"
+    headings = parse(content, ".html").structure.headings
+    assert [(h.anchor, h.name) for h in headings] == [("", "top"), ("own", "own"), ("", "plain")]
+    shown = parse(content, ".html", READER).structure.headings
+    assert [h.anchor for h in shown] == ["top", "own", "plain"], "surefind's reader makes the rest"
 
 
 def test_many_braces_in_a_heading_are_quick() -> None:

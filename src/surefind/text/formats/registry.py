@@ -1,13 +1,14 @@
 """Selects the reader of a page by its suffix."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 
 from surefind.errors import InputError
 from surefind.model import AnchorRule, FormatOptions
-from surefind.text.anchors import DECLARED, GITHUB
+from surefind.text.anchors import GITHUB
 from surefind.text.encodings import decode
 from surefind.text.formats.asciidoc.document import read_asciidoc
 from surefind.text.formats.docx import read_docx
@@ -19,7 +20,7 @@ from surefind.text.formats.pdf import read_pdf
 from surefind.text.formats.restructured.conversion import read_restructured
 from surefind.text.front_matter import read_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
-from surefind.text.markdown.blocks import Outline, outline
+from surefind.text.markdown.blocks import Heading, Outline, outline
 from surefind.text.markdown.heading_attributes import without_attributes
 from surefind.text.markdown.highlights import without_highlights
 from surefind.text.markdown.javascript import TooComplex
@@ -95,7 +96,6 @@ def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
 
 
 def _read_html(content: bytes, anchors: AnchorRule) -> ParsedPage:
-    """A site whose generator shows the page as it is has only the anchors that are in it."""
     text, warnings = decode(content, meta_charset=True)
     above, body, problems = read_front_matter(text)
     page = html_to_markdown(body)
@@ -105,8 +105,24 @@ def _read_html(content: bytes, anchors: AnchorRule) -> ParsedPage:
         "language": page.language,
     }
     front_matter = {**{key: value for key, value in declared.items() if value}, **above}
-    structure = outline(page.text, GITHUB if anchors.unknown is None else DECLARED)
+    structure = outline(page.text, GITHUB)
+    if not anchors.in_html:
+        structure = _with_own_anchors(structure)
     return ParsedPage(front_matter, page.text, structure, page.title, warnings + problems)
+
+
+def _with_own_anchors(structure: Outline) -> Outline:
+    """Without invented anchors. Headings keep their names, and so passages their ids."""
+    declared = [start for start, _ in structure.attributes]
+
+    def is_declared(heading: Heading) -> bool:
+        return bisect_left(declared, heading.start) < bisect_left(declared, heading.end)
+
+    headings = (
+        heading if is_declared(heading) else replace(heading, anchor="")
+        for heading in structure.headings
+    )
+    return replace(structure, headings=tuple(headings))
 
 
 def _read_plain_text(content: bytes, _: AnchorRule) -> ParsedPage:

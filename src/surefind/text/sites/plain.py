@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from surefind.model import PageLocation, UrlStyle, unpublished_url
-from surefind.text.anchors import GITHUB
+from surefind.text.anchors import GITHUB, READER
 from surefind.text.sites.addresses import addresses_below
 
 _ENDINGS = (
@@ -64,7 +64,7 @@ class PlainSite:
 class ReaderSite:
     """No known site: pages are shown in surefind's reader."""
 
-    anchors = GITHUB
+    anchors = READER
 
     def __init__(self, collection: str, folder: str) -> None:
         self._collection = collection
