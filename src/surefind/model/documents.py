@@ -118,7 +118,8 @@ class AnchorRule:
     `split` separates a heading's title from the anchor that it declares, if any. `slug` gives the
     anchor of a title, and `numbered` the n-th alternative to an anchor that is taken. Only
     headings from `first_level` on get an anchor. `counts_declared` means that an anchor declared
-    earlier is taken. A heading that declares the anchor `unknown` gets no anchor. HTML pages have
+    earlier is taken, unless it begins with the mark `included`, which is not a part of it. A
+    heading that declares the anchor `unknown` gets no anchor. HTML pages have
     only the ids that are in them, unless the rule is used `in_html`, too.
     """
 
@@ -128,6 +129,7 @@ class AnchorRule:
     first_level: int = 1
     counts_declared: bool = True
     unknown: str | None = None
+    included: str = ""
     in_html: bool = False
 
 

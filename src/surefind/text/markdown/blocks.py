@@ -309,9 +309,11 @@ class _Scanner:
             self.headings.append(Heading(level, title, "", start, end, name=f"? {title}"))
             self._close_containers()
             return
-        anchor = declared or self._rule.slug(title)
+        mark = self._rule.included
+        is_included = bool(mark) and declared.startswith(mark)
+        anchor = declared.removeprefix(mark) or self._rule.slug(title)
         repeats = self._anchors.get(anchor, 0)
-        if not declared or self._rule.counts_declared:
+        if not declared or (self._rule.counts_declared and not is_included):
             self._anchors[anchor] = repeats + 1
         if repeats and anchor and not declared:
             anchor = self._next_free(anchor, repeats)

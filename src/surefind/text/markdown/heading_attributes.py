@@ -1,11 +1,15 @@
-"""Removes the ids and other attributes that headings declare, which no reader of a page sees."""
+"""Removes the ids and other attributes that headings declare, and writes ids to included ones."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from surefind.text.markdown.blocks import OpenedBlock, Outline
+from surefind.model import AnchorRule
+from surefind.text.markdown.blocks import OpenedBlock, Outline, outline, without_closing
+
+_ATX = re.compile(r" {0,3}(#{1,6})(?![^ \t])(.*)$")
 
 
 def without_attributes(text: str, structure: Outline) -> tuple[str, Outline]:
@@ -40,3 +44,19 @@ def without_attributes(text: str, structure: Outline) -> tuple[str, Outline]:
         blocks(structure.code),
         blocks(structure.tables),
     )
+
+
+def with_ids(markdown: str, rule: AnchorRule) -> str:
+    """Declare the anchors of an included file, whose headings are numbered on their own."""
+    pieces, position = [], 0
+    for heading in outline(markdown, rule).headings:
+        lines = markdown[heading.start : heading.end].rstrip("\n").split("\n")
+        atx = _ATX.match(lines[0])
+        title = without_closing(atx[2]) if atx else " ".join(line.strip() for line in lines[:-1])
+        title, _ = rule.split(title)
+        name = heading.name if rule.unknown is None or heading.anchor else ""
+        mark = "" if name.startswith(rule.included) else rule.included
+        written = f"{'#' * heading.level} {title.strip()} {{#{mark}{name}}}\n"
+        pieces += [markdown[position : heading.start], written if name else f"{lines[0]}\n"]
+        position = heading.end
+    return "".join((*pieces, markdown[position:]))

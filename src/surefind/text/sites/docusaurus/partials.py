@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from surefind.text.anchors import DOCUSAURUS
 from surefind.text.front_matter import split_front_matter
-from surefind.text.markdown.blocks import outline, without_closing
+from surefind.text.markdown.heading_attributes import with_ids
 from surefind.text.markdown.javascript import STRING, TooComplex, literal
 from surefind.text.markdown.mdx import strip_mdx
 from surefind.text.markdown.mdx_scanner import RemovedSpan, Scanner, balanced
@@ -24,7 +24,6 @@ _IMPORT = re.compile(
 )
 _PROP = re.compile(rf"([\w$]+)\s*=\s*(?:({STRING})|\{{\s*({STRING})\s*\}})", re.DOTALL)
 _PROP_USE = re.compile(r"\{\s*props\.([\w$]+)\s*\}")
-_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _LINE_START = re.compile(r"[ \t]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)?")
 _SITE = (IncludeFolder(),)
 
@@ -127,21 +126,7 @@ def _partial(text: str, tag: RemovedSpan, path: str, inclusions: Inclusions) -> 
     )
     body = _expanded(body, posixpath.dirname(path), inclusions)
     inclusions.close()
-    return _with_ids(strip_mdx(body)).strip("\n")
-
-
-def _with_ids(markdown: str) -> str:
-    """Docusaurus numbers repeated headings in each file, so a partial has anchors of its own."""
-    pieces, position = [], 0
-    for heading in outline(markdown, DOCUSAURUS).headings:
-        lines = markdown[heading.start : heading.end].rstrip("\n").split("\n")
-        atx = _ATX.match(lines[0])
-        title = without_closing(atx[2]) if atx else " ".join(line.strip() for line in lines[:-1])
-        title, _ = DOCUSAURUS.split(title)
-        written = f"{'#' * heading.level} {title.strip()} {{#{heading.name}}}\n"
-        pieces += [markdown[position : heading.start], written if heading.name else f"{lines[0]}\n"]
-        position = heading.end
-    return "".join((*pieces, markdown[position:]))
+    return with_ids(strip_mdx(body), DOCUSAURUS).strip("\n")
 
 
 def _placed(text: str, tag: RemovedSpan, words: str) -> str:

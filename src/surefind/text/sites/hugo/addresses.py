@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import PurePosixPath
 from typing import Self
 
-from surefind.model import PageLocation, SkippedPage
+from surefind.model import AnchorRule, PageLocation, SkippedPage
 from surefind.text.front_matter import split_front_matter
 from surefind.text.sites.addresses import address_key, addresses_below, encode_uri
 from surefind.text.sites.config_files import CONFIG_SUFFIXES, read_config
@@ -90,6 +90,10 @@ class _Around:
         if value is None:
             value = self._site.site_parameter(name)
         return str(value) if isinstance(value, str | int | float) else ""
+
+    @property
+    def anchors(self) -> AnchorRule:
+        return self._site.anchors
 
     def translation(self, key: str) -> str:
         return self._site.texts(self._language, self._read).get(key, "")

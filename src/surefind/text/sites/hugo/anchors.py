@@ -10,6 +10,8 @@ from surefind.text.sites.hugo.config import HugoConfig
 
 UNKNOWN = "\ue0ff"
 """The id of a heading whose anchor depends on a template: its links lead to the page."""
+INCLUDED = "\ue0fe"
+"""The mark of ids in included pages: Hugo renders them apart, so a page may use them again."""
 _CODE_SPANS = re.compile(r"(`+[^`]*`+)")
 
 
@@ -28,7 +30,8 @@ def anchor_rule(config: HugoConfig) -> AnchorRule:
     )
     if parser.get("autoheadingid") is False:
         slug = _none
-    return AnchorRule(attribute_list if disabled else _typographic, slug, unknown=UNKNOWN)
+    split = attribute_list if disabled else _typographic
+    return AnchorRule(split, slug, unknown=UNKNOWN, included=INCLUDED)
 
 
 def _typographic(title: str) -> tuple[str, str]:

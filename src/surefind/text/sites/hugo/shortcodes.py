@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from surefind.model import AnchorRule
 from surefind.text.front_matter import split_front_matter
+from surefind.text.markdown.heading_attributes import with_ids
 from surefind.text.markdown.writer import fenced
 from surefind.text.sites.hugo.anchors import UNKNOWN
 from surefind.text.sites.mkdocs.includes import IncludeFolder, Inclusions
@@ -43,12 +45,17 @@ _PICTURES = {".avif", ".gif", ".ico", ".jpeg", ".jpg", ".mp4", ".pdf", ".png", "
 _ESCAPES = re.compile(r"[&<>'\"]")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 _EXPLICIT_ID = re.compile(r"\{[^{}]*#[^{}]*\}[ \t]*$")
+_CONTENT = re.compile(r"\.Content\b")
 _TEXT = re.compile(r"[\w*_\[!\"'(<`]")
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 
 
 class Surroundings(Protocol):
     """What the site knows around a page."""
+
+    @property
+    def anchors(self) -> AnchorRule:
+        """The rule of the site's headings."""
 
     def folders(self) -> Sequence[str]:
         """The folders that names of included files are relative to."""
@@ -65,11 +72,15 @@ class Surroundings(Protocol):
 
 @dataclass(slots=True)
 class _ShortcodeCall:
-    """One `{{< name arguments >}}`. A paired opening knows its closing one."""
+    """One `{{< name arguments >}}`. A paired opening knows its closing one.
+
+    `is_rendered` means that its output is HTML; that of `{{% name %}}` is Markdown of the page.
+    """
 
     start: int
     end: int
     name: str
+    is_rendered: bool = False
     closes: bool = False
     alone: bool = False
     literal: str | None = None
@@ -194,7 +205,9 @@ class _PageExpansion:
             text = "\n".join(lines)
             if PurePosixPath(file).suffix.lower() in _MARKDOWN and "code" not in call.kind:
                 body = split_front_matter(text)[1].strip("\n")
-                return expand_shortcodes(body, self._around, self._inclusions)
+                body = expand_shortcodes(body, self._around, self._inclusions)
+                apart = call.is_rendered or _CONTENT.search(self._around.template(call.name))
+                return with_ids(body, self._around.anchors) if apart else body
             return fenced(text.strip("\n"), _language(call) or PurePosixPath(file).suffix[1:])
         finally:
             self._inclusions.close()
@@ -262,6 +275,7 @@ def _calls(text: str) -> Iterator[_ShortcodeCall]:
             continue
         call = _parsed(inside, start, after)
         if call is not None:
+            call.is_rendered = border[2] == ">"
             yield call
 
 
