@@ -37,7 +37,7 @@ class Validation:
         """
         from surefind.adapters.files.golden_files import read_golden
         from surefind.services.validation.golden_authoring import check_filters
-        from surefind.services.validation.starter_set import MAX_STARTERS, starter_set
+        from surefind.services.validation.unjudged_sets import MAX_STARTERS, starter_set
 
         if path is not None:
             golden = await asyncio.to_thread(read_golden, path, qrels)
@@ -50,7 +50,7 @@ class Validation:
         self, kinds: Sequence[LabelFreeKind], most: int | None = None
     ) -> GoldenSet:
         """Tests made from what the collection says about itself."""
-        from surefind.services.validation.label_free_set import MAX_PER_KIND, label_free_set
+        from surefind.services.validation.unjudged_sets import MAX_PER_KIND, label_free_set
 
         async with self._parts.reader.lease() as generation:
             catalog = generation.require_catalog()
@@ -58,7 +58,7 @@ class Validation:
 
     async def from_log(self, most: int) -> list[GoldenTest]:
         """Tests made from the questions in the query log."""
-        from surefind.services.validation.label_free_set import tests_from_log
+        from surefind.services.validation.unjudged_sets import tests_from_log
 
         searches = await self._parts.logged_searches()
         return tests_from_log(searches, most)

@@ -38,7 +38,7 @@ from surefind.ports.reading import (
     Source,
     Vector,
 )
-from surefind.ports.serving import Bucket, KeyStore, TokenBuckets
+from surefind.ports.server import Bucket, KeyStore, TokenBuckets
 from surefind.ports.targets import Target
 
 __all__ = [

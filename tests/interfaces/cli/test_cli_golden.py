@@ -201,7 +201,7 @@ def test_lint_tells_what_is_wrong_and_exits_1(folder: Path) -> None:
 def test_lint_of_no_tests_is_exit_3_and_of_no_file_a_mistake(folder: Path) -> None:
     Path("golden.yaml").write_text("tests: []")
     assert golden("lint").exit_code == 3
-    assert "can't be read" in refusal(golden("lint", "nothing.yaml"))
+    assert "nothing.yaml does not exist" in refusal(golden("lint", "nothing.yaml"))
 
 
 WRONG_WHERE = """\

@@ -104,7 +104,7 @@ def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
     [
         (["--history", "--html", "x.html"], "--history runs no tests"),
         (["--history", "--baseline", "x.json"], "--history runs no tests"),
-        (["--history", "nothing.yaml"], "can't be read"),
+        (["--history", "nothing.yaml"], "nothing.yaml does not exist"),
         (["--history", "--collection", "nope"], "there is no collection 'nope' yet"),
         (["golden.yaml", "--html", "."], "can't be written: it is a folder"),
         (["golden.yaml", "--html", "golden.yaml/x.html"], "golden.yaml is not a folder"),

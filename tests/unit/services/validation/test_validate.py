@@ -16,7 +16,7 @@ from surefind.evaluation.report.report import Outcome, Report, TestOutcome
 from surefind.evaluation.statistics.significance import Verdict
 from surefind.model import ChunkerSettings, Collapse, Mode
 from surefind.services.validation.run_request import RunRequest
-from surefind.services.validation.starter_set import MAX_STARTERS, starter_set
+from surefind.services.validation.unjudged_sets import MAX_STARTERS, starter_set
 from surefind.services.validation.validate import Validator
 from unit.installation import Installation
 from unit.services.validation.validating import (

@@ -73,7 +73,7 @@ def serve(
     }
 
     async def work(application: "Application") -> None:
-        from surefind.interfaces.http.server.serve import serve_application
+        from surefind.interfaces.http.server.start import serve_application
 
         await serve_application(application, note, reload=lambda: load(**options))
 

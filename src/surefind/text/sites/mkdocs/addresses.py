@@ -14,8 +14,8 @@ from surefind.text.sites.mkdocs.anchors import anchor_rule
 from surefind.text.sites.mkdocs.config import MkDocsConfig
 from surefind.text.sites.mkdocs.dialect import plain_markdown
 from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile, expand_includes
+from surefind.text.sites.mkdocs.macros import has_macros, without_macros, without_references
 from surefind.text.sites.mkdocs.mdx_includes import expand_mdx_includes
-from surefind.text.sites.mkdocs.plugins import has_macros, without_macros, without_references
 from surefind.text.sites.mkdocs.snippets import expand_snippets
 from surefind.text.sites.parsing.globs import glob_expression
 

@@ -1,18 +1,53 @@
-"""Golden sets that no one has judged: from the documentation itself, and from the query log."""
+"""Golden sets without judgements: from the documentation itself, and from the query log."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from surefind.errors import InputError
-from surefind.evaluation.golden.expectations import ByAddress
+from surefind.evaluation.golden.expectations import ByAddress, BySource
 from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
-from surefind.evaluation.golden.label_free import VALIDITY, LabelFreeKind, SelfDescription
+from surefind.evaluation.golden.label_free import (
+    VALIDITY,
+    LabelFreeKind,
+    SelfDescription,
+    section_question,
+)
 from surefind.model import LoggedSearch, question_key
 from surefind.ports import Catalog
 
 LOGS = "logs"
+MAX_STARTERS = 50
 MAX_PER_KIND = 200
 _ENOUGH_CONFIDENCE = 0.5
+_STARTERS = "the collection's own headings"
+
+
+async def starter_set(catalog: Catalog, most: int = MAX_STARTERS) -> GoldenSet:
+    """Each test searches for a section by its page title and heading.
+
+    Ambiguous headings are skipped. These tests are not reviewed, so they only measure; no single
+    one fails a run.
+    """
+    sections: dict[tuple[str, str], str] = {}
+    async for record in catalog.chunks():
+        heading = record.section.strip()
+        if heading:
+            question = section_question(record.title.strip(), heading)
+            sections[record.chunk.source_path, heading] = question
+    asked = Counter(question.casefold() for question in sections.values())
+    clear = [
+        (path, heading, question)
+        for (path, heading), question in sections.items()
+        if asked[question.casefold()] == 1
+    ]
+    # Spread evenly over the collection, and reproducible.
+    if len(clear) > most:
+        clear = [clear[number * len(clear) // most] for number in range(most)]
+    tests = tuple(
+        GoldenTest(f"heading-{number}", question, expected=(BySource(path, heading),))
+        for number, (path, heading, question) in enumerate(clear, start=1)
+    )
+    return GoldenSet(_STARTERS, tests, measured_only=True)
 
 
 async def label_free_set(
