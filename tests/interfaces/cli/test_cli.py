@@ -65,12 +65,12 @@ def test_words_that_occur_nowhere(ingested: Path) -> None:
     assert "no passage contains any of the query's words" in done.stderr
 
 
-def test_an_empty_collection_says_that_it_is_empty(home: Path) -> None:
+def test_pages_without_text_make_no_collection(home: Path) -> None:
     (home / "void.md").write_text("---\ntitle: nothing else\n---\n")
-    assert surefind("ingest", "void.md", "--collection", "void", cwd=home).returncode == 0
-    done = surefind("search", "tea", "--collection", "void", cwd=home)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "the collection is empty" in done.stderr
+    done = surefind("ingest", "void.md", "--collection", "void", cwd=home)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no page has text that can be searched" in done.stderr
+    assert surefind("search", "tea", "--collection", "void", cwd=home).returncode == 2
 
 
 def test_long_passages_are_shortened_and_one_is_one(home: Path) -> None:
