@@ -51,7 +51,7 @@ from surefind.services.search.depth import DEPTH as CANDIDATES
 from surefind.settings import load
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import read_document
-from surefind.text.encodings import clean
+from surefind.text.formats.encodings import clean
 from surefind.text.markdown.blocks import Outline
 from surefind.text.sites.plain import ReaderSite
 

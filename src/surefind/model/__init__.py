@@ -33,7 +33,6 @@ from surefind.model.filters import (
     Scalar,
     Under,
 )
-from surefind.model.fingerprints import EmbedderFingerprint
 from surefind.model.generations import (
     Calibration,
     ChunkerSettings,
@@ -49,7 +48,7 @@ from surefind.model.generations import (
     Threshold,
 )
 from surefind.model.keys import ApiKey, Scope
-from surefind.model.languages import (
+from surefind.model.language_codes import (
     ANY_LANGUAGE,
     AUTO_LANGUAGE,
     DEFAULT_LANGUAGE,
@@ -62,6 +61,7 @@ from surefind.model.mappings import (
     CollectionFacts,
     Connection,
     Distance,
+    EmbedderFingerprint,
     PayloadMapping,
     PositionKind,
     Role,

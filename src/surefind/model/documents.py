@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 from surefind.errors import InputError
 from surefind.model.filters import Attribute
-from surefind.model.languages import language_in
+from surefind.model.language_codes import language_in
 from surefind.model.read_only import read_only
 from surefind.model.strings import check_string
 

@@ -8,8 +8,7 @@ from datetime import datetime
 
 from surefind.model.documents import BrokenLink, PageFailure
 from surefind.model.filters import Field
-from surefind.model.fingerprints import EmbedderFingerprint
-from surefind.model.mappings import Connection
+from surefind.model.mappings import Connection, EmbedderFingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,22 @@ from enum import StrEnum
 from uuid import UUID
 
 from surefind.model.filters import Field
-from surefind.model.fingerprints import EmbedderFingerprint
 
 _NUMBERED = (2**64 - 1) << 64
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderFingerprint:
+    """Two embedders with equal fingerprints give the same vectors for the same text."""
+
+    provider: str
+    model: str
+    dimensions: int
+    weights: str
+    input_types: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model} ({self.dimensions} dimensions, {self.weights[:12]})"
 
 
 class Role(StrEnum):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, overload
 
 from surefind.model.documents import ChunkRecord
 from surefind.model.filters import Condition
-from surefind.model.languages import AUTO_LANGUAGE
+from surefind.model.language_codes import AUTO_LANGUAGE
 from surefind.model.read_only import read_only
 
 DEFAULT_COLLECTION = "docs"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from surefind.model.languages import (
+from surefind.model.language_codes import (
     ARABIC,
     CYRILLIC,
     DEFAULT_LANGUAGE,

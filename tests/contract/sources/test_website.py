@@ -6,7 +6,7 @@ from support.website.crawling import Crawl
 from support.website.local_site import Reply, Site, moved, page, plain, sitemap
 from surefind.errors import StoreError
 from surefind.model import PageFailure, PageLocation, SourcePage
-from surefind.text.encodings import as_utf8
+from surefind.text.formats.encodings import as_utf8
 
 
 async def test_links_and_the_sitemap_are_followed_together(site: Site) -> None:

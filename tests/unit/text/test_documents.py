@@ -21,7 +21,7 @@ from surefind.model import (
 from surefind.text import front_matter
 from surefind.text.anchors import GITHUB
 from surefind.text.documents import PlacesPages, ReadPage, read_document
-from surefind.text.encodings import clean
+from surefind.text.formats.encodings import clean
 from surefind.text.formats.registry import parse
 from surefind.text.front_matter import read_front_matter, split_front_matter
 from surefind.text.sites.plain import PlainSite, ReaderSite, page_url

@@ -16,8 +16,8 @@ from surefind.adapters.sources.site_folder import find_site
 from surefind.errors import InputError
 from surefind.model import PageFailure, SourcePage, UrlStyle
 from surefind.ports import Site
-from surefind.text.encodings import decode
 from surefind.text.formats.asciidoc.preprocessor import expand_asciidoc
+from surefind.text.formats.encodings import decode
 from surefind.text.formats.registry import (
     ASCIIDOC_SUFFIXES,
     DATA_SUFFIXES,

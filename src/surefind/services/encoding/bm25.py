@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from surefind.model import DEFAULT_LANGUAGE, SparseVector
-from surefind.model.languages import LATIN, SCRIPTS
+from surefind.model.language_codes import LATIN, SCRIPTS
 from surefind.ports import Analyzer
 from surefind.services.encoding.normalization import STOP_WORDS, folded, light_stem, normalized
 

@@ -31,6 +31,12 @@ from surefind.services.encoding import conversation
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import judge
 from surefind.services.encoding.name_evidence import with_names
+from surefind.services.encoding.query_language import (
+    analyzed_as,
+    check_language,
+    language_filter,
+    with_language,
+)
 from surefind.services.encoding.reranking import RerankStage
 from surefind.services.encoding.unknown_words import UnknownWords
 from surefind.services.generations.page_names import resolved
@@ -41,12 +47,6 @@ from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked
 from surefind.services.search.fusion import Candidate, Pool
 from surefind.services.search.passages import context_of, within_budget
-from surefind.services.search.query_language import (
-    analyzed_as,
-    check_language,
-    language_filter,
-    with_language,
-)
 from surefind.services.search.ranking.rescoring import (
     DEFAULT_KIND_WEIGHTS,
     Rescoring,

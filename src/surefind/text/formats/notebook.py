@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from surefind.errors import InputError
 from surefind.model import FormatOptions
-from surefind.text.encodings import decode
+from surefind.text.formats.encodings import decode
 from surefind.text.formats.page import ParsedPage
 from surefind.text.front_matter import split_front_matter
 from surefind.text.html.to_markdown import html_to_markdown

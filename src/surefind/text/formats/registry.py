@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from surefind.errors import InputError
 from surefind.model import AnchorRule, FormatOptions
 from surefind.text.anchors import GITHUB
-from surefind.text.encodings import decode
 from surefind.text.formats.asciidoc.document import read_asciidoc
 from surefind.text.formats.docx import read_docx
+from surefind.text.formats.encodings import decode
 from surefind.text.formats.notebook import read_notebook
 from surefind.text.formats.openapi.api_reference import read_openapi
 from surefind.text.formats.openapi.detection import is_openapi

@@ -17,7 +17,7 @@ from surefind.adapters.sources.website.http import (
     SiteClient,
 )
 from surefind.model import PageFailure, PageUnchanged, SourcePage
-from surefind.text.encodings import as_utf8
+from surefind.text.formats.encodings import as_utf8
 from surefind.text.html.facts import PageFacts, read_facts
 
 MAX_REDIRECTS = 5

@@ -51,7 +51,7 @@ def fetch(
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """List recommended models with size, languages, licence and published score."""
+    """List recommended models."""
     from surefind.bootstrap import recommended_models
     from surefind.settings import load
 

@@ -7,13 +7,13 @@ runs commands that pages name.
 import re
 from collections.abc import Mapping, Sequence
 
-from surefind.text.encodings import decode
 from surefind.text.formats.asciidoc.attributes import ENTRY, Attributes
 from surefind.text.formats.asciidoc.inline import Inline
 from surefind.text.formats.asciidoc.parser import SECTION, BlockParser, SectionTitle
 from surefind.text.formats.asciidoc.preprocessor import expand_asciidoc
 from surefind.text.formats.asciidoc.section_ids import SectionIds, without_anchor
 from surefind.text.formats.assembly import PageAssembler
+from surefind.text.formats.encodings import decode
 from surefind.text.formats.page import ParsedPage
 from surefind.text.front_matter import read_front_matter
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from surefind.errors import InputError
 from surefind.model import FormatOptions
-from surefind.text.encodings import decode
 from surefind.text.formats.assembly import PageAssembler
+from surefind.text.formats.encodings import decode
 from surefind.text.formats.openapi.anchors import ANCHORS, ApiAnchors
 from surefind.text.formats.openapi.loading import Data, load
 from surefind.text.formats.openapi.references import LocalReferences, Node

@@ -13,7 +13,7 @@ from docutils.transforms.writer_aux import Admonitions
 from docutils.utils import Reporter
 from docutils.writers.html5_polyglot import Writer
 
-from surefind.text.encodings import decode
+from surefind.text.formats.encodings import decode
 from surefind.text.formats.page import ParsedPage
 from surefind.text.formats.restructured.directives import STATES
 from surefind.text.formats.restructured.inliner import TolerantInliner, TooManyComplaintsError

@@ -9,8 +9,8 @@ from support.lexical_fixtures import MANUALS
 from surefind.errors import InputError
 from surefind.model import Mode, Query
 from surefind.services.encoding.bm25 import ENGLISH_ONLY
+from surefind.services.encoding.query_language import language_filter, with_language
 from surefind.services.search.filters import read_where
-from surefind.services.search.query_language import language_filter, with_language
 from surefind.services.search.search import check_query
 from unit.installation import Installation
 
