@@ -17,6 +17,8 @@ VARYING = (
     r'"(?:received|embedded|searched|filtered|formatted|returned|total)": ?\d+\.\d+',
 )
 _SECRET = re.compile(r"surefind_([0-9a-f]{8})_\w{3}(?:[\w-]{20,}|…)")
+_PROGRESS = re.compile(r"^surefind: [a-z ]+: \d+(?: of \d+)?\n", re.MULTILINE)
+"""Printed only on slow machines."""
 _NUMBER = re.compile(r"(\d+\.\d{3,})")
 _ANY_NUMBER = r"[-+]?\d+(?:[.,]\d+)*"
 
@@ -29,6 +31,7 @@ def refreshed(shown: str, printed: str, varying: Iterable[str] = ()) -> str:
     """
     printed = _without_secrets(shown, printed)
     printed = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    printed = _PROGRESS.sub("", printed)
     if LEFT_OUT in shown and not _same(shown, printed, varying):
         printed = _shortened(shown, printed)
     return shown if _same(shown, printed, varying) else printed

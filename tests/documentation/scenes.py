@@ -150,7 +150,7 @@ SCENES: dict[str, Scene] = {
     "docs/commands/settings.md": Scene(),
     "docs/commands/compare.md": Scene(
         start=f"{INGESTED}; {FIRST_GOLDEN_FILE}",
-        varying=(r"[\d.]+ / [\d.]+ ms", r"latency of B: .*"),
+        varying=(r"[\d.]+ / [\d.]+ ms", r"latency of B: .*", "─+"),
     ),
     "docs/commands/validate.md": Scene(
         start=f"{INGESTED}; {FIRST_GOLDEN_FILE}",
