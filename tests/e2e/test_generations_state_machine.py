@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from surefind.errors import EmbeddingError
+from surefind.errors import EmbeddingError, GuardStopped
 from unit.installation import Crash, Installation
 
 pytestmark = pytest.mark.thorough
@@ -59,6 +59,10 @@ class Generations(RuleBasedStateMachine):
 
     @rule()
     def ingest(self) -> None:
+        if not any(self.source.values()):
+            with pytest.raises(GuardStopped, match="no page has text"):
+                self._run(self.home.ingest(self.source, allow_shrink=True))
+            return
         report = self._run(self.home.ingest(self.source, allow_shrink=True, keep_generations=3))
         changed = self.published.get(self.current) != self.source
         assert report.published == changed
@@ -77,7 +81,7 @@ class Generations(RuleBasedStateMachine):
                     self.source, crash_at=moment, allow_shrink=True, keep_generations=9
                 )
             )
-        except Crash:
+        except (Crash, GuardStopped):
             return
         if report.published:
             self.current = report.generation

@@ -67,7 +67,7 @@ def test_links_are_relative_without_a_published_address(boiler: Path) -> None:
     assert "`[code](../index.md)` and ![picture](wire.png)" in install
     assert "```\n[code](../index.md)\n```" in install
     errors = (boiler / "out/docs/guide/the errors.md").read_text()
-    assert errors.startswith("# the errors\n\nNo title. [up](../index.md)")
+    assert errors.startswith("# E1\n\nNo title. [up](../index.md)")
     index = (boiler / "out/llms.txt").read_text()
     assert "## Guide\n\n- [Install](docs/guide/install.md): How to install\n" in index
     full = (boiler / "out/llms-full.txt").read_text()

@@ -14,17 +14,18 @@ from surefind.model import GenerationRef
 from surefind.ports import IndexStore, PublishedCatalogs
 
 _log = logging.getLogger(__name__)
-_READING_S = 0.002
 
 
 class VerificationPace(NamedTuple):
     """Verification starts `delay_s` after opening, and reads for `share` of the time.
 
-    A command that runs a single search ends before the delay does.
+    A command that runs a single search ends before the delay does. After `reading_s` of reading, it
+    pauses.
     """
 
     delay_s: float = 2.0
     share: float = 0.1
+    reading_s: float = 0.002
 
 
 class GenerationVerifier:
@@ -108,7 +109,7 @@ class GenerationVerification:
         """Called by the reading thread after each block."""
         self._reading = True
         worked_s = time.monotonic() - self._resumed
-        if worked_s >= _READING_S:
+        if worked_s >= self._verifier.pace.reading_s:
             self._stopped.wait(worked_s * (1 / self._verifier.pace.share - 1))
             self._resumed = time.monotonic()
         if self._stopped.is_set():

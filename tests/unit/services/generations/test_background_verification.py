@@ -129,7 +129,7 @@ def test_closing_ends_the_reading_at_once(tmp_path: Path) -> None:
     async def close_while_reading() -> bool:
         home = Installation(tmp_path, WordEmbedder())
         await home.ingest(PAGES)
-        keep_open(home, VerificationPace(delay_s=0, share=1e-9))  # pauses for weeks
+        keep_open(home, VerificationPace(delay_s=0, share=1e-9, reading_s=0))  # for weeks
         async with home.reader.lease() as generation:
             verification = generation.verification
             assert verification is not None
