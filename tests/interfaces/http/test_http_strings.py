@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 JSON = {"content-type": "application/json"}
-HALF, NUL, LONG = "half \ud800", "a\0b", "x" * 5000
+HALF, NUL, LONG = "half \ud800", "a\0b", "x" * 30_000
 BAD = (HALF, NUL, LONG)
 Place = tuple[str | int, ...]
 
