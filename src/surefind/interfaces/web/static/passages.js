@@ -50,20 +50,27 @@ function others({ also, version }) {
 
 // --- the score --------------------------------------------------------------------------------
 
-function scoreOf({ rank, score, legs: { dense, lexical } }) {
+/** The parts of a score, which add up to it unless an exact heading has raised it. */
+function scoreOf({ rank, score, weight, page, legs: { dense, lexical } }) {
+  const legs = (dense?.share ?? 0) + (lexical?.share ?? 0);
+  const own = (page && legs ? page.own / legs : 1) * weight;
   const bar = element("span", { className: "bar", ariaHidden: "true" });
   const parts = [];
   const rows = [];
-  const tell = (name, className, leg, raw) => {
-    if (!leg) return;
+  const tell = (name, className, share, what) => {
     const part = element("i", { className });
-    part.style.setProperty("--share", leg.share);
+    part.style.setProperty("--share", share);
     bar.append(part);
-    parts.push(`${name} ${leg.share.toFixed(2)}`);
-    rows.push([name, `${raw}, ${leg.rank ? `rank ${leg.rank}` : "not among its results"}: ${leg.share.toFixed(3)} of the score`]);
+    parts.push(`${name} ${share.toFixed(2)}`);
+    rows.push([name, `${what}: ${share.toFixed(3)} of the score`]);
   };
-  tell("meaning", "dense", dense, `cosine ${dense?.score.toFixed(3)}`);
-  tell("words", "lexical", lexical, lexical?.score > 0 ? `BM25 ${lexical.score.toFixed(2)}` : "no words in common");
+  const tellLeg = (name, className, leg, raw) => {
+    if (leg) tell(name, className, leg.share * own, `${raw}, ${leg.rank ? `rank ${leg.rank}` : "not among its results"}`);
+  };
+  tellLeg("meaning", "dense", dense, `cosine ${dense?.score.toFixed(3)}`);
+  tellLeg("words", "lexical", lexical, lexical?.score > 0 ? `BM25 ${lexical.score.toFixed(2)}` : "no words in common");
+  if (page?.passages) tell("page", "passages", page.passages * weight, "other passages of the page");
+  if (page?.names) tell("title", "names", page.names * weight, "title and address of the page");
   const summary = element("summary", {}, bar,
     element("span", {}, `score ${score.toFixed(2)}`),
     element("span", { className: "parts" }, parts.length > 1 ? parts.join(" + ") : `${parts[0]?.split(" ")[0]} only`),
