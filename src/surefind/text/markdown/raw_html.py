@@ -1,7 +1,8 @@
 """Replaces raw HTML in Markdown by the text that readers see.
 
-Tables, lists and preformatted text become Markdown. Other tags are dropped; their content stays.
-Headings keep their tags, because anchors depend on them. Unknown tags, as in `List<T>`, are text.
+Tables, lists, preformatted text and plain links become Markdown. Other tags are dropped; their
+content stays. Headings keep their tags, because anchors depend on them. Unknown tags, as in
+`List<T>`, are text.
 """
 
 import html
@@ -27,6 +28,9 @@ _PROTECTED = re.compile(
 )
 _LIST_ITEM = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]")
 _ALT = re.compile(r"\salt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_HREF = re.compile(r"\shref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_LINKED = re.compile(r"https?://[^\s()<>\\]+|(?!\w+:)[\w./#?][^\s()<>\\]*")
+_LINK_TEXT = re.compile(r"[^\n\[\]`]*[^\s\[\]`][^\n\[\]`]*")
 _FENCE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
 _MAY_INDENT = re.compile(r"(?:\A|\n)[ \t]*\n(?:[ ]{4}|\t)|\A(?:[ ]{4}|\t)")
 _MARGIN = re.compile(r"[ \t>]*")
@@ -90,6 +94,9 @@ class _HtmlInMarkdown:
             position = tag.end()
             if tag[1]:
                 self._done.append(_mark(name))
+            elif name == "a" and (link := self._link(tag, tags[number + 1 : number + 2])):
+                self._done.append(link)
+                position = tags[number + 1].end()
             elif partner is not None and name in _UNSEEN:
                 position = tags[partner].end()
             elif partner is not None and name in _MARKED_UP:
@@ -104,6 +111,17 @@ class _HtmlInMarkdown:
             alt = _ALT.search(tag[3])
             return html.unescape(alt[1] or alt[2] or "") if alt else ""
         return _mark(name)
+
+    def _link(self, opening: re.Match[str], following: list[re.Match[str]]) -> str:
+        """A link in Markdown; empty if other tags or brackets are in it, or it is no web link."""
+        if not following or not following[0][1] or following[0][2].lower() != "a":
+            return ""
+        words = self._text[opening.end() : following[0].start()]
+        found = _HREF.search(opening[3])
+        target = html.unescape(found[1] or found[2] or "").strip() if found else ""
+        if not _LINKED.fullmatch(target) or not _LINK_TEXT.fullmatch(words):
+            return ""
+        return f"[{words}]({target})"
 
     def _element(self, opening: re.Match[str], closing: re.Match[str]) -> int:
         """Convert an element, unless Markdown in it would be lost; return where it ends."""
