@@ -1,9 +1,12 @@
 """Keyword search in each language: words analyzed as English, and by their language."""
 
+import argparse
+
 from support.lexical_fixtures import MANUALS, measured
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print("| language | questions | found, as English | found | MRR, as English | MRR |")
     print("|---|--:|--:|--:|--:|--:|")
     for language, manual in MANUALS.items():
