@@ -113,7 +113,7 @@ class _HtmlInMarkdown:
         return _mark(name)
 
     def _link(self, opening: re.Match[str], following: list[re.Match[str]]) -> str:
-        """A link in Markdown; empty if other tags or brackets are in it, or it is no web link."""
+        """A link in Markdown; empty for links with tags or brackets, and for other schemes."""
         if not following or not following[0][1] or following[0][2].lower() != "a":
             return ""
         words = self._text[opening.end() : following[0].start()]
