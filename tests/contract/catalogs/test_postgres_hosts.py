@@ -143,6 +143,18 @@ async def test_a_failed_connect_is_reported_after_waiting_for_others(
             await database.fetch(ASKED)
 
 
+async def test_a_failed_connect_in_place_of_a_lost_connection_is_reported(
+    opened: Opener, line: Line
+) -> None:
+    """The pool is full with the one it lost until a worker of it has tried to connect."""
+    database = opened(line.url, replace(QUICK, pool_size=1))
+    assert await database.fetch(ASKED) == [(1,)]
+    line.away = True
+    line.cut()
+    with pytest.raises(StoreError, match=r"the connection failed .*check that it is up"):
+        await database.fetch(ASKED)
+
+
 async def test_a_wait_can_be_cancelled_after_a_failed_connect(opened: Opener, line: Line) -> None:
     database = opened(line.url, Limits(timeout_s=20.0))
     async with database.transaction():

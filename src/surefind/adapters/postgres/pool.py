@@ -85,8 +85,14 @@ class ConnectionPool:
         self._waiting.add(connected)
         getting = asyncio.create_task(pool.getconn(_UNBOUNDED_S))
         try:
+            either: set[asyncio.Future[Any]] = {getting, connected}
+            if not connects and stats["pool_size"] > self._in_use:
+                # A worker of the pool is about to connect, in place of a connection that was lost.
+                await asyncio.wait(
+                    either, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED
+                )
+                connects = bool(self._connecting)
             if connects:
-                either: set[asyncio.Future[Any]] = {getting, connected}
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             error = connected.result() if connected.done() else None
             if not getting.done() and (error is None or self._in_use):
