@@ -173,5 +173,8 @@ def test_a_wish_for_less_motion_is_respected(page: Page) -> None:
 def test_nothing_comes_from_another_host(page: Page) -> None:
     page.ask(QUESTION)
     loaded = page.run("return performance.getEntriesByType('resource').map(each => each.name)")
-    assert {f"{page.address}/static/app.js", f"{page.address}/static/style.css"} <= set(loaded)
+    assert {
+        f"{page.address}/static/search/app.js",
+        f"{page.address}/static/styles/style.css",
+    } <= set(loaded)
     assert [each for each in loaded if not each.startswith(f"{page.address}/")] == []

@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import math
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -161,6 +161,16 @@ class AdaptiveLimiter:
     def _tell(self, failure: AttemptFailed, pause_s: float) -> None:
         if pause_s >= _REPORTED_PAUSE_S:
             self._notify(f"{self._service}: {failure.reason}; retrying in {pause_s:.0f} s")
+
+
+async def all_or_none(calls: Iterable[Awaitable[T]]) -> list[T]:
+    """The answers in order. The first failure cancels the other calls, and is raised as itself."""
+    running = [asyncio.ensure_future(call) for call in calls]
+    try:
+        return await asyncio.gather(*running)
+    finally:
+        for one in running:
+            one.cancel()
 
 
 def retry_after_s(value: str | None) -> float | None:

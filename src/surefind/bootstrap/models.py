@@ -126,7 +126,8 @@ def _onnx_reranker(settings: Settings, notify: Notify) -> Reranker:
 
 
 def _http_reranker(settings: Settings, notify: Notify) -> Reranker:
-    from surefind.adapters.embedders.rerank_service import BATCH_SIZE, ServiceReranker
+    from surefind.adapters.embedders.json_service import BATCH_SIZE
+    from surefind.adapters.embedders.rerank_service import ServiceReranker
     from surefind.adapters.remote_calls import CallPolicy
     from surefind.errors import InputError
 

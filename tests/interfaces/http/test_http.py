@@ -187,7 +187,7 @@ def test_the_page_and_its_parts_are_served_with_a_strict_policy(client: httpx2.C
     assert "default-src 'none'" in policy
     assert "unsafe-inline" not in policy
     assert page.headers["x-content-type-options"] == "nosniff"
-    style = client.get("/static/style.css")
+    style = client.get("/static/styles/style.css")
     assert (style.status_code, style.headers["cache-control"]) == (200, "no-cache")
 
 

@@ -12,7 +12,15 @@ from support.commands import serving, surefind, surefind_json
 from support.homes import copy_home
 
 QUESTION = {"query": "vinegar"}
-OPEN = ["/", "/live", "/ready", "/health", "/api/v1/health", "/embed.js", "/static/style.css"]
+OPEN = [
+    "/",
+    "/live",
+    "/ready",
+    "/health",
+    "/api/v1/health",
+    "/embed.js",
+    "/static/styles/style.css",
+]
 CLOSED = ["/openapi.json", "/read/docs/docs/index.md", "/nothing", "/health/", "/static"]
 
 

@@ -88,7 +88,7 @@ def test_every_answer_has_an_id_also_an_error(served: tuple[httpx2.Client, Serve
     client, process = served
     answers = [
         client.get("/"),
-        client.get("/static/style.css"),
+        client.get("/static/styles/style.css"),
         client.get("/nothing"),
         client.get("/search"),
         client.post("/search", json={"query": ""}),

@@ -39,6 +39,7 @@ SHARED_FILE_NAMES = {
     "llms_txt.py": "llms.txt: its text and its routes",
     "past_runs.py": "past runs of a validation: their series, their command and their report",
     "query_log.py": "the query log: its entries, its file, and what writes to it",
+    "settings.py": "the settings: their class and their command",
     "search.py": "a search, its command and its JSON",
     "targets.py": "targets: the types, the port, their wiring and their part of the command",
     "power.py": "how many questions are needed: the statistics and the command",
@@ -73,6 +74,8 @@ def test_files_share_a_name_only_if_they_share_a_subject() -> None:
 def test_folders_are_small() -> None:
     for folder in packages():
         assert len(list(entries(folder))) <= MOST_ENTRIES, f"{folder} has too many entries"
+    for folder in (path for path in (PACKAGE / "interfaces/web").rglob("*") if path.is_dir()):
+        assert len(list(folder.iterdir())) <= MOST_ENTRIES, f"{folder} has too many entries"
 
 
 def repeated(places: dict[str, list[str]]) -> list[str]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
-
+from surefind.adapters.embedders.json_service import BATCH_SIZE, JsonService, host_of, with_path
 from surefind.adapters.embedders.remote import (
     InputType,
     ModelOptions,
@@ -13,18 +13,14 @@ from surefind.adapters.embedders.remote import (
     RemoteModel,
     checked_size,
     explained,
-    sendable_key,
 )
 from surefind.adapters.embedders.token_estimate import count
-from surefind.adapters.remote_calls import AdaptiveLimiter, AttemptFailed, CallPolicy, retry_after_s
+from surefind.adapters.remote_calls import AdaptiveLimiter, AttemptFailed, CallPolicy
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 
 KEY_SETTING = "OPENAI_API_KEY"
-BATCH_SIZE = 32
-"""The default limit of Text Embeddings Inference."""
 UNKNOWN_MAX_TOKENS = 512
-_LONGEST_REASON = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +69,7 @@ async def openai_compatible_embedder(
     wire = OpenAiWire(url, options.name, api_key, prefixes, policy.timeout_s)
     if known and known.shortens and options.dimensions not in {None, known.dimensions}:
         wire.shorten_to(options.dimensions)
-    service = f"the embedding service at {urlsplit(url).netloc.rpartition('@')[2]}"
+    service = f"the embedding service at {host_of(url)}"
     dimensions = options.dimensions or (known.dimensions if known else None)
     facts = RemoteModel(
         service=service,
@@ -114,12 +110,9 @@ class OpenAiWire:
     def __init__(
         self, url: str, model: str, api_key: str | None, prefixes: Prefixes, timeout_s: float
     ) -> None:
-        self._url = embeddings_url(url)
+        self._service = JsonService(embeddings_url(url), api_key, KEY_SETTING, timeout_s)
         self._body: dict[str, object] = {"model": model, "encoding_format": "float"}
-        self._api_key = sendable_key(api_key, KEY_SETTING) if api_key else None
         self._prefixes = {"passage": prefixes.passage, "query": prefixes.query}
-        headers = {"Authorization": f"Bearer {self._api_key}"} if api_key else {}
-        self._http = httpx2.AsyncClient(timeout=timeout_s, headers=headers)
 
     def shorten_to(self, dimensions: int | None) -> None:
         self._body["dimensions"] = dimensions
@@ -127,47 +120,23 @@ class OpenAiWire:
     async def embed(self, texts: Sequence[str], input_type: InputType) -> object:
         prefix = self._prefixes[input_type]
         body = {**self._body, "input": [prefix + text for text in texts]}
-        try:
-            answer = await self._http.post(self._url, json=body)
-        except httpx2.TimeoutException as error:
-            raise AttemptFailed("no answer in time") from error
-        except httpx2.HTTPError as error:
-            raise AttemptFailed(f"the connection failed ({type(error).__name__})") from error
-        if answer.status_code != 200:
-            raise AttemptFailed(
-                f"{answer.status_code} {self._reason(answer)}".strip(),
-                answer.status_code,
-                retry_after_s(answer.headers.get("retry-after")),
-            )
-        return _rows(answer)
+        return _rows(await self._service.post(body))
 
     async def close(self) -> None:
-        await self._http.aclose()
-
-    def _reason(self, answer: httpx2.Response) -> str:
-        try:
-            message = answer.json()
-        except ValueError:
-            message = answer.text
-        for name in ("error", "message"):  # {"error": {"message": …}}, or either of the two
-            message = message.get(name, message) if isinstance(message, dict) else message
-        text = " ".join(str(message).split())[:_LONGEST_REASON]
-        return text.replace(self._api_key, "…") if self._api_key else text
+        await self._service.close()
 
 
 def embeddings_url(url: str) -> str:
     """Accept both `http://host:11434` and `http://host:11434/v1`."""
     base = url.rstrip("/")
-    if not urlsplit(base).path:
-        base += "/v1"
-    return base if base.endswith("/embeddings") else f"{base}/embeddings"
+    return with_path(base if urlsplit(base).path else f"{base}/v1", "/embeddings")
 
 
-def _rows(answer: httpx2.Response) -> object:
+def _rows(answer: Any) -> object:
     """The rows sorted by their `index`; None if the answer has another format."""
     try:
-        items = sorted(answer.json()["data"], key=lambda item: item["index"])
+        items = sorted(answer["data"], key=lambda item: item["index"])
         numbered = [item["index"] for item in items] == list(range(len(items)))
         return [item["embedding"] for item in items] if numbered else None
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return None

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from surefind.adapters.embedders import token_estimate
-from surefind.adapters.remote_calls import AdaptiveLimiter, AttemptFailed, CallPolicy
+from surefind.adapters.remote_calls import AdaptiveLimiter, AttemptFailed, CallPolicy, all_or_none
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
 from surefind.ports import EmbeddedQuery, Matrix, Vector
@@ -88,15 +88,8 @@ class RemoteEmbedder:
             return np.empty((0, self.fingerprint.dimensions), dtype=np.float32)
         size = self.batch_size
         batches = [passages[start : start + size] for start in range(0, len(passages), size)]
-        asked = [
-            asyncio.ensure_future(self._embed(self._passages, batch, "passage"))
-            for batch in batches
-        ]
-        try:
-            return np.concatenate(await asyncio.gather(*asked))
-        finally:
-            for one in asked:
-                one.cancel()
+        rows = await all_or_none(self._embed(self._passages, one, "passage") for one in batches)
+        return np.concatenate(rows)
 
     async def embed_query(self, query: str) -> Vector:
         """Concurrent queries are batched into one call."""

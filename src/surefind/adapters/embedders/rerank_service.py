@@ -5,27 +5,17 @@ the others take `model` and `documents`. The answer is a list of scores, or an o
 as `results`. Both answers are read, whichever format was sent.
 """
 
-import asyncio
 import math
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
-
-from surefind.adapters.embedders.remote import explained, sendable_key
-from surefind.adapters.remote_calls import (
-    AdaptiveLimiter,
-    AttemptFailed,
-    CallPolicy,
-    retry_after_s,
-)
+from surefind.adapters.embedders.json_service import BATCH_SIZE, JsonService, host_of, with_path
+from surefind.adapters.embedders.remote import explained
+from surefind.adapters.remote_calls import AdaptiveLimiter, AttemptFailed, CallPolicy, all_or_none
 from surefind.errors import RerankingError
 
 KEY_SETTING = "SUREFIND_RERANK_API_KEY"
-BATCH_SIZE = 32
-"""The default limit of Text Embeddings Inference."""
-_LONGEST_REASON = 300
 _TOO_LARGE = 40.0  # exp() of more overflows nothing here, and the score is 1 anyway
 
 
@@ -42,49 +32,40 @@ class ServiceReranker:
         raw: bool = False,
         batch_size: int = BATCH_SIZE,
     ) -> None:
-        self._url = rerank_url(url)
+        address = with_path(url, "/rerank")
+        self._service = JsonService(address, api_key, KEY_SETTING, policy.timeout_s)
         self._model = model
         self._raw = raw
         self._batch_size = batch_size
-        self._api_key = sendable_key(api_key, KEY_SETTING) if api_key else None
-        self._service = f"the reranking service at {urlsplit(url).netloc.rpartition('@')[2]}"
-        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-        self._http = httpx2.AsyncClient(timeout=policy.timeout_s, headers=headers)
-        self._calls = AdaptiveLimiter(self._service, policy.searching, policy.notify)
+        self._label = f"the reranking service at {host_of(url)}"
+        self._calls = AdaptiveLimiter(self._label, policy.searching, policy.notify)
 
     @property
     def name(self) -> str:
-        return f"http/{self._model or urlsplit(self._url).hostname}"
+        return f"http/{self._model or urlsplit(self._service.url).hostname}"
 
     async def rerank(self, query: str, passages: Sequence[str]) -> list[float]:
         size = self._batch_size
         batches = [passages[start : start + size] for start in range(0, len(passages), size)]
-        asked = [asyncio.ensure_future(self._scores(query, batch)) for batch in batches]
-        try:
-            answered = await asyncio.gather(*asked)
-        finally:
-            for one in asked:
-                one.cancel()
+        answered = await all_or_none(self._scores(query, batch) for batch in batches)
         return [score for scores in answered for score in scores]
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._service.close()
 
     async def _scores(self, query: str, passages: Sequence[str]) -> list[float]:
         body = self._body(_whole(query), [_whole(passage) for passage in passages])
         try:
-            answer = await self._calls.call(lambda: self._ask(body))
+            answer = await self._calls.call(lambda: self._service.post(body))
         except AttemptFailed as failure:
             advice = "" if failure.may_pass or failure.is_about_the_key else f"; {self._hint}"
-            raise RerankingError(
-                explained(failure, self._service, KEY_SETTING) + advice
-            ) from failure
+            raise RerankingError(explained(failure, self._label, KEY_SETTING) + advice) from failure
         scores = _scores_in(answer)
         if scores is None:
-            raise RerankingError(f"{self._service} returned no valid scores; {self._hint}")
+            raise RerankingError(f"{self._label} returned no valid scores; {self._hint}")
         if scores.keys() != set(range(len(passages))):
             raise RerankingError(
-                f"{self._service} returned {len(scores)} scores for {len(passages)} passages; "
+                f"{self._label} returned {len(scores)} scores for {len(passages)} passages; "
                 f"{self._hint}"
             )
         return [self._calibrated(scores[number]) for number in range(len(passages))]
@@ -111,38 +92,10 @@ class ServiceReranker:
             return 1 / (1 + math.exp(-max(-_TOO_LARGE, min(_TOO_LARGE, score))))
         if not 0 <= score <= 1:
             raise RerankingError(
-                f"{self._service} returned a score outside 0..1; if these are logits, set "
+                f"{self._label} returned a score outside 0..1; if these are logits, set "
                 "rerank_raw_scores"
             )
         return score
-
-    async def _ask(self, body: dict[str, object]) -> object:
-        try:
-            answer = await self._http.post(self._url, json=body)
-        except httpx2.TimeoutException as error:
-            raise AttemptFailed("no answer in time") from error
-        except httpx2.HTTPError as error:
-            raise AttemptFailed(f"the connection failed ({type(error).__name__})") from error
-        if answer.status_code != 200:
-            raise AttemptFailed(
-                f"{answer.status_code} {self._reason(answer.text)}".strip(),
-                answer.status_code,
-                retry_after_s(answer.headers.get("retry-after")),
-            )
-        try:
-            return answer.json()
-        except ValueError:
-            return None
-
-    def _reason(self, text: str) -> str:
-        shown = " ".join(text.split())[:_LONGEST_REASON]
-        return shown.replace(self._api_key, "…") if self._api_key else shown
-
-
-def rerank_url(url: str) -> str:
-    """Accept both `http://host:8080` and `http://host:8080/v1/rerank`."""
-    base = url.rstrip("/")
-    return base if base.endswith("/rerank") else f"{base}/rerank"
 
 
 def _scores_in(answer: Any) -> dict[int, float] | None:

@@ -238,7 +238,7 @@ class AsyncSurefind:
         self, query_embedding: layer.Embedding, limit: int = 5
     ) -> list[layer.RetrievalResult]:
         """The chunks nearest to a `QueryEmbedding` or another vector, best first."""
-        from surefind.services.search.search import MAX_TOP_K  # noqa: PLC0415 - it brings numpy
+        from surefind.services.search.query_checks import MAX_TOP_K  # noqa: PLC0415 - it brings numpy
 
         limit = layer.check_limit(limit, MAX_TOP_K)
         vectors = self._application.searching.vectors

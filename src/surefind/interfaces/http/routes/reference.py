@@ -22,9 +22,9 @@ _PAGE = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>API reference · surefind</title>
 <link rel="icon" type="image/svg+xml" href="/static/favicon.svg">
-<link rel="stylesheet" href="/static/style.css">
-<link rel="stylesheet" href="/static/rendered.css">
-<link rel="stylesheet" href="/static/reference.css">
+<link rel="stylesheet" href="/static/styles/style.css">
+<link rel="stylesheet" href="/static/styles/rendered.css">
+<link rel="stylesheet" href="/static/styles/reference.css">
 <script src="/static/theme.js"></script>
 <script src="/static/reference.js" type="module"></script>
 </head>

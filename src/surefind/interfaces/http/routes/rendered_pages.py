@@ -34,8 +34,8 @@ _PAGE = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>{title} · surefind</title>
 <link rel="icon" type="image/svg+xml" href="/static/favicon.svg">
-<link rel="stylesheet" href="/static/style.css">
-<link rel="stylesheet" href="/static/rendered.css">
+<link rel="stylesheet" href="/static/styles/style.css">
+<link rel="stylesheet" href="/static/styles/rendered.css">
 <script src="/static/theme.js"></script>
 <script src="/static/reader.js" type="module"></script>
 </head>

@@ -45,7 +45,7 @@ from surefind.model import (
 from surefind.model.strings import MAX_STRING, NO_NUL
 from surefind.services.encoding.conversation import MAX_TURN_LENGTH, MAX_TURNS
 from surefind.services.search.filters import MAX_CONDITIONS, MAX_VALUES, NUMBER_OR_DATE
-from surefind.services.search.search import (
+from surefind.services.search.query_checks import (
     MAX_COLLECTIONS,
     MAX_NEIGHBOURS,
     MAX_QUERY_LENGTH,

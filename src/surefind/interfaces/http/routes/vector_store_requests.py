@@ -14,7 +14,7 @@ from surefind.interfaces.search_options import SearchOptions, query_of
 from surefind.model import AnyOf, Condition, Hit, Query
 from surefind.model.strings import MAX_STRING, NO_NUL, NOT_BLANK, string_problem
 from surefind.services.search.filters import MAX_CONDITIONS, MAX_VALUES, read_where
-from surefind.services.search.search import MAX_QUERY_LENGTH
+from surefind.services.search.query_checks import MAX_QUERY_LENGTH
 
 MAX_RESULTS = 50
 DEFAULT_RESULTS = 10

@@ -26,7 +26,7 @@ from surefind.model import (
 )
 from surefind.model.strings import check_string
 from surefind.services.generations.generations import GenerationChanges, check_number
-from surefind.services.search.search import MAX_BATCH, check_query
+from surefind.services.search.query_checks import MAX_BATCH, check_query
 from surefind.services.search.why_not import WhyNot
 
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
 // The search page: the query, its results and the two views.
 
-import { addressOf, asked, MODES, filterOf } from "/static/address.js";
 import { ask, keep, key } from "/static/api.js";
-import { showCollections, useCollections } from "/static/collections.js";
 import { button, byId, counted, described, element, milliseconds } from "/static/dom.js";
-import { offerFilters, showFilters, useFilters } from "/static/filters.js";
-import { useKeyboard } from "/static/keyboard.js";
-import { fit, showPage } from "/static/passages.js";
 import { problemOf } from "/static/problems.js";
+import { addressOf, asked, MODES, filterOf } from "/static/search/address.js";
+import { showCollections, useCollections } from "/static/search/collections.js";
+import { offerFilters, showFilters, useFilters } from "/static/search/filters.js";
+import { useKeyboard } from "/static/search/keyboard.js";
+import { fit, showPage } from "/static/search/passages.js";
+import { askWhyNot, useWhyNot } from "/static/search/why-not.js";
 import { useTheme } from "/static/theme-switch.js";
-import { askWhyNot, useWhyNot } from "/static/why-not.js";
 
 const TOP_K = 10;
 const PER_PAGE = 3; // passages of one page

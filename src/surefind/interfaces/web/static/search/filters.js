@@ -1,8 +1,8 @@
 // Filters: chips for those in use, and a panel with the collection's fields and values.
 
-import { read } from "/static/address.js";
 import { ask } from "/static/api.js";
 import { button, byId, element } from "/static/dom.js";
+import { read } from "/static/search/address.js";
 
 const [chips, panel, opener] = ["chips", "filters", "filter"].map(byId);
 const MOST_BUTTONS = 12; // with more values, a field is only in the list below

@@ -1,7 +1,7 @@
 // Keyboard shortcuts.
 
 import { byId, stored } from "/static/dom.js";
-import { filtersAreOpen, toggleFilters } from "/static/filters.js";
+import { filtersAreOpen, toggleFilters } from "/static/search/filters.js";
 
 const [field, hits, list, single] = ["question", "hits", "keys", "single-keys"].map(byId);
 const OFF = "surefind.single-keys";
