@@ -47,7 +47,7 @@ from surefind.ports import IndexEntry, VectorIndex
 from surefind.services.encoding.bm25 import Bm25Encoder, mean_on_grid
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
-from surefind.services.search.depth import DEPTH as CANDIDATES
+from surefind.services.search.ranking.depth import DEPTH as CANDIDATES
 from surefind.settings import load
 from surefind.text.chunking import chunk_document
 from surefind.text.documents import read_document

@@ -21,8 +21,8 @@ from surefind.bootstrap import Application, IngestRequest
 from surefind.model import Ranking, SparseVector
 from surefind.ports import DenseQuery, SparseQuery, Vector
 from surefind.services.generations.readers import OpenGeneration
-from surefind.services.search import depth as depths
-from surefind.services.search.fusion import LegResults, fuse
+from surefind.services.search.ranking import depth as depths
+from surefind.services.search.ranking.fusion import LegResults, fuse
 from surefind.settings import load
 
 DEPTHS = (200, 150, 100, 75, 50, 40, 30, 20, 10)

@@ -28,8 +28,8 @@ from surefind.bootstrap import Application
 from surefind.evaluation.golden.golden_set import GoldenTest
 from surefind.evaluation.golden.label_free import LabelFreeKind, SelfDescription
 from surefind.model import ChunkRecord, GroupBy, Mode, Query
-from surefind.services.search import fusion
 from surefind.services.search.filters import read_expressions
+from surefind.services.search.ranking import fusion
 from surefind.services.search.search import Searcher
 from surefind.settings import load
 

@@ -30,10 +30,9 @@ from bench.support.results import Result, Row, say
 from bench.support.workers import machine
 from surefind.model import GroupBy, Query, Ranking
 from surefind.services.encoding import bm25
-from surefind.services.search import depth as depths
-from surefind.services.search import fusion
-from surefind.services.search.fusion import LegResults, Pool, fuse
-from surefind.services.search.ranking import page_support
+from surefind.services.search.ranking import depth as depths
+from surefind.services.search.ranking import fusion, page_support
+from surefind.services.search.ranking.fusion import LegResults, Pool, fuse
 from surefind.services.search.ranking.rescoring import DEFAULT_KIND_WEIGHTS, Rescoring, Traits
 
 NOTES = [

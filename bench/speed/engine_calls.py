@@ -37,7 +37,7 @@ from surefind.ports import DenseQuery, SparseQuery, Vector
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.readers import Readers
-from surefind.services.search.depth import DEPTH
+from surefind.services.search.ranking.depth import DEPTH
 from surefind.services.search.search import SHALLOW, Searcher
 from surefind.settings import load
 

@@ -43,7 +43,7 @@ from surefind.services.encoding.cached_embedder import CachedEmbedder
 from surefind.services.generations.index_building import IngestTools
 from surefind.services.generations.readers import Readers
 from surefind.services.ingest.ingest import IngestOptions, Ingestor
-from surefind.services.search.depth import DEPTH as CANDIDATES
+from surefind.services.search.ranking.depth import DEPTH as CANDIDATES
 from surefind.services.search.search import Searcher
 from surefind.settings import load
 

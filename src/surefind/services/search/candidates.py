@@ -9,8 +9,8 @@ from typing import NamedTuple
 from surefind.model import Condition, Mode, Ranking, SparseVector
 from surefind.ports import DenseQuery, SparseQuery, Vector, VectorIndex
 from surefind.services.encoding.unknown_words import ReplacedWord
-from surefind.services.search.depth import cutoff, deeper_limit
-from surefind.services.search.fusion import LegResults, Pool, dense_pool, fuse, lexical_pool
+from surefind.services.search.ranking.depth import cutoff, deeper_limit
+from surefind.services.search.ranking.fusion import LegResults, Pool, dense_pool, fuse, lexical_pool
 
 
 class EncodedQuery(NamedTuple):

@@ -1,39 +1,19 @@
 """The search itself: encode the query, find candidates, select and format hits."""
 
 import asyncio
-import math
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
-from types import UnionType
-
-import numpy as np
+from dataclasses import replace
 
 from surefind.errors import InputError, StoreError
-from surefind.model import (
-    ChunkRecord,
-    Collapse,
-    Expand,
-    GroupBy,
-    Hit,
-    KindWeights,
-    Manifest,
-    Mode,
-    Query,
-    SearchResult,
-    Status,
-    Timings,
-)
-from surefind.model.strings import check_string
-from surefind.ports import Matrix, QueryEmbedder, Vector
+from surefind.model import Expand, Hit, KindWeights, Manifest, Mode, Query, SearchResult, Status
+from surefind.ports import QueryEmbedder
 from surefind.services.encoding import conversation
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import judge
 from surefind.services.encoding.name_evidence import with_names
 from surefind.services.encoding.query_language import (
     analyzed_as,
-    check_language,
     language_filter,
     with_language,
 )
@@ -43,85 +23,29 @@ from surefind.services.generations.page_names import resolved
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
-from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked
-from surefind.services.search.fusion import Candidate, Pool
 from surefind.services.search.passages import context_of, within_budget
+from surefind.services.search.query_checks import (
+    MAX_BATCH,
+    check_encoders,
+    check_query,
+    supported_query,
+)
+from surefind.services.search.ranking.depth import depth_for
+from surefind.services.search.ranking.fusion import Pool
 from surefind.services.search.ranking.rescoring import (
     DEFAULT_KIND_WEIGHTS,
     Rescoring,
-    Traits,
     TraitsCache,
     rescoring_for,
     without_excluded,
 )
+from surefind.services.search.search_run import Clock, SearchRun
 from surefind.services.search.selection import Chosen, choose, diversified
 
-MAX_QUERY_LENGTH = 2000
-MAX_TOP_K = 1000
-MAX_NEIGHBOURS = 20
-MAX_COLLECTIONS = 16
-MAX_BATCH = 1000
 _BATCH_CONCURRENCY = 16
 SHALLOW = 20
 _DEEPEST = 1600
-_KINDS: Mapping[str, type | UnionType] = {
-    "mode": Mode,
-    "where": tuple,
-    "group_by": GroupBy | None,
-    "collapse": Collapse,
-    "expand": Expand,
-    "also_in": tuple,
-    "history": tuple,
-}
-_STAGES = ("received", "embedded", "searched", "filtered", "formatted", "returned")
-
-
-def check_query(query: Query) -> None:
-    """Raises an InputError that names the invalid field."""
-    if not query.text.strip():
-        raise InputError("query is empty; enter a question or keywords")
-    check_string("query", query.text, MAX_QUERY_LENGTH, blank=False)
-    for name in query.collections:
-        check_string("collections", name)
-    check_language(query.language)
-    for name, kind in _KINDS.items():
-        if not isinstance(getattr(query, name), kind):
-            raise InputError(f"{name} must be a {_named(kind)}, not {getattr(query, name)!r}")
-    _check_count("top_k", query.top_k, MAX_TOP_K)
-    _check_share("threshold", query.threshold)
-    _check_share("diversity", query.diversity)
-    _check_count("group_size", query.group_size, MAX_TOP_K)
-    _check_count("neighbours", query.neighbours, MAX_NEIGHBOURS)
-    if query.max_tokens is not None:
-        _check_count("max_tokens", query.max_tokens, 10**7)
-    if len(query.collections) > MAX_COLLECTIONS:
-        raise InputError(
-            f"collections: at most {MAX_COLLECTIONS}, not {len(query.collections)}; search fewer"
-        )
-    if query.mode is Mode.LEXICAL and query.threshold > 0:
-        raise InputError(
-            "threshold applies to hybrid and dense mode only; remove it, or use one of these modes"
-        )
-
-
-def _named(kind: type | UnionType) -> str:
-    return getattr(kind, "__name__", str(kind))
-
-
-def _check_count(name: str, value: object, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InputError(f"{name} must be a whole number from 1 to {most}, not {value!r}")
-
-
-def _check_share(name: str, value: object) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-        or not 0 <= value <= 1
-    ):
-        raise InputError(f"{name} must be a number from 0.0 to 1.0, not {value!r}")
 
 
 class Searcher:
@@ -203,7 +127,7 @@ class Searcher:
         return fresh
 
     def _known(
-        self, query: Query, generations: Mapping[str, OpenGeneration], clock: "Clock"
+        self, query: Query, generations: Mapping[str, OpenGeneration], clock: Clock
     ) -> SearchResult | None:
         if self._answers is None or query.also_in:
             return None
@@ -213,9 +137,11 @@ class Searcher:
         clock.mark("returned")
         return replace(known, timings=clock.timings(), remembered=True)
 
-    async def _run(self, run: "SearchRun") -> SearchResult:
-        run.query = await _with_source_paths(_supported_query(run.query, run), run)
-        run.query = with_language(run.query, _manifests(run.generations), run.notes)
+    async def _run(self, run: SearchRun) -> SearchResult:
+        manifests = _manifests(run.generations)
+        run.query = supported_query(run.query, manifests, run.notes)
+        run.query = await _with_source_paths(run.query, run)
+        run.query = with_language(run.query, manifests, run.notes)
         run.clock.mark("received")
         encoded = await self.encode(run.query, run.generations)
         if encoded.context:
@@ -226,9 +152,10 @@ class Searcher:
 
     async def encode(self, query: Query, generations: Mapping[str, OpenGeneration]) -> EncodedQuery:
         """Encode the query, and check that the collections were built with the same encoders."""
-        for generation in generations.values():
-            self._check_encoders(generation.manifest, query.mode)
-        languages = analyzed_as(query, _manifests(generations))
+        manifests = _manifests(generations)
+        for manifest in manifests:
+            check_encoders(manifest, query.mode, self.embedder.fingerprint, self._terms)
+        languages = analyzed_as(query, manifests)
         vector, terms, strength = await conversation.encode(
             query, self.embedder, self._terms, languages
         )
@@ -239,7 +166,7 @@ class Searcher:
         terms = self._unknown_words.with_replaced(terms, replaced, languages)
         return EncodedQuery(vector, terms, strength, replaced)
 
-    async def _answer(self, encoded: EncodedQuery, run: "SearchRun") -> SearchResult:
+    async def _answer(self, encoded: EncodedQuery, run: SearchRun) -> SearchResult:
         query = run.query
         rescoring = self.rescoring(query)
         scopes = self.scopes(query, run.generations, rescoring)
@@ -287,7 +214,7 @@ class Searcher:
         encoded: EncodedQuery,
         scopes: Sequence[CollectionScope],
         rescoring: Rescoring | None,
-        run: "SearchRun",
+        run: SearchRun,
     ) -> tuple[list[Chosen], Pool]:
         """Search deeper while grouping, collapsing or the threshold leaves too few hits."""
         query = run.query
@@ -336,7 +263,7 @@ class Searcher:
             return query.top_k
         return max(query.top_k, self._rerank_stage.depth)
 
-    async def _reranked(self, hits: Sequence[Hit], run: "SearchRun") -> list[Hit]:
+    async def _reranked(self, hits: Sequence[Hit], run: SearchRun) -> list[Hit]:
         stage = self._rerank_stage
         assert stage is not None
         ordered, left = await stage.apply(run.question or run.query.text, hits)
@@ -348,7 +275,7 @@ class Searcher:
             )
         return ordered[: run.query.top_k]
 
-    async def _expanded(self, hits: Sequence[Hit], run: "SearchRun") -> list[Hit]:
+    async def _expanded(self, hits: Sequence[Hit], run: SearchRun) -> list[Hit]:
         if run.query.expand is Expand.NONE:
             return list(hits)
         expanded = []
@@ -365,25 +292,6 @@ class Searcher:
             highlights=tuple(matches(hit.record.chunk.text, words, language)),
             section_highlights=tuple(matches(hit.record.section, words, language)),
         )
-
-    def _check_encoders(self, manifest: Manifest, mode: Mode) -> None:
-        if mode is not Mode.LEXICAL and manifest.embedder != self.embedder.fingerprint:
-            raise InputError(
-                f"collection {manifest.collection!r} was built with {manifest.embedder}, but the "
-                f"configured embedder is {self.embedder.fingerprint}; configure the embedder that "
-                f"built it, or {_next_step(manifest)}"
-            )
-        if mode is not Mode.DENSE and not manifest.lexical.analyzer:
-            raise InputError(
-                f"collection {manifest.collection!r} has no lexical index that surefind can "
-                "search; use mode dense"
-            )
-        if mode is not Mode.DENSE and not self._terms.reads(manifest.lexical.analyzer):
-            raise InputError(
-                f"collection {manifest.collection!r} was built with the lexical analyzer "
-                f"{manifest.lexical.analyzer}, but this surefind uses {self._terms.name}; "
-                "run `surefind ingest --rebuild`, or use mode dense"
-            )
 
 
 def _first_depth(query: Query, wanted: int) -> int:
@@ -403,13 +311,7 @@ def _manifests(generations: Mapping[str, OpenGeneration]) -> list[Manifest]:
     return [generation.manifest for generation in generations.values()]
 
 
-def _next_step(manifest: Manifest) -> str:
-    if manifest.connected is None:
-        return "run `surefind ingest --rebuild`"
-    return f"run `surefind connect --collection {manifest.collection}` again"
-
-
-async def _with_source_paths(query: Query, run: "SearchRun") -> Query:
+async def _with_source_paths(query: Query, run: SearchRun) -> Query:
     """The query with the source paths that its filters mean; other programs' ones are exact."""
     generation = run.generations[query.collection]
     catalog = generation.catalog
@@ -422,81 +324,6 @@ async def _with_source_paths(query: Query, run: "SearchRun") -> Query:
         return query
     run.notes += notes
     return replace(query, where=where)
-
-
-def _supported_query(query: Query, run: "SearchRun") -> Query:
-    """The query in a mode that all collections support; without a lexical leg, hybrid is dense."""
-    manifests = [generation.manifest for generation in run.generations.values()]
-    own = [one.collection for one in manifests if one.connected and not one.connected.gives_cosines]
-    if own and len(manifests) > 1 and query.mode is not Mode.LEXICAL:
-        raise InputError(
-            f"collection {own[0]!r} does not rank by cosine, so its scores can't be compared with "
-            "other collections'; search it alone"
-        )
-    dense_only = [one.collection for one in manifests if not one.lexical.analyzer]
-    if query.mode is not Mode.HYBRID or not dense_only:
-        return query
-    run.notes.append(f"semantic search only: {', '.join(dense_only)} has no lexical index")
-    return replace(query, mode=Mode.DENSE)
-
-
-class Clock:
-    """Measures the stages of a search in milliseconds."""
-
-    def __init__(self) -> None:
-        self._start = self._last = time.perf_counter()
-        self._stages = dict.fromkeys(_STAGES, 0.0)
-
-    def mark(self, stage: str) -> None:
-        now = time.perf_counter()
-        self._stages[stage] += (now - self._last) * 1000
-        self._last = now
-
-    def timings(self) -> Timings:
-        total_ms = (self._last - self._start) * 1000
-        received, embedded, searched, filtered, formatted, returned = self._stages.values()
-        return Timings(embedded, searched, filtered, formatted, total_ms, received, returned)
-
-
-@dataclass(slots=True)
-class SearchRun:
-    """The state of a running search.
-
-    `whole` is false if a store could not answer fully, `settled` if another run may rank better.
-    `question` is the text for a reranker, if it differs from that of the query.
-    """
-
-    query: Query
-    generations: Mapping[str, OpenGeneration]
-    clock: Clock
-    known_traits: TraitsCache
-    whole: bool = True
-    settled: bool = True
-    question: str = ""
-    notes: list[str] = field(default_factory=list)
-
-    async def records(self, candidates: Sequence[Candidate]) -> list[ChunkRecord]:
-        held: dict[str, Iterator[ChunkRecord]] = {}
-        for name, generation in self.generations.items():
-            points = [one.point for one in candidates if one.collection == name]
-            records, whole = await generation.numbered(points)
-            self.whole = self.whole and whole
-            held[name] = iter(records)
-        return [next(held[one.collection]) for one in candidates]
-
-    async def traits(self, collection: str, points: Sequence[int]) -> Traits:
-        traits, whole = await self.known_traits.read(self.generations[collection], points)
-        self.whole = self.whole and whole
-        return traits
-
-    async def vectors(self, candidates: Sequence[Candidate]) -> Matrix:
-        held: dict[str, Iterator[Vector]] = {}
-        for name, generation in self.generations.items():
-            points = [one.point for one in candidates if one.collection == name]
-            if points:
-                index = generation.index
-                held[name] = iter(await index.vectors(await index.point_ids(points)))
-        return np.stack([next(held[one.collection]) for one in candidates])
 
 
 def _hit(rank: int, chosen: Chosen) -> Hit:

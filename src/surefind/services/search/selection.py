@@ -10,7 +10,7 @@ import numpy as np
 
 from surefind.model import ChunkRecord, Collapse, GroupBy, Hit, Query
 from surefind.ports import Matrix
-from surefind.services.search.fusion import Candidate
+from surefind.services.search.ranking.fusion import Candidate
 
 FetchRecords = Callable[[Sequence[Candidate]], Awaitable[Sequence[ChunkRecord]]]
 

@@ -8,8 +8,8 @@ from surefind.errors import InputError
 from surefind.model import ChunkRecord, EmbedderFingerprint, Hit, LegScore
 from surefind.ports import DenseQuery, Vector
 from surefind.services.generations.readers import CollectionReader
-from surefind.services.search.depth import depth_for
-from surefind.services.search.search import MAX_TOP_K
+from surefind.services.search.query_checks import MAX_TOP_K
+from surefind.services.search.ranking.depth import depth_for
 
 
 class VectorSearcher:

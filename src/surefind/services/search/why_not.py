@@ -16,11 +16,12 @@ from surefind.services.search.candidates import (
     cut_at_depth,
     find,
 )
-from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked, describe, failing
-from surefind.services.search.fusion import Pool
+from surefind.services.search.query_checks import check_query
+from surefind.services.search.ranking.depth import depth_for
+from surefind.services.search.ranking.fusion import Pool
 from surefind.services.search.ranking.rescoring import Rescoring, Traits, TraitsCache
-from surefind.services.search.search import Searcher, check_query
+from surefind.services.search.search import Searcher
 
 _SHOWN = 3
 

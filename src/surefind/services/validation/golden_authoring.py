@@ -22,7 +22,7 @@ from surefind.model import ChunkRecord, GenerationRef, Query, is_address
 from surefind.ports import Catalog, CatalogStore
 from surefind.services.generations.readers import OpenGeneration
 from surefind.services.search.filters import checked, failing, read_expressions
-from surefind.services.search.search import check_query
+from surefind.services.search.query_checks import check_query
 from surefind.services.validation.run_request import DEFAULT_TOP_K
 from surefind.services.validation.validate import resolve
 

@@ -7,7 +7,7 @@ from surefind.errors import InputError
 from surefind.evaluation.golden.golden_set import GoldenSet
 from surefind.evaluation.measures.ranking import Measure, MeasureKind
 from surefind.model import DEFAULT_COLLECTION, Collapse, Mode
-from surefind.services.search.search import MAX_TOP_K
+from surefind.services.search.query_checks import MAX_TOP_K
 from surefind.services.validation.extra.load_test import LoadOptions
 
 DEFAULT_TOP_K = 5

@@ -27,7 +27,8 @@ from surefind.model import Collapse, GroupBy, Mode, Query
 from surefind.ports import Catalog
 from surefind.services.encoding.prefetch import PrefetchingEmbedder
 from surefind.services.generations.readers import OpenGeneration, Readers
-from surefind.services.search.search import Searcher, check_query
+from surefind.services.search.query_checks import check_query
+from surefind.services.search.search import Searcher
 from surefind.services.search.why_not import Explainer
 from surefind.services.validation.extra.extra_checks import ExtraChecks
 from surefind.services.validation.golden_test_run import TestRunner

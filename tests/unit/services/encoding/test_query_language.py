@@ -11,7 +11,7 @@ from surefind.model import Mode, Query
 from surefind.services.encoding.bm25 import ENGLISH_ONLY
 from surefind.services.encoding.query_language import language_filter, with_language
 from surefind.services.search.filters import read_where
-from surefind.services.search.search import check_query
+from surefind.services.search.query_checks import check_query
 from unit.installation import Installation
 
 ENGLISH = (

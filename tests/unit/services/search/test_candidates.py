@@ -14,8 +14,8 @@ from surefind.adapters.qdrant.points import ranked
 from surefind.model import Ranking
 from surefind.ports import DenseQuery, IndexEntry, SparseQuery
 from surefind.services.search.candidates import CollectionScope, EncodedQuery, find
-from surefind.services.search.depth import LONGEST_TIE, cutoff
-from surefind.services.search.fusion import LegResults, Pool, fuse
+from surefind.services.search.ranking.depth import LONGEST_TIE, cutoff
+from surefind.services.search.ranking.fusion import LegResults, Pool, fuse
 
 DIMENSIONS = 16
 WORDS = ("install", "configure", "search", "passages", "linux", "sunshine")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefind.model import Ranking
-from surefind.services.search.depth import LONGEST_TIE, cutoff, depth_for
-from surefind.services.search.fusion import (
+from surefind.services.search.ranking.depth import LONGEST_TIE, cutoff, depth_for
+from surefind.services.search.ranking.fusion import (
     DENSE_WEIGHT,
     Candidate,
     LegResults,

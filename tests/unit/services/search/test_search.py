@@ -10,7 +10,7 @@ from surefind.errors import InputError, StoreError, UnknownCollection
 from surefind.model import Mode, Query, Status
 from surefind.ports import Vector
 from surefind.services.generations.readers import Readers
-from surefind.services.search.search import check_query
+from surefind.services.search.query_checks import check_query
 from unit.installation import Installation
 
 PAGES = {

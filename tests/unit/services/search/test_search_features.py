@@ -29,7 +29,8 @@ from surefind.services.encoding.confidence import judge, still_fits
 from surefind.services.encoding.reranking import RerankStage
 from surefind.services.search.answer_cache import AnswerCache
 from surefind.services.search.passages import section_of
-from surefind.services.search.search import MAX_COLLECTIONS, Searcher, check_query
+from surefind.services.search.query_checks import MAX_COLLECTIONS, check_query
+from surefind.services.search.search import Searcher
 from surefind.text.anchors import GITHUB
 from unit.installation import Installation
 

@@ -7,7 +7,7 @@ import pytest
 
 from support.fakes import record
 from surefind.model import ChunkRecord, Collapse, Query, Ranking
-from surefind.services.search.fusion import Candidate, LegResults, dense_pool
+from surefind.services.search.ranking.fusion import Candidate, LegResults, dense_pool
 from surefind.services.search.selection import choose
 
 TEXT = "cats sleep on the warm roof of the old house until the evening comes and they get up"

@@ -41,7 +41,7 @@ from surefind.model import (
     Query,
 )
 from surefind.services.generations.readers import OpenGeneration
-from surefind.services.search.fusion import Candidate, Pool
+from surefind.services.search.ranking.fusion import Candidate, Pool
 from surefind.services.search.ranking.page_support import (
     PageKey,
     PageSupport,

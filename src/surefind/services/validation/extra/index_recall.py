@@ -23,8 +23,8 @@ from surefind.model import AnyOf, Attribute, ChunkRecord, Condition, Mode, Query
 from surefind.model.filters import path_prefixes
 from surefind.ports import Catalog, DenseQuery, Vector
 from surefind.services.generations.readers import OpenGeneration
-from surefind.services.search.depth import depth_for
 from surefind.services.search.filters import checked, describe, read_expressions
+from surefind.services.search.ranking.depth import depth_for
 from surefind.services.search.search import Searcher
 
 MOST_QUERIES = 200

@@ -26,7 +26,7 @@ from surefind.evaluation.report.summary import RunFacts, summarise
 from surefind.evaluation.targets.matching import is_judged_by_page, meets, miss_of, site_of
 from surefind.model import TargetAnswer, TargetHit, TargetQuery
 from surefind.ports import Target
-from surefind.services.search.search import MAX_TOP_K
+from surefind.services.search.query_checks import MAX_TOP_K
 from surefind.services.validation.run_request import RunRequest
 from surefind.services.validation.test_session import AnsweredTest, CountProgress, TestSession
 

@@ -18,7 +18,7 @@ from itertools import accumulate, count
 from typing import NamedTuple, TypeAlias
 
 from surefind.model import LegScore, PageScore, Ranking
-from surefind.services.search.depth import cutoffs
+from surefind.services.search.ranking.depth import cutoffs
 
 DENSE_WEIGHT = 0.6
 """Results are equally good from .5 to .7; see `make bench-quality`."""
