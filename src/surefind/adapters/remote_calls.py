@@ -71,7 +71,7 @@ class AttemptFailed(Exception):  # noqa: N818 - the name states what happened
 
     @property
     def may_pass(self) -> bool:
-        return self.status is None or self.status == 429 or self.status >= 500
+        return self.status is None or self.status in {408, 429} or self.status >= 500
 
     @property
     def is_about_the_key(self) -> bool:

@@ -1,6 +1,7 @@
 """What is told when a Qdrant server fails, and what is done about it. Always on loopback."""
 
 import asyncio
+import json
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,32 @@ async def test_a_key_that_may_only_read(service: Service) -> None:
         assert len((await index.search([PROBE]))[0].points) == 3
         with pytest.raises(StoreRefused, match=r"\(403\).*needs write access"):
             await store.create(TWO, DIMENSIONS, None)
+
+
+LOCKED = "Storage locked: maintenance until noon"
+
+
+@pytest.mark.parametrize("message", [LOCKED, "Write operations are forbidden"])
+async def test_a_server_that_is_locked_against_writes(service: Service, message: str) -> None:
+    async with Opened(service.url).store() as store:
+        await build(store, ONE, entries(TEXTS))
+        index = await store.open(ONE)
+        body = json.dumps({"status": {"error": message}})
+        service.always = Trouble(403, on=r"^PUT|^POST .*/aliases", body=body)
+        with pytest.raises(StoreRefused, match="is locked against writes") as raised:
+            await store.create(TWO, DIMENSIONS, None)
+        assert message in str(raised.value)
+        assert "QDRANT_API_KEY" not in str(raised.value), "it has nothing to do with the key"
+        assert service.asked(r"^PUT /collections/docs--0002$") == 1, "no second try can help"
+        assert len((await index.search([PROBE]))[0].points) == 3
+
+
+async def test_a_name_with_a_lock_in_it_is_no_lock(service: Service) -> None:
+    refusal = "Forbidden: Write access to collection locked is required"
+    service.always = Trouble(
+        403, on="^GET /aliases", body=json.dumps({"status": {"error": refusal}})
+    )
+    await fails_with(StoreRefused, r"lacks permission on .* \(403\)", Opened(service.url))
 
 
 async def test_nobody_at_the_address() -> None:
@@ -171,6 +198,7 @@ def test_what_needs_a_newer_server_than_the_oldest_is_asked_for() -> None:
 # --- failures that pass -----------------------------------------------------------------------
 
 PASSING = {
+    "408": Trouble(408),
     "500": BROKEN,
     "503": Trouble(503),
     "cut": CUT,

@@ -14,6 +14,7 @@ from qdrant_client import grpc as wire
 from contract.embedders.rude_server import KEY, Opened
 from contract.indexes.index_contents import ONE
 from contract.indexes.test_indexes import IndexContract
+from contract.qdrant.test_qdrant_failures import LOCKED
 from contract.qdrant.test_qdrant_server import Bench
 from support.qdrant.grpc_server import serve_grpc
 from support.qdrant.http_server import serve
@@ -47,8 +48,9 @@ class TestQdrantServerByGrpc(IndexContract):
 class _Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]
     """A server that tells its version, and has one answer to all else."""
 
-    def __init__(self, code: grpc.StatusCode) -> None:
+    def __init__(self, code: grpc.StatusCode, said: str) -> None:
         self._code = code
+        self._said = said
 
     def service(self, details: Any) -> Any:
         if details.method.endswith("HealthCheck"):
@@ -60,28 +62,32 @@ class _Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]
             return grpc.unary_unary_rpc_method_handler(healthy)
 
         async def refuse(_request: bytes, context: Any) -> bytes:
-            await context.abort(self._code, f"no, {KEY}")
+            await context.abort(self._code, self._said)
             return b""
 
         return grpc.unary_unary_rpc_method_handler(refuse)
 
 
 @pytest.mark.parametrize(
-    ("code", "kind", "match"),
+    ("code", "said", "kind", "match"),
     [
-        (grpc.StatusCode.UNAUTHENTICATED, StoreRefused, "QDRANT_API_KEY"),
-        (grpc.StatusCode.PERMISSION_DENIED, StoreRefused, "403"),
-        (grpc.StatusCode.NOT_FOUND, StoreChanged, "docs--0001"),
-        (grpc.StatusCode.INVALID_ARGUMENT, StoreRefused, "no, …"),
-        (grpc.StatusCode.UNAVAILABLE, StoreUnreachable, "3 times"),
-        (grpc.StatusCode.RESOURCE_EXHAUSTED, StoreUnreachable, "3 times"),
+        (grpc.StatusCode.UNAUTHENTICATED, "no", StoreRefused, "QDRANT_API_KEY"),
+        (grpc.StatusCode.PERMISSION_DENIED, "no", StoreRefused, r"QDRANT_API_KEY to a key"),
+        (grpc.StatusCode.NOT_FOUND, "no", StoreChanged, "docs--0001"),
+        (grpc.StatusCode.INVALID_ARGUMENT, f"no, {KEY}", StoreRefused, "no, …"),
+        (grpc.StatusCode.FAILED_PRECONDITION, LOCKED, StoreRefused, "is locked against writes"),
+        (grpc.StatusCode.FAILED_PRECONDITION, "not now", StoreUnreachable, "3 times.*not now"),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, "no", StoreUnreachable, "3 times"),
+        (grpc.StatusCode.CANCELLED, "no", StoreUnreachable, "3 times"),
+        (grpc.StatusCode.UNAVAILABLE, "no", StoreUnreachable, "3 times"),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, "no", StoreUnreachable, "3 times"),
     ],
 )
 async def test_failures_by_grpc_are_told_like_all_others(
-    code: grpc.StatusCode, kind: type[StoreError], match: str
+    code: grpc.StatusCode, said: str, kind: type[StoreError], match: str
 ) -> None:
     server = grpc.aio.server()
-    server.add_generic_rpc_handlers((_Refusing(code),))
+    server.add_generic_rpc_handlers((_Refusing(code, said),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     opened = Opened("http://127.0.0.1:1")

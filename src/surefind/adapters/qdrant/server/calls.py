@@ -48,14 +48,16 @@ METADATA = "collection metadata"
 
 CONNECTIONS = 16
 _LONGEST_REASON = 300
+_LOCKED = re.compile(r"\block(?:ed)?\b|\bwrite operations are forbidden", re.IGNORECASE)
+_LACKS_PERMISSION = re.compile("(?:403 )?Forbidden:")
 _STATUSES = {
     grpc.StatusCode.UNAUTHENTICATED: 401,
     grpc.StatusCode.PERMISSION_DENIED: 403,
     grpc.StatusCode.NOT_FOUND: 404,
     grpc.StatusCode.ALREADY_EXISTS: 409,
     grpc.StatusCode.INVALID_ARGUMENT: 400,
-    grpc.StatusCode.FAILED_PRECONDITION: 400,
     grpc.StatusCode.UNIMPLEMENTED: 400,
+    grpc.StatusCode.DEADLINE_EXCEEDED: 408,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
 }
 
@@ -221,8 +223,11 @@ class QdrantServer:
         return AttemptFailed("its answer can't be parsed")
 
     def _grpc_failure(self, error: grpc.aio.AioRpcError) -> AttemptFailed:
+        reason = self._hidden(error.details() or error.code().name)
         status = _STATUSES.get(error.code(), 500)
-        return AttemptFailed(self._hidden(error.details() or error.code().name), status)
+        if error.code() == grpc.StatusCode.FAILED_PRECONDITION and _is_locked(reason):
+            status = 403  # as over REST
+        return AttemptFailed(reason, status)
 
     def _opened(self) -> AsyncQdrantClient:
         if self._client is None:
@@ -254,10 +259,7 @@ class QdrantServer:
                 "or in .env"
             )
         if failure.status == 403:
-            return StoreRefused(
-                f"the API key lacks permission on {self.name} (403); set {KEY_SETTING} to a key "
-                "with more permissions. Building an index needs write access"
-            )
+            return StoreRefused(self._forbidden(failure.reason))
         if failure.status == 404 and collection:
             return StoreChanged(
                 f"{self.name} has no collection {collection}; run `surefind ingest` to rebuild it"
@@ -272,6 +274,17 @@ class QdrantServer:
             )
         about = f" about {collection}" if collection else ""
         return StoreRefused(f"{self.name} rejected a request{about}: {failure.reason}")
+
+    def _forbidden(self, reason: str) -> str:
+        if _is_locked(reason):
+            return (
+                f"{self.name} is locked against writes ({reason}); the API key is fine. Have its "
+                "administrator remove the lock, then try again. Searches still work"
+            )
+        return (
+            f"the API key lacks permission on {self.name} (403); set {KEY_SETTING} to a key with "
+            "more permissions. Building an index needs write access"
+        )
 
     def _reason(self, error: UnexpectedResponse) -> str:
         try:
@@ -296,6 +309,11 @@ def _tls_failure(cause: ssl.SSLError) -> PermanentFailure:
         f"the TLS connection failed ({cause.reason or type(cause).__name__}); use https in "
         f"{URL_SETTING} only if the server supports it"
     )
+
+
+def _is_locked(reason: str) -> bool:
+    """Whether a refusal is about a write lock. Those about the key begin with `Forbidden:`."""
+    return _LACKS_PERMISSION.match(reason) is None and _LOCKED.search(reason) is not None
 
 
 def _retry_after(error: UnexpectedResponse) -> str | None:
