@@ -28,7 +28,7 @@ from surefind.text.page_kinds import KIND, UPDATED, kind_of, updated_on
 from surefind.text.slugs import slug_of
 
 TITLE_LENGTH = 255
-TEXT_VERSION = 2
+TEXT_VERSION = 3
 """Raised when the text of pages changes, so that the next ingest reads unchanged pages again."""
 
 

@@ -21,6 +21,7 @@ from surefind.text.formats.restructured.conversion import read_restructured
 from surefind.text.front_matter import read_front_matter
 from surefind.text.html.to_markdown import html_to_markdown
 from surefind.text.markdown.blocks import Heading, Outline, outline
+from surefind.text.markdown.entities import without_entities
 from surefind.text.markdown.heading_attributes import without_attributes
 from surefind.text.markdown.highlights import without_highlights
 from surefind.text.markdown.javascript import TooComplex
@@ -67,6 +68,8 @@ def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:
         body = strip_comments(body)
     if "<" in body:
         body = without_raw_html(body, _element)
+    if "&" in body:
+        body = without_entities(body)
     body = inline_references(body)
     return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings + problems)
 
@@ -90,6 +93,8 @@ def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
             body, unread = read_mdx(body)
         except TooComplex:
             warnings += ("its braces are too complex to parse as MDX; parsed as Markdown",)
+    if "&" in body:
+        body = without_entities(body)
     body = inline_references(body)
     structure = outline(body, anchors)
     return ParsedPage(front_matter, body, structure, warnings=warnings, unread=unread)

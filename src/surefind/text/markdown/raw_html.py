@@ -7,9 +7,10 @@ content stays. Headings keep their tags, because anchors depend on them. Unknown
 
 import html
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable
 
+from surefind.text.markdown.protected_spans import is_inside, protected_spans
 from surefind.text.markdown.writer import guarded
 
 _TAG = re.compile(
@@ -21,18 +22,12 @@ _TAG = re.compile(
     r"((?:\s++[^\s\"'<>/=]++(?:\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'=<>`]++))?+)*+)\s*+/?>",
     re.IGNORECASE,
 )
-_PROTECTED = re.compile(
-    r"^[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
-    r"|^[ ]{0,3}#{1,6}[ \t].*$|(?P<ticks>(?<!`)`+(?!`))|\\<",
-    re.MULTILINE,
-)
 _LIST_ITEM = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]")
 _ALT = re.compile(r"\salt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _HREF = re.compile(r"\shref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _LINKED = re.compile(r"https?://[^\s()<>\\]+|(?!\w+:)[\w./#?][^\s()<>\\]*")
 _LINK_TEXT = re.compile(r"[^\n\[\]`]*[^\s\[\]`][^\n\[\]`]*")
 _FENCE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
-_MAY_INDENT = re.compile(r"(?:\A|\n)[ \t]*\n(?:[ ]{4}|\t)|\A(?:[ ]{4}|\t)")
 _MARGIN = re.compile(r"[ \t>]*")
 _MARKED_UP = frozenset({"table", "pre", "ul", "ol", "dl"})
 _UNSEEN = frozenset({"script", "style", "svg", "select", "object", "iframe", "audio", "video"})
@@ -56,8 +51,6 @@ _INSIDE_WORDS = frozenset(
         *("time", "tt", "u", "var", "wbr"),
     }
 )
-_MAX_SPAN = 2_000  # characters of a code span
-_CODE_INDENT = 4
 _NEAR = 200
 
 ToMarkdown = Callable[[str], str]
@@ -79,10 +72,12 @@ class _HtmlInMarkdown:
         self._done: list[str] = []
 
     def unwrapped(self) -> str:
-        protected = list(_protected(self._text))
+        protected = list(protected_spans(self._text))
         starts = [start for start, _ in protected]
         tags = [
-            tag for tag in _TAG.finditer(self._text) if not _inside(tag.start(), protected, starts)
+            tag
+            for tag in _TAG.finditer(self._text)
+            if not is_inside(tag.start(), protected, starts)
         ]
         partners = _partners(tags)
         position = 0
@@ -206,64 +201,3 @@ def _partners(tags: list[re.Match[str]]) -> dict[int, int]:
         elif waiting.get(name):
             found[waiting[name].pop()] = number
     return found
-
-
-def _inside(start: int, spans: list[tuple[int, int]], starts: list[int]) -> bool:
-    number = bisect_right(starts, start) - 1
-    return number >= 0 and start < spans[number][1]
-
-
-def _protected(text: str) -> Iterator[tuple[int, int]]:
-    """Fenced and indented code, code spans and escaped brackets."""
-    runs: dict[int, list[int]] = {}
-    for run in re.finditer(r"`+", text):
-        runs.setdefault(len(run[0]), []).append(run.start())
-    indented = list(_indented_code(text))
-    starts = [start for start, _ in indented]
-    spans = []
-    position = 0
-    while (found := _PROTECTED.search(text, position)) is not None:
-        position = found.end()
-        if _inside(found.start(), indented, starts):
-            continue
-        if found["fence"]:
-            fence = found["fence"]
-            closing = re.compile(
-                rf"^[ \t>]*{fence[0]}{{{len(fence)},}}[ \t]*$", re.MULTILINE
-            ).search(text, found.end())
-            position = len(text) if closing is None else closing.end()
-        elif found["ticks"]:
-            places = runs[len(found["ticks"])]
-            after = bisect_right(places, found.start())
-            if after == len(places) or places[after] - position > _MAX_SPAN:
-                continue
-            if "\n\n" in text[position : places[after]]:
-                continue
-            position = places[after] + len(found["ticks"])
-        spans.append((found.start(), position))
-    yield from sorted([*spans, *indented])
-
-
-def _indented_code(text: str) -> Iterator[tuple[int, int]]:
-    if _MAY_INDENT.search(text) is None:
-        return
-    after_blank, in_list, in_code = True, False, False
-    start = 0
-    for line in text.split("\n"):
-        end = start + len(line) + 1
-        if not line or line.isspace():
-            after_blank = True
-        else:
-            indent = 0
-            if line[0] in " \t":
-                expanded = line.expandtabs(_CODE_INDENT)
-                indent = len(expanded) - len(expanded.lstrip(" "))
-            in_code = (in_code or (after_blank and not in_list)) and indent >= _CODE_INDENT
-            if in_code:
-                yield start, end
-            elif _LIST_ITEM.match(line):
-                in_list = True
-            elif after_blank and not indent:
-                in_list = False
-            after_blank = False
-        start = end
