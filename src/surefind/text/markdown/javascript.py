@@ -11,12 +11,12 @@ _NAMES = r"\{[^{}]{0,5000}\}"
 _MODULE = re.compile(
     rf"""import\s*(?:['"]|(?:type\s+)?(?:[\w$]+|\*\s*as\s+[\w$]+|{_NAMES})
          (?:\s*,\s*(?:\*\s*as\s+[\w$]+|{_NAMES}))?\s*from\s*['"])
-    |export\s+(?:default\s+(?:(?:async|class|function|new)\b|[(\[{{<'"`\d]|[\w$.]+\s*(?:;|$|\(|=>))
-      |(?:const|let|var)\s+(?:[\w$]+\s*[:=]|[{{\[])
+    |export\s+(?:declare\s+)?(?:default\s+(?:(?:async|class|function|new)\b|[(\[{{<'"`\d]|[\w$.]+\s*(?:;|$|\(|=>))
+      |(?:const|let|var)\s+(?:[\w$]+\s*[:=;]|[{{\[])
       |(?:async\s+)?function\s*\*?\s*[\w$]*\s*[(<]
       |(?:abstract\s+)?class\s+[\w$]+\s*(?:[{{<]|extends\b|implements\b)
-      |(?:type|interface|enum)\s+[\w$]+\s*(?:[={{<]|extends\b)
-      |{_NAMES}|\*\s*(?:as\s+[\w$]+\s*)?from\s*['"])""",
+      |(?:type|interface|(?:const\s+)?enum|namespace)\s+[\w$.]+\s*(?:[={{<]|extends\b)
+      |(?:type\s*)?{_NAMES}|(?:type\s*)?\*\s*(?:as\s+[\w$]+\s*)?from\s*['"])""",
     re.VERBOSE | re.MULTILINE,
 )
 _UNFINISHED = ("=", "=>", ",", "+", ":", "?", "&", "|", ".", "from")
