@@ -142,3 +142,23 @@ async def test_a_mkdocs_config_inherits_only_within_the_repository(tmp_path: Pat
     assert "`INHERIT` names ../../base.yml, which is missing or outside the project." in (
         outside.notes
     )
+
+
+@pytest.mark.parametrize("given", ["de", "de/docs", "de/docs/guide"])
+async def test_translations_without_a_config_use_that_of_another_language(
+    tmp_path: Path, given: str
+) -> None:
+    config = "site_url: https://x.org/p/\nextra: {alternate: [{link: /}, {link: /p/de/}, 1, {}]}"
+    written(tmp_path, en__mkdocs_dot_yml=config, de__docs__guide__a_dot_md="Text")
+    (tmp_path / ".git").mkdir()
+    source = source_of(tmp_path / given)
+    assert await urls_of(source) == {"docs/guide/a.md": "https://x.org/p/de/guide/a/"}
+    assert source.notes[0] == ("using the configuration of ../en; it names https://x.org/p/de/.")
+
+
+async def test_a_language_that_no_config_names_is_a_plain_folder(tmp_path: Path) -> None:
+    config = "site_url: https://x.org/\nextra: {alternate: [{link: /de/}]}"
+    written(tmp_path, en__mkdocs_dot_yml=config, fr__docs__a_dot_md="Text", guides__b_dot_md="B")
+    for folder in ("fr", "guides"):
+        found = await urls_of(source_of(tmp_path / folder))
+        assert all(url.startswith("surefind://") for url in found.values())

@@ -1,6 +1,8 @@
 """Finds the site that a folder of documentation belongs to, by its configuration file."""
 
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from surefind.adapters.sources.generators import find_generator
@@ -23,12 +25,13 @@ from surefind.text.sites.docusaurus.partials import with_partials
 from surefind.text.sites.hugo.addresses import CONTENT_SUFFIXES, HugoSite
 from surefind.text.sites.hugo.config import CONFIG_FOLDERS, CONFIG_NAMES, HugoConfig
 from surefind.text.sites.mkdocs.addresses import MkDocsSite
-from surefind.text.sites.mkdocs.config import inherited_config
+from surefind.text.sites.mkdocs.config import MkDocsConfig, inherited_config
 from surefind.text.sites.plain import PlainSite, ReaderSite
 
 _DOCUSAURUS = tuple(f"docusaurus.config.{ending}" for ending in ("js", "ts", "mjs", "cjs", "mts"))
 _MAX_INHERITED = 10
 _MKDOCS = ("mkdocs.yml", "mkdocs.yaml")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z]{2,4})?")
 
 
 def find_site(
@@ -60,7 +63,8 @@ def _site_at(root: Path, base_url: str | None, url_style: UrlStyle | None) -> Si
     for name in _MKDOCS:
         if (root / name).is_file():
             return _mkdocs(root, root / name, base_url)
-    return _hugo(root, base_url) or find_generator(root, base_url, url_style)
+    found = _hugo(root, base_url) or find_generator(root, base_url, url_style)
+    return found or _translated(root, base_url)
 
 
 def _docusaurus(root: Path, config: Path, base_url: str | None) -> SiteFolder:
@@ -119,6 +123,25 @@ def _mkdocs(root: Path, config: Path, base_url: str | None) -> SiteFolder:
         (*notes, *site.notes),
         with_included=site.with_included,
     )
+
+
+def _translated(root: Path, base_url: str | None) -> SiteFolder | None:
+    """MkDocs: a folder of translations without a configuration uses that of a language beside it.
+
+    For `docs/de`, that is `docs/en/mkdocs.yml`, if its `extra.alternate` names the German site.
+    """
+    if _LANGUAGE.fullmatch(root.name) is None:
+        return None
+    configs = (path for name in _MKDOCS for path in sorted(root.parent.glob(f"*/{name}")))
+    for config in configs:
+        text = read_text(config)
+        above, _ = _inherited(config.parent, config, text)
+        address = MkDocsConfig(text, *above).address_of_language(root.name)
+        if address:
+            found = _mkdocs(root, config, address if base_url is None else base_url)
+            note = f"using the configuration of ../{config.parent.name}; it names {address}."
+            return replace(found, notes=(note, *found.notes))
+    return None
 
 
 def _inherited(root: Path, config: Path, text: str) -> tuple[list[str], list[str]]:

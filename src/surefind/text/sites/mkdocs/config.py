@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import urljoin
 
 import yaml
 
@@ -151,6 +153,16 @@ class MkDocsConfig:
             for plugin in (written if isinstance(written, list | dict) else ())
             for name in (plugin if isinstance(plugin, dict) else (plugin,))
         )
+
+    def address_of_language(self, code: str) -> str:
+        """The address that `extra.alternate` gives to the site in a language; else empty."""
+        extra = self.values.get("extra")
+        alternate = extra.get("alternate") if isinstance(extra, dict) else None
+        for entry in alternate if isinstance(alternate, list) else ():
+            link = entry.get("link") if isinstance(entry, dict) else None
+            if isinstance(link, str) and PurePosixPath(link).name.lower() == code.lower():
+                return urljoin(self.text("site_url", ""), link)
+        return ""
 
     def _bases(self, options: Mapping[str, object], docs_folder: str) -> tuple[IncludeFolder, ...]:
         """The default is MkDocs' working directory, usually the folder of its config."""
