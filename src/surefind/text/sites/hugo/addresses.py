@@ -32,6 +32,9 @@ CONTENT_SUFFIXES = frozenset({".md", ".markdown", ".html", ".htm"})
 _BRANCH, _LEAF = "_index", "index"
 _CASCADING = frozenset({"build", "draft", "expirydate", "headless", "publishdate", "date"})
 _BLOCK_ATTRIBUTES = re.compile(r"[ \t>]*\{:?[ \t]*(?:[.#][\w-]|[\w-]+=)[^{}]*\}[ \t]*")
+_LONG_FENCES = re.compile(
+    r"\A-{4,}[ \t]*\n(.*?\n)-{3,}[ \t]*$", re.DOTALL | re.MULTILINE
+)  # Hugo looks at three dashes only
 ReadFile = Callable[[str], str | None]
 
 
@@ -186,6 +189,7 @@ class HugoSite:
         page = self._page(site_path)
         if isinstance(page, SkippedPage):
             return text, ()
+        text = _LONG_FENCES.sub(r"---\n\1---", text)
         front_matter, body = split_front_matter(text)
         inclusions = Inclusions(site_path, read)
         around = _Around(self, page, front_matter, read)

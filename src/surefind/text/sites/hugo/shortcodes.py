@@ -130,10 +130,8 @@ class _PageExpansion:
                 closing = calls[call.closing]
                 if call.kind in _HIDDEN:
                     position = skipped_to = closing.end
-                elif call.kind in _CODE and not _FENCE.match(self._text, self._after_line(call)):
-                    self._block(
-                        fenced(self._text[call.end : closing.start].strip("\n"), _language(call))
-                    )
+                elif _holds_code(call) and not _FENCE.match(self._text, self._after_line(call)):
+                    self._code(call, self._text[call.end : closing.start].strip("\n"))
                     position = skipped_to = closing.end
                 else:
                     closings[call.closing] = call
@@ -164,7 +162,9 @@ class _PageExpansion:
             if included is not None:
                 self._block(included)
                 return
-        self._keep(self._words(call))
+        words = self._words(call)
+        # Hugo makes the anchor before it renders the shortcode.
+        self._keep(words + self._unknown() if call.is_rendered and words else words)
 
     def _words(self, call: _ShortcodeCall) -> str:
         """The text that a template shows: of a parameter, a translation or an argument."""
@@ -221,15 +221,25 @@ class _PageExpansion:
         lines = text.split("\n")
         self._keep(f"\n{indent}".join(lines) if "\n" in text or not margin.strip() else text)
 
-    def _label(self, call: _ShortcodeCall) -> None:
-        """The kind and title of a note or a tab, on a line of its own above the text."""
+    def _code(self, call: _ShortcodeCall, code: str) -> None:
+        label = self._label_words(call) if call.kind not in _CODE else ""
+        if label:
+            indent = " " * (len(self._line) - len(self._line.lstrip(" ")))
+            self._keep(f"{label}\n\n{indent}")
+        self._block(fenced(code, _language(call)))
+
+    def _label_words(self, call: _ShortcodeCall) -> str:
         title = call.first(*_TITLED)
         if not title and call.kind in _POSITIONAL:
             title = next(iter(call.positional), "")
         name = ""
         if call.kind in _LABELLED:
             name = self._around.translation(call.kind) or call.kind.capitalize()
-        words = ": ".join(dict.fromkeys(filter(None, (name.rstrip(":"), title))))
+        return ": ".join(dict.fromkeys(filter(None, (name.rstrip(":"), title))))
+
+    def _label(self, call: _ShortcodeCall) -> None:
+        """The kind and title of a note or a tab, on a line of its own above the text."""
+        words = self._label_words(call)
         if not words:
             return
         after = self._after_line(call)
@@ -248,8 +258,13 @@ class _PageExpansion:
             self._keep("\n\n")
 
 
+def _holds_code(call: _ShortcodeCall) -> bool:
+    """A shortcode of code, or a tab that names the language of its code."""
+    return call.kind in _CODE or (call.kind == "tab" and bool(call.first("codelang", "lang")))
+
+
 def _language(call: _ShortcodeCall) -> str:
-    given = call.first("language", "lang")
+    given = call.first("language", "lang", "codelang")
     if given or call.kind != "highlight":
         return given
     return next(iter(call.positional), "")
