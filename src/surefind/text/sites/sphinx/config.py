@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
+from surefind.text.sites.parsing.python_modules import parsed
+
 _MAX_CHARACTERS = 500_000
 _MAX_DEPTH = 30
 _MAX_VALUES = 20_000
@@ -94,14 +96,6 @@ class SphinxConfig:
             else {".rst"}
         )
         return frozenset({name.lower() for name in names} | ({".md"} if self.has_myst else set()))
-
-
-def parsed(source: str) -> ast.Module | None:
-    """The syntax tree of a module; None if it is not valid Python."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 class _Assignments:

@@ -4,7 +4,7 @@ import ast
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from surefind.text.sites.sphinx.config import parsed
+from surefind.text.sites.parsing.python_modules import parsed
 
 Options = Mapping[str, str]
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from surefind.errors import InputError
 from surefind.text.sites.mkdocs.includes import ReadFile
-from surefind.text.sites.sphinx.config import parsed
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign
 _USUAL_FOLDERS = ("..", "../src", ".", "../lib", "src", "../..", "../../src")
@@ -146,6 +145,14 @@ class Modules:
             inner = definition(getattr(base.node, "body", ()), name)
             if inner is not None:
                 return base.module, inner
+        return None
+
+
+def parsed(source: str) -> ast.Module | None:
+    """The syntax tree of a module; None if it is not valid Python."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
