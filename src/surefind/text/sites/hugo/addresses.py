@@ -34,7 +34,7 @@ _CASCADING = frozenset({"build", "draft", "expirydate", "headless", "publishdate
 _BLOCK_ATTRIBUTES = re.compile(r"[ \t>]*\{:?[ \t]*(?:[.#][\w-]|[\w-]+=)[^{}]*\}[ \t]*")
 _LONG_FENCES = re.compile(
     r"\A-{4,}[ \t]*\n(.*?\n)-{3,}[ \t]*$", re.DOTALL | re.MULTILINE
-)  # Hugo looks at three dashes only
+)  # Hugo reads three dashes only
 ReadFile = Callable[[str], str | None]
 
 
