@@ -188,6 +188,8 @@ def test_a_key_may_be_given_in_code_and_in_the_file(tmp_path: Path) -> None:
         ("SUREFIND_COLECTION", "x", "Unknown setting: SUREFIND_COLECTION"),
         ("SUREFIND_QDRANT_URL", "q:6333", "QDRANT_URL: it must begin with http"),
         ("SUREFIND_STORES", "qdrant", "the setting stores"),
+        ("SUREFIND_QDRANT_READ_CONSISTENCY", "0", "the setting qdrant_read_consistency"),
+        ("SUREFIND_QDRANT_READ_CONSISTENCY", "most", "the setting qdrant_read_consistency"),
         ("SUREFIND_SERVICE_HOSTS", "x", "Unknown setting: SUREFIND_SERVICE_HOSTS"),
         ("SUREFIND_PORT_EIGHT_TCP", "x", "Unknown setting: SUREFIND_PORT_EIGHT_TCP"),
         ("SUREFIND_PORT", "tcp", "the setting port"),

@@ -44,6 +44,7 @@ def _qdrant_store(
             "pip install 'surefind[qdrant]', or set SUREFIND_STORES=embedded to use the data folder"
         )
     from surefind.adapters.qdrant.server.calls import ServerAddress
+    from surefind.adapters.qdrant.server.replicas import ReplicaCheck
     from surefind.adapters.qdrant.server.schema import CollectionShape
     from surefind.adapters.qdrant.server.store import QdrantIndexStore
     from surefind.adapters.remote_calls import CallPolicy
@@ -68,6 +69,8 @@ def _qdrant_store(
         ),
         prefix=settings.qdrant_prefix,
         indexing_timeout_s=settings.qdrant_indexing_timeout_s,
+        read_consistency=settings.qdrant_read_consistency,
+        replica_check=ReplicaCheck(required=settings.qdrant_require_replicas),
         guard=catalogs.require_writing,
     )
 

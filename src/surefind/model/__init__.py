@@ -45,6 +45,7 @@ from surefind.model.generations import (
     LexicalSettings,
     Manifest,
     Rate,
+    Replication,
     Threshold,
 )
 from surefind.model.keys import ApiKey, Scope
@@ -176,6 +177,7 @@ __all__ = [
     "Query",
     "Ranking",
     "Rate",
+    "Replication",
     "Reranking",
     "ResultMapping",
     "Role",

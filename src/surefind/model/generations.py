@@ -180,6 +180,32 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
+class Replication:
+    """The replicas of a generation's shards in a cluster.
+
+    `replicas` is the number that each shard should have, `active` the number of usable ones of each
+    shard, in order. `inactive` names the others, with their node and state.
+    """
+
+    replicas: int
+    active: tuple[int, ...]
+    inactive: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        return min(self.active, default=0) >= self.replicas
+
+    def __str__(self) -> str:
+        shards = "1 shard" if len(self.active) == 1 else f"{len(self.active)} shards"
+        each = "1 active replica" if self.replicas == 1 else f"{self.replicas} active replicas"
+        if self.is_complete:
+            return f"{shards}, {each} each"
+        short = sum(active < self.replicas for active in self.active)
+        lost = f" ({', '.join(self.inactive)})" if self.inactive else ""
+        return f"{short} of {shards} with fewer than {each}{lost}"
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionSummary:
     """A collection and its current generation.
 
@@ -213,7 +239,8 @@ class IngestReport:
 
     `unread` counts the documents in formats that are not read, by format.
     `broken_links` is None if links were not checked, `cost` if the embedder is free or its price
-    is not configured, and `gate` if no golden tests ran.
+    is not configured, `gate` if no golden tests ran, and `replication` if the index is not in a
+    cluster.
     """
 
     collection: str
@@ -240,6 +267,7 @@ class IngestReport:
     cost: Cost | None = None
     gate: GateResult | None = None
     unread: Mapping[str, int] = field(default_factory=dict)
+    replication: Replication | None = None
 
     @property
     def added(self) -> int:

@@ -12,6 +12,7 @@ from surefind.model import (
     Condition,
     GenerationRef,
     Ranking,
+    Replication,
     SparseVector,
 )
 from surefind.ports.reading import Matrix, Vector
@@ -176,6 +177,10 @@ class IndexStore(OpensIndex, Protocol):
         Returns None if there are no checksums: the store keeps none, or an earlier surefind version
         wrote the generation.
         """
+        ...
+
+    async def replication(self, ref: GenerationRef) -> Replication | None:
+        """The replicas of the generation's shards; None if the store is not a cluster."""
         ...
 
     async def drop(self, ref: GenerationRef) -> None:

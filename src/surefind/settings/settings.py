@@ -236,6 +236,12 @@ class Settings(BaseSettings):
     qdrant_write_consistency: int = Field(
         1, ge=1, le=64, description="Replicas that must confirm a write"
     )
+    qdrant_read_consistency: (
+        Literal["majority", "quorum", "all"] | Annotated[int, Field(ge=1, le=64)] | None
+    ) = Field(None, description="Replicas that must agree on what a search finds")
+    qdrant_require_replicas: bool = Field(
+        default=False, description="Publish only if every shard has all of its replicas"
+    )
     qdrant_on_disk: bool = Field(
         default=False, description="Keep vectors of the Qdrant server on disk"
     )

@@ -305,6 +305,39 @@ async def test_a_collection_that_somebody_deleted_is_told_and_built_anew(pages: 
                 assert await generation.index.count() == 4
 
 
+def test_missing_replicas_are_reported_or_stop_the_ingest(
+    pages: Path, command: Callable[..., Result]
+) -> None:
+    with serve() as service:
+        service.peers = {1: "Active", 2: "Active", 3: "Dead"}
+        names = {"QDRANT_URL": service.url, "SUREFIND_QDRANT_REPLICAS": "2"}
+        names |= {"SUREFIND_QDRANT_SHARDS": "2", "SUREFIND_QDRANT_READ_CONSISTENCY": "majority"}
+        done = command(pages, names, "ingest", "docs")
+        assert done.exit_code == 0, done.output
+        missing = "1 of 2 shards with fewer than 2 active replicas (shard 1 at http://node3:6335: "
+        assert f"  replicas {missing}" in done.stdout
+        assert f"the collection docs--0001 has {missing}Dead); bring the" in done.stderr
+        assert missing in command(pages, names, "doctor").stdout
+
+        (pages / "docs" / "0.md").write_text("# Page 0\n\nAbout another kettle.")
+        strict = {**names, "SUREFIND_QDRANT_REQUIRE_REPLICAS": "true"}
+        refused = surefind("ingest", "docs", cwd=pages, **strict)
+        assert refused.returncode == 4
+        assert "SUREFIND_QDRANT_REQUIRE_REPLICAS is set, so nothing was published" in refused.stderr
+        assert list(service.collections) == ["docs--0001"], "the unfinished one is removed"
+        found = json.loads(command(pages, names, "search", "kettle 0", "--json").stdout)
+        assert found["generation"] == 1
+
+        service.peers[3] = "Active"
+        done = command(pages, strict, "ingest", "docs", "--json")
+        assert json.loads(done.stdout)["replication"] == {
+            "complete": True,
+            "replicas": 2,
+            "active": [2, 2],
+            "inactive": [],
+        }
+
+
 def test_a_server_that_is_away_is_one_line_and_exit_code_4(ingested: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from surefind.errors import StoreError
-from surefind.model import ChunkRecord, GenerationRef, Ranking
+from surefind.model import ChunkRecord, GenerationRef, Ranking, Replication
 from surefind.ports import (
     DenseQuery,
     IndexStore,
@@ -65,6 +65,9 @@ class FaultyIndexStore:
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return await self.inner.verify(ref, read)
+
+    async def replication(self, ref: GenerationRef) -> Replication | None:
+        return await self.inner.replication(ref)
 
     async def published(self, ref: GenerationRef) -> None:
         await self.inner.published(ref)

@@ -12,6 +12,7 @@ from surefind.model import (
     ChunkRecord,
     GenerationRef,
     Ranking,
+    Replication,
 )
 from surefind.ports import (
     DenseQuery,
@@ -32,6 +33,7 @@ class MemoryIndexStore:
         self.generations: dict[GenerationRef, dict[UUID, IndexEntry]] = {}
         self.written = 0
         self.alias: GenerationRef | None = None
+        self.replicas: Replication | None = None
 
     async def facts(self) -> StoreFacts:
         return StoreFacts("in memory", "exact")
@@ -55,6 +57,9 @@ class MemoryIndexStore:
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return None
+
+    async def replication(self, ref: GenerationRef) -> Replication | None:
+        return self.replicas
 
     async def drop(self, ref: GenerationRef) -> None:
         self.generations.pop(ref, None)

@@ -27,8 +27,10 @@ def _json(model: Any) -> Any:
     return model.model_dump(mode="json", exclude_none=True)
 
 
-def _ask(service: Service, method: str, path: str, body: Any = None) -> Any:
-    status, answer = service.respond(Request(method, path, body, service.key or ""))
+def _ask(service: Service, method: str, path: str, body: Any = None, parameters: str = "") -> Any:
+    request = Request(method, path, body, service.key or "", parameters)
+    service.requests.append(request)
+    status, answer = service.respond(request)
     if status != 200:
         raise Failure(status, answer["status"]["error"])
     return answer["result"]
@@ -36,6 +38,14 @@ def _ask(service: Service, method: str, path: str, body: Any = None) -> Any:
 
 def _given(message: Any, name: str) -> Any:
     return getattr(message, name) if message.HasField(name) else None
+
+
+def _consistency(asked: Any) -> str:
+    given = _given(asked, "read_consistency")
+    if given is None:
+        return ""
+    read = GrpcToRest.convert_read_consistency(given)
+    return f"consistency={getattr(read, 'value', read)}"
 
 
 # --- collections ------------------------------------------------------------------------------
@@ -84,6 +94,12 @@ def _info(service: Service, asked: Any) -> Any:
     told = _ask(service, "GET", f"/collections/{asked.collection_name}")
     info = RestToGrpc.convert_collection_info(models.CollectionInfo(**told))
     return wire.GetCollectionInfoResponse(result=info)
+
+
+def _cluster(service: Service, asked: Any) -> Any:
+    told = _ask(service, "GET", f"/collections/{asked.collection_name}/cluster")
+    info = models.CollectionClusterInfo(**told)
+    return RestToGrpc.convert_collection_cluster_info(info)
 
 
 def _exists(service: Service, asked: Any) -> Any:
@@ -145,7 +161,8 @@ def _retrieved(told: Any) -> Any:
 def _get(service: Service, asked: Any) -> Any:
     ids = [GrpcToRest.convert_point_id(one) for one in asked.ids]
     body = {"ids": ids, **_selection(asked)}
-    found = _ask(service, "POST", f"/collections/{asked.collection_name}/points", body)
+    path = f"/collections/{asked.collection_name}/points"
+    found = _ask(service, "POST", path, body, _consistency(asked))
     return wire.GetResponse(result=[_retrieved(one) for one in found])
 
 
@@ -174,7 +191,7 @@ def _count(service: Service, asked: Any) -> Any:
 def _query_batch(service: Service, asked: Any) -> Any:
     searches = [_json(GrpcToRest.convert_query_points(one)) for one in asked.query_points]
     path = f"/collections/{asked.collection_name}/points/query/batch"
-    told = _ask(service, "POST", path, {"searches": searches})
+    told = _ask(service, "POST", path, {"searches": searches}, _consistency(asked))
     return wire.QueryBatchResponse(
         result=[
             wire.BatchResult(
@@ -198,6 +215,7 @@ _METHODS: dict[str, tuple[Any, Answer]] = {
     "/qdrant.Collections/Update": (wire.UpdateCollection, _update),
     "/qdrant.Collections/Delete": (wire.DeleteCollection, _delete_collection),
     "/qdrant.Collections/Get": (wire.GetCollectionInfoRequest, _info),
+    "/qdrant.Collections/CollectionClusterInfo": (wire.CollectionClusterInfoRequest, _cluster),
     "/qdrant.Collections/CollectionExists": (wire.CollectionExistsRequest, _exists),
     "/qdrant.Collections/ListAliases": (wire.ListAliasesRequest, _aliases),
     "/qdrant.Collections/ListCollectionAliases": (wire.ListCollectionAliasesRequest, _aliases),

@@ -68,7 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError as error:
             self._send(400, failed(f"Format error in JSON body: {error}"), Trouble())
             return
-        request = Request(self.command, urlsplit(self.path).path, body, key)
+        target = urlsplit(self.path)
+        request = Request(self.command, target.path, body, key, target.query)
         with server.service.meeting(request) as trouble:
             if trouble.silent:
                 server.count(-1)  # it will not be answered

@@ -65,6 +65,7 @@ class Request:
     path: str
     body: Json
     key: str
+    parameters: str = ""
 
     @property
     def line(self) -> str:
@@ -90,6 +91,8 @@ class Service:
         self.version = VERSION
         self.collections: dict[str, Collection] = {}
         self.aliases: dict[str, str] = {}
+        self.peers: dict[int, str] = {}
+        """The states of the replicas on each node of a cluster; none of them without one."""
         self.requests: list[Request] = []
         self.troubles: list[Trouble] = []
         self.always: Trouble | None = None
@@ -109,6 +112,7 @@ class Service:
         self.troubles.clear()
         self.always = None
         self.version = VERSION
+        self.peers.clear()
         for name in list(self.collections):
             self.delete(name)
         self.requests.clear()
@@ -207,6 +211,53 @@ class Service:
     def _is_older_than(self, minor: int) -> bool:
         return int(self.version.split(".")[1]) < minor
 
+    def cluster(self) -> Json:
+        if not self.peers:
+            return {"status": "disabled"}
+        return {
+            "status": "enabled",
+            "peer_id": min(self.peers),
+            "peers": {str(peer): {"uri": f"http://node{peer}:6335/"} for peer in self.peers},
+            "raft_info": {
+                "term": 1,
+                "commit": 10,
+                "pending_operations": 0,
+                "leader": min(self.peers),
+                "role": "Leader",
+                "is_voter": True,
+            },
+            "consensus_thread_status": {
+                "consensus_thread_status": "working",
+                "last_update": "2026-01-01T00:00:00Z",
+            },
+            "message_send_failures": {},
+        }
+
+    def cluster_of(self, name: str) -> Json:
+        """Shards and their replicas, spread over the nodes in turn, as the first node sees it."""
+        params = self.named(name).config["params"]
+        peers = sorted(self.peers) or [1]
+        replicas = [
+            (shard, peers[(shard + copy) % len(peers)])
+            for shard in range(params["shard_number"])
+            for copy in range(min(params["replication_factor"], len(peers)))
+        ]
+        told = [
+            {"shard_id": shard, "peer_id": peer, "state": self.peers.get(peer, "Active")}
+            for shard, peer in replicas
+        ]
+        return {
+            "peer_id": peers[0],
+            "shard_count": params["shard_number"],
+            "local_shards": [
+                {"shard_id": one["shard_id"], "points_count": 0, "state": one["state"]}
+                for one in told
+                if one["peer_id"] == peers[0]
+            ],
+            "remote_shards": [one for one in told if one["peer_id"] != peers[0]],
+            "shard_transfers": [],
+        }
+
     def change_aliases(self, body: Json) -> Json:
         with self._lock:
             changed = dict(self.aliases)
@@ -265,6 +316,8 @@ def _patched(service: Service, body: Json, name: str) -> Json:
 _ROUTES: list[tuple[str, str, Handle]] = [
     ("GET", "/collections", lambda s, _: {"collections": [{"name": n} for n in s.collections]}),
     ("GET", "/aliases", lambda s, _: s.aliases_of()),
+    ("GET", "/cluster", lambda s, _: s.cluster()),
+    ("GET", f"{_NAME}/cluster", lambda s, _, n: s.cluster_of(n)),
     ("POST", "/collections/aliases", Service.change_aliases),
     ("GET", f"{_NAME}/exists", lambda s, _, n: {"exists": s.aliases.get(n, n) in s.collections}),
     ("GET", f"{_NAME}/aliases", lambda s, _, n: s.aliases_of(n)),

@@ -163,6 +163,9 @@ class EdgeIndexStore:
         with storing(source):
             return await asyncio.to_thread(_checksums(source).verify, None, read)
 
+    async def replication(self, ref: GenerationRef) -> None:
+        """The index is in this process: there are no replicas."""
+
     async def drop(self, ref: GenerationRef) -> None:
         with storing(self._path(ref)):
             for folder in (self._path(ref), self._path(ref).with_name(_SETTLING)):

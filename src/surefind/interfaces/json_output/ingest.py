@@ -2,7 +2,7 @@
 
 from surefind.interfaces.json_output import Json, rounded
 from surefind.interfaces.json_output.generations import gate_json
-from surefind.model import BrokenLink, Cost, IngestReport, PageFailure
+from surefind.model import BrokenLink, Cost, IngestReport, PageFailure, Replication
 from surefind.services.ingest.inspect import Inspection
 
 
@@ -37,6 +37,7 @@ def ingest_json(report: IngestReport) -> Json:
         "warnings": _notes(report.warnings),
         "broken_links": _broken(report.broken_links),
         "empty_pages": list(report.empty_pages),
+        **_replication(report.replication),
         "pruned_generations": list(report.pruned),
         "gate": report.gate and gate_json(report.gate),
         "seconds": round(report.seconds, 3),
@@ -71,6 +72,19 @@ def inspection_json(inspection: Inspection) -> Json:
             }
             for chunk in inspection.chunks
         ],
+    }
+
+
+def _replication(replication: Replication | None) -> Json:
+    if replication is None:
+        return {}
+    return {
+        "replication": {
+            "complete": replication.is_complete,
+            "replicas": replication.replicas,
+            "active": list(replication.active),
+            "inactive": list(replication.inactive),
+        }
     }
 
 

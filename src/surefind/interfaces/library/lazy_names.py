@@ -153,6 +153,7 @@ _NAMES = {
         "PositionKind",
         "Query",
         "Rate",
+        "Replication",
         "Reranking",
         "Role",
         "SearchResult",

@@ -86,6 +86,8 @@ class OpenOptions(TypedDict, total=False):
     qdrant_shards: int
     qdrant_replicas: int
     qdrant_write_consistency: int
+    qdrant_read_consistency: Literal["majority", "quorum", "all"] | int | None
+    qdrant_require_replicas: bool
     qdrant_on_disk: bool
     qdrant_quantization: Literal["none", "scalar", "binary"]
     qdrant_oversampling: float | None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
-from surefind.model import GenerationRef, Manifest
+from surefind.model import GenerationRef, Manifest, Replication
 from surefind.ports import (
     Catalog,
     CatalogStore,
@@ -52,6 +52,9 @@ class RoutedIndexStore:
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return await self._store_of(ref.collection).verify(ref, read)
+
+    async def replication(self, ref: GenerationRef) -> Replication | None:
+        return await self._store_of(ref.collection).replication(ref)
 
     async def drop(self, ref: GenerationRef) -> None:
         await self._store_of(ref.collection).drop(ref)

@@ -45,6 +45,9 @@ class ConnectedIndexes:
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> VerifiedFiles | None:
         return None
 
+    async def replication(self, ref: GenerationRef) -> None:
+        """Other programs maintain the collection."""
+
     async def drop(self, ref: GenerationRef) -> None:
         raise self._collection.refuse("drop")
 

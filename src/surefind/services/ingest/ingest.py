@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from surefind.errors import InputError, StoreError
-from surefind.model import GateResult, GenerationRef, IngestReport, Manifest
+from surefind.model import GateResult, GenerationRef, IngestReport, Manifest, Replication
 from surefind.ports import Source
 from surefind.services.generations.cleanup import drop, held_back, remove_unfinished, surplus_of
 from surefind.services.generations.index_building import IngestTools, ReportProgress
@@ -143,7 +143,8 @@ class _IngestRun:
         changes = await self._scan(current, builder)
         if current.manifest is not None and current.is_whole and not changes.any:
             report = self._report(current.manifest, changes, published=False)
-            return replace(report, gate=None)
+            replication = await self._replication(current.manifest)
+            return replace(report, gate=None, replication=replication)
         manifest = await builder.build(changes, self._params, self._report_progress)
         gate = await self._judge(manifest, current)
         manifest = replace(manifest, gate=gate)
@@ -153,8 +154,10 @@ class _IngestRun:
             report = self._report(manifest, changes, published=False, pruned=pruned)
             return replace(report, generation=manifest.follows or 0)
         await builder.publish(manifest)
+        replication = await self._replication(manifest)
         pruned = await self._prune(manifest)
-        return self._report(manifest, changes, published=True, pruned=pruned)
+        report = self._report(manifest, changes, published=True, pruned=pruned)
+        return replace(report, replication=replication)
 
     async def dry_run(self, current: CurrentGeneration) -> IngestReport:
         changes = await self._scan(current, DryRunTarget())
@@ -191,6 +194,13 @@ class _IngestRun:
             await scan.remove_missing()
         check_not_empty(scan.changes)
         return scan.changes
+
+    async def _replication(self, manifest: Manifest) -> Replication | None:
+        try:
+            return await self._tools.index.replication(manifest.ref)
+        except StoreError as error:  # it is published, whether or not this can be known
+            _log.warning("can't check the replicas of %s: %s", manifest.ref, error)
+            return None
 
     async def _prune(self, manifest: Manifest) -> tuple[int, ...]:
         """Remove old generations; the next run retries those that can't be removed now."""

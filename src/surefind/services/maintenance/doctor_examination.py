@@ -266,7 +266,21 @@ class Examiner:
         findings = await self._check_compatibility(manifest)
         if verification is not None:
             findings.insert(0, await self._check_counts(manifest, verification.summary))
-        return findings
+        return [*findings, *await self._check_replication(manifest.ref)]
+
+    async def _check_replication(self, ref: GenerationRef) -> list[CheckFinding]:
+        try:
+            found = await self._index.replication(ref)
+        except StoreError as error:
+            message = f"the replicas of generation {ref.number} can't be checked: {error}"
+            return [CheckFinding(ref.collection, CheckSeverity.WARNING, message)]
+        if found is None:
+            return []
+        message = f"generation {ref.number} has {found}"
+        if found.is_complete:
+            return [CheckFinding(ref.collection, CheckSeverity.FINE, message)]
+        message += "; bring the missing nodes back, and the server restores the replicas"
+        return [CheckFinding(ref.collection, CheckSeverity.WARNING, message)]
 
     async def _check_counts(self, manifest: Manifest, summary: str) -> CheckFinding:
         name, rebuild = manifest.collection, Repair(Remedy.REBUILD, manifest.ref)

@@ -4,7 +4,7 @@ import pytest
 
 from support.fakes import MemoryCatalogStore, MemoryIndexStore, document, record
 from surefind.errors import StoreError
-from surefind.model import GenerationRef
+from surefind.model import GenerationRef, Replication
 from surefind.services.connected.routing import RoutedCatalogStore, RoutedIndexStore
 
 OURS, THEIRS = GenerationRef("docs", 1), GenerationRef("theirs", 1)
@@ -41,6 +41,9 @@ async def test_each_index_is_made_and_removed_where_it_belongs() -> None:
     assert (own.alias, other.alias) == (OURS, THEIRS)
     assert await door.held() == [OURS, THEIRS]
     assert (await door.facts()).name == "in memory"
+    other.replicas = Replication(2, (1,))
+    assert await door.replication(OURS) is None
+    assert await door.replication(THEIRS) == other.replicas
     await door.drop(THEIRS)
     assert await door.held() == [OURS]
     with pytest.raises(StoreError):

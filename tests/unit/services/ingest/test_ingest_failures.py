@@ -23,6 +23,7 @@ from surefind.model import (
     Chunk,
     GenerationRef,
     PageLocation,
+    Replication,
     point_id,
 )
 from surefind.ports import IndexEntry, IndexWriter
@@ -51,6 +52,39 @@ async def test_a_rebuild_keeps_the_chunks_of_pages_that_fail(home: Installation)
     report = await home.ingest(left, {"guide/a.md": "it can't be read"}, rebuild=True)
     assert (report.chunks, report.index_points, report.embedded) == (5, 5, 5)
     assert len((await home.texts())["docs/guide/a.md"]) == 3
+
+
+async def test_replicas_are_reported_and_a_store_that_can_not_tell_stops_nothing(
+    home: Installation, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unseen(MemoryIndexStore):
+        async def replication(self, ref: GenerationRef) -> Replication | None:
+            raise StoreError(f"{ref} can't be seen")
+
+    home.index, home.catalogs = cluster, _ = MemoryIndexStore(), MemoryCatalogStore()
+    cluster.replicas = Replication(2, (2, 1), ("shard 1 at http://b:6335: Dead",))
+    assert (await home.ingest(PAGES)).replication == cluster.replicas
+    cluster.replicas = Replication(2, (2, 2))
+    unchanged = await home.ingest(PAGES)
+    assert (unchanged.published, unchanged.replication) == (False, cluster.replicas)
+    home.index, home.catalogs = Unseen(), MemoryCatalogStore()
+    report = await home.ingest(PAGES)
+    assert (report.published, report.replication) == (True, None)
+    assert "docs--0001 can't be seen" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("replication", "words"),
+    [
+        (Replication(2, (2, 3)), "2 shards, 2 active replicas each"),
+        (Replication(1, (1,)), "1 shard, 1 active replica each"),
+        (Replication(1, (0,), ("shard 0 at a: Dead",)), "fewer than 1 active replica (shard 0 at"),
+        (Replication(2, (1, 2)), "1 of 2 shards with fewer than 2 active replicas"),
+    ],
+)
+def test_replicas_in_words(replication: Replication, words: str) -> None:
+    assert words in str(replication)
+    assert replication.is_complete == ("fewer" not in words)
 
 
 async def test_a_failing_embedder_leaves_what_readers_see_and_what_was_paid_for(

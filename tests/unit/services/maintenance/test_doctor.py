@@ -13,7 +13,7 @@ from support.fakes import MemoryCatalogStore, MemoryIndexStore, WordEmbedder
 from surefind.adapters.catalog_rows import written_manifest
 from surefind.adapters.files.data_folder import DataFolder
 from surefind.errors import EmbeddingError, StoreChanged, StoreError
-from surefind.model import GenerationRef
+from surefind.model import GenerationRef, Replication
 from surefind.ports import StoreFacts, Vector
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.cached_embedder import CachedEmbedder
@@ -235,6 +235,31 @@ async def test_clock_skew_is_reported(home: Installation, ahead_s: float, word: 
     warnings = messages(await late.examine(), CheckSeverity.WARNING)
     assert "it is nearly full" in warnings
     assert any(f"{abs(ahead_s):.0f} s {word} this machine's" in one for one in warnings)
+
+
+async def test_missing_replicas_are_reported(tmp_path: Path) -> None:
+    home = Installation(tmp_path)
+    home.index = cluster = MemoryIndexStore()
+    await home.ingest(PAGES)
+    cluster.replicas = Replication(2, (2, 2))
+    healthy = await examiner(home).examine()
+    fine = "generation 1 has 2 shards, 2 active replicas each"
+    assert fine in messages(healthy, CheckSeverity.FINE)
+    cluster.replicas = Replication(2, (2, 1), ("shard 1 at http://b:6335: Dead",))
+    [missing] = messages(await examiner(home).examine(), CheckSeverity.WARNING)
+    assert missing.startswith("generation 1 has 1 of 2 shards with fewer than 2 active replicas")
+    assert missing.endswith("bring the missing nodes back, and the server restores the replicas")
+
+    class Unseen(MemoryIndexStore):
+        async def replication(self, ref: GenerationRef) -> Replication | None:
+            raise StoreError(f"{ref} can't be seen")
+
+    unseen = Unseen()
+    unseen.generations = cluster.generations
+    home.index = unseen
+    [unknown] = messages(await examiner(home).examine(), CheckSeverity.WARNING)
+    assert unknown == "the replicas of generation 1 can't be checked: docs--0001 can't be seen"
+    await home.close()
 
 
 @pytest.mark.parametrize("content", ["junk", None])

@@ -19,6 +19,7 @@ from surefind.adapters.qdrant.payload import to_payload
 from surefind.adapters.qdrant.points import DENSE, LEXICAL, check_vector, point_uuid
 from surefind.adapters.qdrant.server.calls import Call, QdrantServer, RequireWriter, guarded
 from surefind.adapters.qdrant.server.reader import sparse_vector
+from surefind.adapters.qdrant.server.replicas import ReplicaCheck, check_replicas
 from surefind.adapters.qdrant.server.schema import (
     MAX_FRONT_MATTER_INDEXES,
     CollectionShape,
@@ -57,6 +58,7 @@ class QdrantIndexWriter:
         copy_of: str | None,
         indexes: Iterable[str],
         indexing_timeout_s: float,
+        replica_check: ReplicaCheck,
         notify: Notify,
         guard: RequireWriter,
     ) -> None:
@@ -73,6 +75,7 @@ class QdrantIndexWriter:
             self._indexes.difference(own_indexes())
         )
         self._indexing_timeout_s = indexing_timeout_s
+        self._replica_check = replica_check
         self._notify = notify
         self._guard = guard
         self._under_way: dict[asyncio.Task[None], frozenset[UUID]] = {}
@@ -113,6 +116,7 @@ class QdrantIndexWriter:
             )
         )
         await self._until_indexed()
+        await check_replicas(self._server, self._name, self._replica_check, self._notify)
         counted = await self._server.write(
             lambda client: client.count(self._name, exact=True), self._name
         )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
@@ -25,18 +26,29 @@ from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, Ranking, SparseVector
 from surefind.ports import DenseQuery, Matrix, SparseQuery
 
+ReadConsistency = Literal["majority", "quorum", "all"] | int
+"""How many replicas answer a read, and how many of them must agree."""
+
 _AT_ONCE = 1000
 _NOTHING = Ranking([], [])
 
 
 class QdrantIndex:
     def __init__(
-        self, server: QdrantServer, name: str, dimensions: int, shape: CollectionShape
+        self,
+        server: QdrantServer,
+        name: str,
+        dimensions: int,
+        shape: CollectionShape,
+        consistency: ReadConsistency | None = None,
     ) -> None:
         self._server = server
         self._name = name
         self._dimensions = dimensions
         self._shape = shape
+        self._consistency = (
+            models.ReadConsistencyType(consistency) if isinstance(consistency, str) else consistency
+        )
 
     def number(self, point_id: UUID) -> int:
         return point_id.int
@@ -54,7 +66,7 @@ class QdrantIndex:
         requests = [self._request(queries[number]) for number in runnable]
         found = await self._server.read(
             lambda client: client.query_batch_points(
-                self._name, requests, timeout=self._server.timeout_s
+                self._name, requests, self._consistency, timeout=self._server.timeout_s
             ),
             self._name,
         )
@@ -118,6 +130,7 @@ class QdrantIndex:
                     ids=[str(point_id) for point_id in point_ids[start : start + _AT_ONCE]],
                     with_payload=with_payload,
                     with_vectors=False if with_payload else [DENSE],
+                    consistency=self._consistency,
                     timeout=self._server.timeout_s,
                 ),
                 self._name,

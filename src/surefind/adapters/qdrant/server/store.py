@@ -16,7 +16,8 @@ from surefind.adapters.qdrant.server.calls import (
     guarded,
 )
 from surefind.adapters.qdrant.server.index_writer import QdrantIndexWriter, create_index
-from surefind.adapters.qdrant.server.reader import QdrantIndex
+from surefind.adapters.qdrant.server.reader import QdrantIndex, ReadConsistency
+from surefind.adapters.qdrant.server.replicas import ReplicaCheck, replication_of
 from surefind.adapters.qdrant.server.schema import (
     CollectionShape,
     check_collection,
@@ -30,7 +31,7 @@ from surefind.adapters.qdrant.server.schema import (
 )
 from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
-from surefind.model import GenerationRef
+from surefind.model import GenerationRef, Replication
 from surefind.ports import ReadBytes, StoreFacts
 
 _NEVER_FILLED = models.PayloadSchemaType.KEYWORD
@@ -48,7 +49,7 @@ class QdrantIndexStore:
     collection since.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the settings of a server, all optional
         self,
         place: ServerAddress,
         policy: CallPolicy,
@@ -57,6 +58,8 @@ class QdrantIndexStore:
         *,
         prefix: str = "",
         indexing_timeout_s: float = 3600.0,
+        read_consistency: ReadConsistency | None = None,
+        replica_check: ReplicaCheck | None = None,
         guard: RequireWriter = _no_guard,
     ) -> None:
         self._server = QdrantServer(place, policy)
@@ -65,6 +68,8 @@ class QdrantIndexStore:
         self._shape = shape or CollectionShape()
         self._prefix = prefix
         self._indexing_timeout_s = indexing_timeout_s
+        self._read_consistency = read_consistency
+        self._replica_check = replica_check or ReplicaCheck()
         self._guard = guard
 
     async def facts(self) -> StoreFacts:
@@ -112,6 +117,7 @@ class QdrantIndexStore:
             copy_of=None if copy_of is None else self._name(copy_of),
             indexes=indexes,
             indexing_timeout_s=self._indexing_timeout_s,
+            replica_check=self._replica_check,
             notify=self._notify,
             guard=self._guard,
         )
@@ -126,7 +132,10 @@ class QdrantIndexStore:
                 f"{self._server.name} has a collection {name}, but another installation or program "
                 "created it; check QDRANT_URL, or run `surefind ingest` to build a new one"
             )
-        return QdrantIndex(self._server, name, dimensions, self._shape)
+        return QdrantIndex(self._server, name, dimensions, self._shape, self._read_consistency)
+
+    async def replication(self, ref: GenerationRef) -> Replication | None:
+        return await replication_of(self._server, self._name(ref))
 
     async def verify(self, ref: GenerationRef, read: ReadBytes) -> None:
         """Nothing to verify: the server checks its own storage."""

@@ -207,6 +207,8 @@ def summary(report: "IngestReport") -> str:
         f"  vectors  {report.embedded} embedded, {report.from_cache} from the cache",
     ]
     lines += _cost(report)
+    if report.replication is not None:
+        lines.append(f"  replicas {report.replication}")
     if report.pruned:
         numbers = ", ".join(map(str, report.pruned))
         lines.append(f"  removed  old generations {numbers}")
