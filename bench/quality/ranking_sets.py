@@ -37,7 +37,7 @@ from surefind.settings import load
 CACHE = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "surefind-bench"))
 Rows = NDArray[np.float32]
 
-_TREES = {
+TREES = {
     "react": ("docs-golden/react", "https://react.dev"),
     "vite": ("docs-golden/vite", "https://vite.dev"),
     "docusaurus": ("docs-sample/docusaurus/website", "https://docusaurus.io"),
@@ -90,14 +90,14 @@ class RankingSet:
 
 def ingested(library: str) -> Collection:
     """The pages of a documentation set, as a collection of this name."""
-    folder, base_url = _TREES[library]
+    folder, base_url = TREES[library]
     return _collection(library, folder_of(folder), base_url)
 
 
 def every_set(limit: int) -> Iterator[RankingSet]:
     for name in _PASSAGES:
         yield _passage_set(name, limit)
-    for name in _TREES:
+    for name in TREES:
         collection = ingested(name)
         candidates = {
             name: judged_pages(name, collection),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from surefind.model import GapReport
     from surefind.ports import ChunkTable
     from surefind.services.connected.collection import ConnectedCollection
+    from surefind.services.demand.gaps import GapOptions
+    from surefind.services.demand.missing_answers import MissingAnswers
     from surefind.services.generations.index_building import ReportProgress
     from surefind.services.maintenance.audit import AuditOptions
     from surefind.services.maintenance.audit_report import AuditReport
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
     from surefind.services.maintenance.doctor_examination import Examiner
     from surefind.services.maintenance.doctor_findings import CheckFinding
     from surefind.services.maintenance.doctor_repair import Repairer
-    from surefind.services.maintenance.gaps import GapOptions
     from surefind.settings import Settings
 
+_LEARNED_FROM = 100
 _EXTRAS = {"qdrant": "qdrant-client", "postgres": "psycopg", "cohere": "cohere"}
 
 
@@ -47,11 +49,37 @@ class Maintenance:
 
     async def gaps(self, options: GapOptions) -> GapReport:
         """The questions in the query log that the collection hardly answers."""
-        from surefind.services.maintenance.gaps import find_gaps
+        from surefind.services.demand.gaps import find_gaps
 
         parts = self._parts
         searches = await parts.logged_searches(options.since)
-        return await find_gaps(parts.settings.collection, searches, parts.query_embedder, options)
+        name = parts.settings.collection
+        missing = await self._missing_answers(name) if options.possible and searches else None
+        return await find_gaps(name, searches, parts.query_embedder, options, missing)
+
+    async def _missing_answers(self, collection: str) -> MissingAnswers | None:
+        """Learned from the collection; None, with a note, if it has too few links and headings."""
+        from surefind.evaluation.golden.label_free import LabelFreeKind
+        from surefind.services.demand.missing_answers import FEWEST_TESTS, MissingAnswers
+        from surefind.services.validation.unjudged_sets import self_description
+
+        parts = self._parts
+        async with parts.reader.lease() as generation:
+            description = await self_description(generation.require_catalog())
+        tests = [
+            test
+            for kind in (LabelFreeKind.LINKS, LabelFreeKind.HEADINGS)
+            for test in description.tests(kind, _LEARNED_FROM)
+        ]
+        searcher = (await parts.searcher()).without_cache()
+        missing = MissingAnswers(searcher, parts.terms, collection)
+        if await missing.learn(tests):
+            return missing
+        parts.notify(
+            f"possible gaps are not listed: {collection} has fewer than {FEWEST_TESTS} links and "
+            "headings to learn from"
+        )
+        return None
 
     def examiner(self) -> Examiner:
         from surefind.services.maintenance.doctor_examination import Examiner

@@ -66,7 +66,10 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class GapReport:
-    """`judged` of the `searches` in the period have a confidence; `thin` of them are in gaps."""
+    """`judged` of the `searches` in the period have a confidence; `thin` of them are in gaps.
+
+    `possible` gaps look answered, but less so than nearly all answered questions.
+    """
 
     collection: str
     since: datetime
@@ -75,6 +78,7 @@ class GapReport:
     judged: int
     thin: int
     gaps: tuple[Gap, ...]
+    possible: tuple[Gap, ...] = ()
 
 
 def question_key(text: str) -> str:

@@ -40,6 +40,30 @@ def test_gaps_lists_what_was_asked_and_is_not_answered(home: Path) -> None:
     assert MISSING[0] in shown
     assert "symphony" not in shown
     assert surefind_json("gaps", "--below", "0", cwd=home)["gaps"] == []
+    few = surefind("gaps", "--possible", cwd=home)
+    assert few.returncode == 0
+    assert "fewer than 30 links and headings" in few.stderr
+
+
+def test_possible_gaps_are_listed_after_the_others(tmp_path: Path) -> None:
+    parts = [f"{one}{other}" for one in ("tele", "micro", "hydro", "photo", "thermo", "baro")
+             for other in ("scope", "graph", "meter", "phone", "stat", "gauge")]  # fmt: skip
+    (tmp_path / "docs").mkdir()
+    for part in parts:
+        care = "It needs care once a month, and a dry place all year round, away from the sun."
+        text = f"# The {part}\n\n{care}\n\n## Calibrating it\n\nTo calibrate a {part}, {care}\n"
+        (tmp_path / "docs" / f"{part}.md").write_text(text)
+    assert surefind("ingest", "docs", cwd=tmp_path).returncode == 0
+    missing = [f"The {part}: Calibrating it" for part in ("zoetrope", "gyroscope", "sextant")]
+    with serving(cwd=tmp_path, SUREFIND_QUERY_LOG="true") as (address, _):
+        for text in missing:
+            ask(address, text)
+    found = surefind_json("gaps", "--possible", "--below", "0", cwd=tmp_path)
+    assert found["gaps"] == []
+    questions = {text for gap in found["possible"] for text in gap["questions"]}
+    assert questions == set(missing)
+    shown = surefind("gaps", "--possible", "--below", "0", "-n", "1", cwd=tmp_path).stdout
+    assert "found by searching again:" in shown
 
 
 def test_the_log_has_neither_keys_nor_addresses_nor_conditions(home: Path) -> None:

@@ -50,13 +50,18 @@ async def starter_set(catalog: Catalog, most: int = MAX_STARTERS) -> GoldenSet:
     return GoldenSet(_STARTERS, tests, measured_only=True)
 
 
+async def self_description(catalog: Catalog) -> SelfDescription:
+    description = SelfDescription()
+    async for record in catalog.chunks():
+        description.add(record)
+    return description
+
+
 async def label_free_set(
     catalog: Catalog, kinds: Sequence[LabelFreeKind], most: int = MAX_PER_KIND
 ) -> GoldenSet:
     """At most `most` tests of each kind. They only measure; no single one fails a run."""
-    description = SelfDescription()
-    async for record in catalog.chunks():
-        description.add(record)
+    description = await self_description(catalog)
     tests = [test for kind in kinds for test in description.tests(kind, most)]
     if not tests:
         raise InputError(

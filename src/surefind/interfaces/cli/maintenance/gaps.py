@@ -17,6 +17,8 @@ from surefind.interfaces.cli.console import (
 from surefind.interfaces.cli.usage import examples
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from surefind.bootstrap import Application
     from surefind.model import Gap, GapReport
 
@@ -33,6 +35,13 @@ def gaps(
         float,
         typer.Option(min=0, max=1, help="Questions below this confidence have thin evidence."),
     ] = 0.5,
+    possible: Annotated[
+        bool,
+        typer.Option(
+            "--possible",
+            help="Also search again for the other questions, and list those that look unanswered.",
+        ),
+    ] = False,
     number: Annotated[
         int, typer.Option("--number", "-n", min=1, help="Maximum number of gaps to print.")
     ] = 20,
@@ -44,10 +53,10 @@ def gaps(
 
     Similar questions are one gap. `surefind serve` keeps the log if query_log is set.
     """
-    from surefind.services.maintenance.gaps import GapOptions
+    from surefind.services.demand.gaps import GapOptions
 
     now = datetime.now(UTC)
-    options = GapOptions(now - timedelta(days=days), now, below, at_least)
+    options = GapOptions(now - timedelta(days=days), now, below, at_least, possible)
 
     async def work(application: "Application") -> tuple["GapReport", bool]:
         return await application.maintenance.gaps(options), application.settings.query_log
@@ -67,17 +76,25 @@ def _show(report: "GapReport", days: int, number: int) -> None:
         f"{report.collection}, {days} days: {_counted(report.searches, 'search', 'searches')}, "
         f"{report.thin} with thin evidence{share}, {_counted(len(report.gaps), 'gap', 'gaps')}"
     )
-    for gap in report.gaps[:number]:
+    _show_gaps(report.gaps, report.collection, number)
+    if report.possible:
+        several = _counted(len(report.possible), "possible gap", "possible gaps")
+        show(f"\n{several}, found by searching again:")
+        _show_gaps(report.possible, report.collection, number)
+
+
+def _show_gaps(gaps: "Sequence[Gap]", collection: str, number: int) -> None:
+    for gap in gaps[:number]:
         show(f"\n{gap.count:>4} {gap.trend:<7}  {gap.questions[0]}")
         for question in gap.questions[1:_WORDINGS]:
             show(f"{'':14}{question}")
         if len(gap.questions) > _WORDINGS:
             show(f"{'':14}… and {len(gap.questions) - _WORDINGS} more")
         for page in gap.nearest[:1]:
-            place = page.url.removeprefix(f"surefind://{report.collection}/")
+            place = page.url.removeprefix(f"surefind://{collection}/")
             show(f"{'':14}nearest: {page.title}  {place}")
-    if len(report.gaps) > number:
-        show(f"\n{len(report.gaps) - number} more gaps; print them with -n {len(report.gaps)}")
+    if len(gaps) > number:
+        show(f"\n{len(gaps) - number} more; print them with -n {len(gaps)}")
 
 
 def _counted(number: int, one: str, several: str) -> str:
@@ -94,6 +111,8 @@ def _json(report: "GapReport", number: int) -> dict[str, Any]:
         "thin": report.thin,
         "gaps_total": len(report.gaps),
         "gaps": [_gap_json(gap) for gap in report.gaps[:number]],
+        "possible_total": len(report.possible),
+        "possible": [_gap_json(gap) for gap in report.possible[:number]],
     }
 
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from surefind.model import Gap, GapReport, LoggedSearch, NearestPage, question_key
 from surefind.ports import Embedder, Matrix
+from surefind.services.demand.missing_answers import MissingAnswers
 from surefind.services.encoding.confidence import UNRELATED
 
 THIN = 0.5
 MAX_QUESTIONS = 3_000
+MAX_CHECKED = 1_000
 _SHOWN_PAGES = 3
 _SHOWN_QUESTIONS = 10
 _AT_ONCE = 32
@@ -25,12 +27,16 @@ _LIKENESS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class GapOptions:
-    """`below` is the confidence under which a question counts; `least` the searches of a gap."""
+    """`below` is the confidence under which a question counts; `least` the searches of a gap.
+
+    `possible` also asks for possible gaps, which takes searches.
+    """
 
     since: datetime
     until: datetime
     below: float = THIN
     least: int = 1
+    possible: bool = False
 
 
 async def find_gaps(
@@ -38,22 +44,22 @@ async def find_gaps(
     searches: Sequence[LoggedSearch],
     embedder: Callable[[], Awaitable[Embedder]],
     options: GapOptions,
+    missing: MissingAnswers | None = None,
 ) -> GapReport:
     """`searches` are sorted by time. The embedder is only opened if there is something to group.
 
     Searches with filters or a threshold don't count: their conditions may be why so little was
-    found.
+    found. With `missing`, the other questions are searched again, the most frequent ones first,
+    and those that look unanswered are possible gaps.
     """
     asked = [one for one in _typed_out(searches) if not one.filtered]
     judged = [one for one in asked if one.confidence is not None or not one.hits]
     thin = [one for one in judged if confidence_of(one) < options.below]
-    by_question: dict[str, list[LoggedSearch]] = defaultdict(list)
-    for one in thin:
-        by_question[question_key(one.text)].append(one)
-    groups = await _grouped(by_question, embedder)
-    middle = options.since + (options.until - options.since) / 2
-    gaps = [_gap(group, middle) for group in groups if len(group) >= options.least]
-    gaps.sort(key=lambda gap: (-gap.count, gap.confidence, gap.questions))
+    possible: list[Gap] = []
+    if missing is not None:
+        others = [one for one in judged if confidence_of(one) >= options.below]
+        unanswered = await _unanswered(others, missing)
+        possible = await _gaps(unanswered, embedder, options)
     return GapReport(
         collection=collection,
         since=options.since,
@@ -61,8 +67,40 @@ async def find_gaps(
         searches=len(asked),
         judged=len(judged),
         thin=len(thin),
-        gaps=tuple(gaps),
+        gaps=tuple(await _gaps(thin, embedder, options)),
+        possible=tuple(possible),
     )
+
+
+async def _gaps(
+    searches: Sequence[LoggedSearch],
+    embedder: Callable[[], Awaitable[Embedder]],
+    options: GapOptions,
+) -> list[Gap]:
+    groups = await _grouped(_by_question(searches), embedder)
+    middle = options.since + (options.until - options.since) / 2
+    gaps = [_gap(group, middle) for group in groups if len(group) >= options.least]
+    return sorted(gaps, key=lambda gap: (-gap.count, gap.confidence, gap.questions))
+
+
+def _by_question(searches: Sequence[LoggedSearch]) -> Mapping[str, list[LoggedSearch]]:
+    by_question: dict[str, list[LoggedSearch]] = defaultdict(list)
+    for one in searches:
+        by_question[question_key(one.text)].append(one)
+    return by_question
+
+
+async def _unanswered(
+    searches: Sequence[LoggedSearch], missing: MissingAnswers
+) -> list[LoggedSearch]:
+    by_question = _by_question(searches)
+    frequent = sorted(by_question, key=lambda key: (-len(by_question[key]), key))[:MAX_CHECKED]
+    return [
+        one
+        for key in frequent
+        if await missing.looks_unanswered(by_question[key][0].text)
+        for one in by_question[key]
+    ]
 
 
 def confidence_of(search: LoggedSearch) -> float:

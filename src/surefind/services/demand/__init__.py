@@ -1,0 +1,1 @@
+"""What users ask: the gaps that the query log shows."""
