@@ -3,12 +3,21 @@ PYTHON ?= python3
 PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# Python compiles what it imports. Compiling all of every package takes longer than installing it.
+PIP_INSTALL := -m pip --disable-pip-version-check install --quiet --no-compile
+PIP := $(BIN)/python $(PIP_INSTALL)
 # Tests sync thousands of small files, so they use /dev/shm if it has 8 GB free.
 IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8 * 1024 * 1024 {print "TMPDIR=/dev/shm"}')
+# A third of the time, tests wait for processes and servers, so there are three workers for two cores. Threads of
+# linear algebra would only wait for each other.
+WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((cores + (cores + 1) / 2)))
+TESTING := $(IN_MEMORY) PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) OPENBLAS_NUM_THREADS=1
+
+# Without compiled files, each of the many processes that the tests start would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants bench-overhead bench-chunking bench-quality bench-fusion bench-languages bench-ranking bench-label-free bench-gaps bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants environments bench-overhead bench-chunking bench-quality bench-fusion bench-languages bench-ranking bench-label-free bench-gaps bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,11 +50,11 @@ model: $(VENV)/installed  ## Download and verify the embedding model
 	@$(BIN)/surefind model fetch
 
 test: $(VENV)/dev model  ## Run the quick tests; needs no root, browser or server
-	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist worksteal -m "not thorough" --hypothesis-profile quick
+	@$(TESTING) $(BIN)/pytest -n auto --dist worksteal -m "not thorough" --hypothesis-profile quick
 
 thorough: $(VENV)/dev model  ## Run the quick and the thorough tests, with coverage
 	@$(BIN)/coverage erase
-	@$(IN_MEMORY) $(BIN)/coverage run -m pytest -n auto --dist worksteal
+	@$(TESTING) $(BIN)/coverage run -m pytest -n auto --dist worksteal
 	@$(BIN)/coverage combine --quiet
 
 lint: $(VENV)/dev  ## Check style, formatting and layers
@@ -61,15 +70,15 @@ coverage:  ## Check the branch coverage of the last test run: core 98 %, overall
 	@$(BIN)/coverage report --fail-under=98 --include='src/surefind/errors.py,src/surefind/model/*,src/surefind/text/*,src/surefind/evaluation/*,src/surefind/services/*,src/surefind/contracts/*'
 
 contract: $(VENV)/dev model  ## Test the stores, on servers named by SUREFIND_TEST_QDRANT_URL and SUREFIND_TEST_DATABASE_URL
-	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/contract tests/interfaces/stores
+	@$(TESTING) $(BIN)/pytest -n auto --dist loadfile tests/contract tests/interfaces/stores
 
 corpora: $(VENV)/dev model  ## Run the tests on real corpora (SUREFIND_DATA, default ../shared/data)
-	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/corpora
+	@$(TESTING) $(BIN)/pytest -n auto --dist loadfile tests/corpora
 
 .venv-sites/installed: $(VENV)/python requirements/sites.txt
 	@echo "installing site generators into .venv-sites"
 	@$(PYTHON) -m venv .venv-sites
-	@.venv-sites/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/sites.txt
+	@.venv-sites/bin/python $(PIP_INSTALL) --require-hashes -r requirements/sites.txt
 	@touch $@
 
 # Without lifecycle scripts, npm runs no code of the packages. A second attempt continues with its cache.
@@ -86,19 +95,19 @@ NODE_SITES := $(foreach site,docusaurus starlight vitepress,.venv-sites/$(site)/
 .venv-website/installed: $(VENV)/python requirements/website.txt
 	@echo "installing MkDocs Material into .venv-website"
 	@$(PYTHON) -m venv .venv-website
-	@.venv-website/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/website.txt
+	@.venv-website/bin/python $(PIP_INSTALL) --require-hashes -r requirements/website.txt
 	@touch $@
 
 site: .venv-website/installed  ## Build the documentation site in build/site; SEARCH=ADDRESS of a surefind server for its search box
 	@NO_MKDOCS_2_WARNING=1 SUREFIND_SITE_SEARCH=$(SEARCH) .venv-website/bin/mkdocs build --quiet --strict -f website/mkdocs.yml
 
 sites: $(VENV)/dev $(NODE_SITES)  ## Build small sites with MkDocs and others, and compare them with what surefind reads
-	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/sites
+	@$(TESTING) $(BIN)/pytest -n auto --dist loadfile tests/sites
 
 .venv-assistants/installed: $(VENV)/python requirements/assistants.txt
 	@echo "installing MCP clients into .venv-assistants"
 	@$(PYTHON) -m venv .venv-assistants
-	@.venv-assistants/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/assistants.txt
+	@.venv-assistants/bin/python $(PIP_INSTALL) --require-hashes -r requirements/assistants.txt
 	@touch $@
 
 .venv-assistants/conformance/installed: .venv-assistants/installed requirements/conformance/package.json requirements/conformance/package-lock.json
@@ -109,7 +118,7 @@ sites: $(VENV)/dev $(NODE_SITES)  ## Build small sites with MkDocs and others, a
 	  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=5 && touch installed && break; done; test -f installed
 
 assistants: $(VENV)/dev model .venv-assistants/conformance/installed  ## Run the conformance tests of MCP, and clients of other projects
-	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/assistants
+	@$(TESTING) $(BIN)/pytest -n auto --dist loadfile tests/assistants
 
 # On top of .venv: only what is not there yet is installed.
 .venv-integrations/installed: $(VENV)/dev requirements/integrations.txt
@@ -117,11 +126,11 @@ assistants: $(VENV)/dev model .venv-assistants/conformance/installed  ## Run the
 	@$(BIN)/python -m venv --without-pip .venv-integrations
 	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  > $$(.venv-integrations/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/development.pth
-	@.venv-integrations/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --require-hashes -r requirements/integrations.txt
+	@.venv-integrations/bin/python $(PIP_INSTALL) --require-hashes -r requirements/integrations.txt
 	@touch $@
 
 integrations: .venv-integrations/installed model  ## Test the integrations with LangChain, LlamaIndex, Haystack and OpenAI's client
-	@$(IN_MEMORY) .venv-integrations/bin/python -m coverage run --rcfile tests/integrations/coverage.ini -m pytest -p no:asyncio -p no:benchmark -p no:codspeed -p no:recording -p no:socket tests/integrations
+	@$(TESTING) .venv-integrations/bin/python -m coverage run --rcfile tests/integrations/coverage.ini -m pytest -p no:asyncio -p no:benchmark -p no:codspeed -p no:recording -p no:socket tests/integrations
 	@$(BIN)/coverage combine --quiet --append
 
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -131,10 +140,10 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	@GOBIN=$(CURDIR)/.venv-action/bin go install $(ACTIONLINT)
 
 action: $(VENV)/dev model .venv-action/bin/actionlint  ## Test the GitHub Action; needs git and Go
-	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist worksteal tests/action
+	@$(TESTING) $(BIN)/pytest -n auto --dist worksteal tests/action
 
 browser: $(VENV)/dev model  ## Test the search page in Chromium
-	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist loadfile tests/browser
+	@$(TESTING) $(BIN)/pytest -n auto --dist loadfile tests/browser
 
 tour: $(VENV)/dev model  ## Do what a new user does in the first hour, check every step, take the pictures in docs/images
 	@$(IN_MEMORY) PYTHONPATH=tests $(BIN)/python -m tour --pictures docs/images
@@ -143,12 +152,22 @@ drill: $(VENV)/dev model  ## Kill, fill, damage and overload surefind for minute
 	@$(IN_MEMORY) PYTHONPATH=tests $(BIN)/python -m drill $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only '$(ONLY)')
 
 drill-short:  ## Run two fixed cycles of each drill
-	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist load tests/drill
+	@$(TESTING) $(BIN)/pytest -n auto --dist load tests/drill
 
 mutants: $(VENV)/dev model  ## Change random places of a room and count what its tests notice; ROOM=services/search COUNT=40 SEED=1
 	@$(IN_MEMORY) $(BIN)/python tests/support/mutation.py src/surefind/$(or $(ROOM),services/search) --tests tests/unit/$(or $(ROOM),services/search) --count $(or $(COUNT),40) --seed $(or $(SEED),1)
 
-check: lint types thorough integrations coverage corpora sites site assistants action browser drill-short  ## Run everything that CI runs
+ENVIRONMENTS := .venv-integrations/installed .venv-assistants/conformance/installed .venv-action/bin/actionlint \
+  .venv-website/installed $(NODE_SITES)
+environments: $(ENVIRONMENTS) model  # of all tests; downloading takes longer than unpacking
+
+TOGETHER := @$(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
+check:  ## Run everything that CI runs
+	$(TOGETHER) --jobs=3 environments lint types
+	@$(MAKE) --no-print-directory thorough
+	$(TOGETHER) --jobs=2 integrations sites browser corpora drill-short assistants action site
+	@$(MAKE) --no-print-directory coverage
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
 	@$(BIN)/python -m bench.speed.overhead

@@ -5,6 +5,7 @@ in the source.
 """
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,13 @@ PROJECT = Path(__file__).parents[3]
 MESSAGE_TABLE = re.compile(r"^\| message \|.*\n\|[-| ]+\n((?:\|.*\n)+)", re.MULTILINE)
 
 
+@functools.cache
+def printed() -> str:
+    """Every string of the package, each on a line; `…` replaces what is inserted into it."""
+    return "\n".join(printed_texts())
+
+
 def printed_texts() -> Iterator[str]:
-    """Every string of the package; `…` replaces what is inserted into it."""
     for path in (PROJECT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
@@ -26,9 +32,6 @@ def printed_texts() -> Iterator[str]:
                 yield "".join(map(str, parts))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
-
-
-PRINTED = "\n".join(printed_texts())
 
 
 def quoted_messages() -> Iterator[tuple[str, str]]:
@@ -46,4 +49,4 @@ def quoted_messages() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "message"), list(quoted_messages()))
 def test_quoted_messages_exist(page: str, message: str) -> None:
     for part in filter(None, (part.strip() for part in message.split("…"))):
-        assert part in PRINTED, f"{page} quotes {part!r}, which surefind does not print"
+        assert part in printed(), f"{page} quotes {part!r}, which surefind does not print"

@@ -1,5 +1,6 @@
 """Embedders and caches that are exact, in memory, and fail on demand."""
 
+import functools
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,6 +14,12 @@ from surefind.model import (
 from surefind.ports import CacheCheck, EmbeddedQuery, Embedder, Matrix, Vector
 
 WORDS = re.compile(r"\w+")
+
+
+@functools.cache
+def places(word: str) -> tuple[int, int]:
+    digest = hashlib.sha256(word.encode()).digest()
+    return digest[0], digest[1]
 
 
 class WordEmbedder:
@@ -57,9 +64,9 @@ class WordEmbedder:
     def embed(self, text: str) -> Vector:
         vector = np.full(self.dimensions, 1e-3, dtype=np.float32)
         for word in WORDS.findall(text.lower()):
-            digest = hashlib.sha256(word.encode()).digest()
-            vector[digest[0] % self.dimensions] += 1.0
-            vector[digest[1] % self.dimensions] += 0.5
+            first, second = places(word)
+            vector[first % self.dimensions] += 1.0
+            vector[second % self.dimensions] += 0.5
         return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 

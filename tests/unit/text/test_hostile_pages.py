@@ -19,6 +19,7 @@ from surefind.text.formats.page import ParsedPage
 from surefind.text.formats.registry import parse
 
 LARGE = 400_000
+MANY = 100_000  # rows or cells, which take work of Python's own
 
 
 def read(text: str, suffix: str) -> ParsedPage:
@@ -35,9 +36,9 @@ def read(text: str, suffix: str) -> ParsedPage:
         ("<h1>" + "`" * LARGE + "</h1>", ".html"),
         (":a:`" * LARGE, ".rst"),
         ("{a" * LARGE, ".rst"),
-        ("<table><tr>" + "<td>a" * LARGE + "<tr><td>x" * LARGE, ".html"),
-        ("=== " * LARGE + "\n" + "=== " * LARGE + "\n" + "x\n" * LARGE + "=== " * LARGE, ".rst"),
-        (f".. csv-table::\n\n   {'a,' * LARGE}\n" + "   x\n" * LARGE, ".rst"),
+        ("<table><tr>" + "<td>a" * MANY + "<tr><td>x" * MANY, ".html"),
+        ("=== " * MANY + "\n" + "=== " * MANY + "\n" + "x\n" * MANY + "=== " * MANY, ".rst"),
+        (f".. csv-table::\n\n   {'a,' * MANY}\n" + "   x\n" * MANY, ".rst"),
     ],
     ids=[
         *("blanks", "table", "MDX heading", "braces", "ticks", "roles", "word"),

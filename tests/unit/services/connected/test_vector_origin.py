@@ -87,10 +87,17 @@ HONEST: dict[str, Making] = {
     "half with a title": lambda rng, rows: some(rng, rows, towards(rng, rows, 0.75, 0.97)),
     "long ones cut": lambda rng, rows: some(rng, rows, towards(rng, rows, 0.85)),
 }
-ROTATION = np.linalg.qr(np.random.default_rng(5).standard_normal((SIZE, SIZE)))[0]
+
+
+def rotated(_: Rng, rows: Matrix) -> Matrix:
+    rotation = np.linalg.qr(np.random.default_rng(5).standard_normal((SIZE, SIZE)))[0]
+    made: Matrix = (rows @ rotation).astype(np.float32)
+    return made
+
+
 STRANGERS: dict[str, Making] = {
     "permuted": lambda _, rows: np.roll(rows, 11, axis=1),
-    "rotated": lambda _, rows: (rows @ ROTATION).astype(np.float32),
+    "rotated": rotated,
     "of other texts": lambda rng, rows: rows[rng.permutation(len(rows))],
     "one constant vector": lambda rng, rows: np.repeat(noise(rng, 1), len(rows), axis=0),
 }
@@ -204,7 +211,7 @@ def test_vectors_less_like_their_text_than_any_two_texts_are_foreign() -> None:
         rng = np.random.default_rng(seed)
         ours = units(noise(rng, 1) + texts(rng, 400))
         theirs = np.array(ours)
-        theirs[::10] = ours[::10] @ ROTATION
+        theirs[::10] = rotated(rng, ours[::10])
         assert judged(ours, theirs).foreign == 40
 
 

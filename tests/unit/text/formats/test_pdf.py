@@ -127,9 +127,11 @@ def pdf_of(content: bytes, filters: bytes) -> bytes:
 
 
 def bomb() -> bytes:
-    """Unpacks to 8 GB."""
+    """Unpacks to 8 GB. One block is packed and repeated; its reader never gets to the checksum."""
     packer = zlib.compressobj(9)
-    packed = b"".join(packer.compress(b" " * 2**24) for _ in range(512)) + packer.flush()
+    first = packer.compress(b" " * 2**24) + packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(b" " * 2**24) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = first + block * 511 + packer.flush()
     return pdf_of(zlib.compress(packed, 9), b"/FlateDecode/FlateDecode")
 
 
