@@ -8,6 +8,7 @@ from surefind.interfaces.library.lazy_names import load_name
 TYPE_CHECKING = False  # type checkers know the name; importing typing takes longer than all of this
 if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CacheValidator, CrawlOptions
+    from surefind.bootstrap.targets import Retriever
     from surefind.contracts.aggregation import aggregate_results_to_report
     from surefind.contracts.layer import QueryEmbedding
     from surefind.contracts.layer import RetrievalResult as LayerRetrievalResult
@@ -81,6 +82,14 @@ if TYPE_CHECKING:
         TestChange,
         TestOutcome,
         Totals,
+    )
+    from surefind.evaluation.report.side_by_side import (
+        ComparedPair,
+        ComparedTarget,
+        Contrast,
+        ContrastSide,
+        Ratio,
+        SideBySide,
     )
     from surefind.evaluation.statistics.significance import (
         ComparisonEvidence,
@@ -191,12 +200,16 @@ __all__ = [
     "ClientOptions",
     "Collapse",
     "CollectionSummary",
+    "ComparedPair",
+    "ComparedTarget",
     "Comparison",
     "ComparisonEvidence",
     "Condition",
     "Confidence",
     "Connection",
     "Context",
+    "Contrast",
+    "ContrastSide",
     "Cost",
     "CrawlOptions",
     "Distance",
@@ -259,6 +272,7 @@ __all__ = [
     "QueryEmbedding",
     "QueryRecall",
     "Rate",
+    "Ratio",
     "RecallUnder",
     "Replication",
     "Report",
@@ -267,6 +281,7 @@ __all__ = [
     "RerankingError",
     "RetrievalQuery",
     "RetrievalResult",
+    "Retriever",
     "Role",
     "RuleOutcome",
     "RuleSeverity",
@@ -274,6 +289,7 @@ __all__ = [
     "SearchResult",
     "Separation",
     "Settings",
+    "SideBySide",
     "Speaker",
     "Status",
     "StoreBusy",

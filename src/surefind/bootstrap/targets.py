@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import tomllib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl
+
+Retriever: TypeAlias = str | PathLike[str] | Callable[..., Any]
+"""A target of a validation: an address, the path of a target file, or a function that searches."""
 
 if TYPE_CHECKING:
     from surefind.adapters.targets.mapped_target import MappedTarget, TargetWire
@@ -54,6 +58,20 @@ def read_spec(written: str) -> TargetSpec:
             "file that ends in .yaml"
         )
     return TargetSpec(written)
+
+
+def spec_of(target: Retriever) -> TargetSpec:
+    """A target as given in Python: an address, the path of a target file, or a function."""
+    from surefind.errors import InputError
+    from surefind.model import TargetSpec
+
+    if isinstance(target, str | PathLike):
+        return read_spec(os.fspath(target))
+    given: object = target
+    if not callable(given):
+        raise InputError(f"target: give an address, a target file or a function, not {given!r}")
+    name = getattr(given, "__qualname__", type(given).__qualname__)
+    return TargetSpec(f"python:{getattr(given, '__module__', '')}:{name}", function=target)
 
 
 @asynccontextmanager

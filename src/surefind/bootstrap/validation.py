@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from importlib.metadata import version
@@ -91,37 +91,53 @@ class Validation:
     async def validate_target(
         self,
         golden: GoldenSet,
-        opened: OpenedTarget,
+        spec: TargetSpec,
         request: RunRequest,
         progress: CountProgress,
+        baseline: ValidationReport | None = None,
+        opened_one: Callable[[OpenedTarget], None] = lambda _opened: None,
     ) -> ValidationReport:
         """Run the tests on a target, which need not be surefind's."""
+        from surefind.evaluation.report.comparison import check_baseline, compared_with
         from surefind.services.validation.targets.target_run import run_on_target
 
-        return await run_on_target(opened.target, golden, request, version("surefind"), progress)
+        if baseline is not None:
+            measures = request.measures_for(golden)
+            check_baseline(baseline, golden, request.top_k_for(golden), measures)
+        async with self.opened_target(spec, golden, request) as opened:
+            opened_one(opened)
+            report = await run_on_target(
+                opened.target, golden, request, version("surefind"), progress
+            )
+        return report if baseline is None else compared_with(baseline, report)
 
     async def compare_targets(
         self,
+        sides: Sequence[TargetSpec | ValidationReport],
         golden: GoldenSet,
-        opened: Sequence[OpenedTarget],
         request: RunRequest,
         progress: CountProgress,
+        opened_one: Callable[[OpenedTarget], None] = lambda _opened: None,
     ) -> list[ValidationReport]:
-        """Ask several targets the same questions in turn; a report for each."""
+        """Ask several targets the same questions in turn; a report for each. Reports stay."""
+        from surefind.evaluation.report.report import Report
         from surefind.services.validation.targets.comparison_run import run_on_targets
 
-        targets = [one.target for one in opened]
-        return await run_on_targets(targets, golden, request, version("surefind"), progress)
-
-    @asynccontextmanager
-    async def opened_targets(
-        self, specs: Sequence[TargetSpec], golden: GoldenSet, request: RunRequest
-    ) -> AsyncIterator[list[OpenedTarget]]:
         async with AsyncExitStack() as stack:
-            yield [
-                await stack.enter_async_context(self.opened_target(spec, golden, request))
-                for spec in specs
-            ]
+            targets = []
+            for one in sides:
+                if isinstance(one, Report):
+                    continue
+                opening = self.opened_target(one, golden, request)
+                opened = await stack.enter_async_context(opening)
+                opened_one(opened)
+                targets.append(opened.target)
+            if not targets:
+                return [one for one in sides if isinstance(one, Report)]
+            reports = iter(
+                await run_on_targets(targets, golden, request, version("surefind"), progress)
+            )
+        return [one if isinstance(one, Report) else next(reports) for one in sides]
 
     @asynccontextmanager
     async def opened_target(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from surefind.errors import without_passwords
 from surefind.model.mappings import Role
 
 JsonValue = str | int | float | bool | list["JsonValue"] | dict[str, "JsonValue"] | None
@@ -55,10 +56,12 @@ class TargetSpec:
     retries: int = 2
     concurrency: int = 4
     requests_per_second: float | None = None
+    function: Callable[..., object] | None = None
+    """The function that a `python:` address names, if it was given as one."""
 
     @property
     def label(self) -> str:
-        return self.name or self.address
+        return self.name or without_passwords(self.address)
 
 
 @dataclass(frozen=True, slots=True)

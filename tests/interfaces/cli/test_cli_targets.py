@@ -55,7 +55,30 @@ def test_an_mcp_server_is_validated(folder: Path, shape: str) -> None:
     assert report["verdict"] == "pass"
     assert report["subject"]["target"] == f"mcp:{MCP} {shape}"
     assert report["means"]["values"]["hit@2"] == 1.0
-    assert not (folder / ".surefind").exists()
+    assert [one.name for one in (folder / ".surefind").glob("targets/*")] == ["runs"]
+
+
+def test_runs_on_a_target_are_in_its_history(folder: Path, service: Service) -> None:
+    for _ in range(2):
+        validate(folder, service.url)
+    (folder / "nothing.py").write_text("def search(question):\n    return ['https://x.org/none']\n")
+    validate(folder, "python:nothing:search", code=1)
+    validate(folder, service.url, "--no-history")
+    told = json.loads(
+        surefind("validate", "--history", "--target", service.url, "--json", cwd=folder).stdout
+    )
+    assert [run["target"] for run in told["runs"]] == [service.url] * 2
+    assert [trend["target"] for trend in told["trends"]] == [service.url]
+    shown = surefind("validate", "golden.yaml", "--history", "--target", service.url, cwd=folder)
+    assert f"{service.url} 2" in shown.stdout
+    assert surefind("validate", "--history", cwd=folder).returncode == 2  # no such collection
+
+
+def test_passwords_are_not_recorded(folder: Path, service: Service) -> None:
+    address = service.url.replace("http://", "http://me:secret@")
+    surefind("validate", "golden.yaml", "--target", address, cwd=folder)
+    for file in (folder / ".surefind").rglob("*.json"):
+        assert "secret" not in file.read_text()
 
 
 def test_a_failing_tool_fails_its_tests_alone(folder: Path) -> None:

@@ -1,6 +1,7 @@
-"""Past validation runs of a collection, a file each, in the data folder.
+"""Past validation runs of a collection or of targets, a file each, in the data folder.
 
     DATA/collections/NAME/runs/20260102T030405.678901Z-RUN.json
+    DATA/targets/runs/20260102T030405.678901Z-RUN.json
 
 Names start with the time, so they sort by time. Each run writes its own file, and files never
 change, so concurrent runs do not conflict.
@@ -38,12 +39,14 @@ class RunFiles:
         await asyncio.to_thread(self._keep, run)
 
     async def runs(self, collection: str) -> tuple[Sequence[PastRun], Sequence[str]]:
+        """Oldest first, with notes on damaged files. An empty name means the runs on targets."""
         return await asyncio.to_thread(self._runs, collection)
 
     def _keep(self, run: PastRun) -> None:
         folder = self._of(run.collection)
         if self._folder.read_only:
             raise StoreError(f"{folder} can't be written; use another --data-dir")
+        self._folder.prepare()
         identity = re.sub(r"[^0-9a-z-]", "-", run.run_id.casefold())[:64]
         with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -67,6 +70,8 @@ class RunFiles:
         return runs, damaged
 
     def _of(self, collection: str) -> Path:
+        if not collection:
+            return self._folder.root / "targets" / "runs"
         return self._folder.collection(collection) / "runs"
 
     def _paths(self, folder: Path) -> list[Path]:

@@ -27,7 +27,7 @@ class PythonFunction:
     is_timed = True
 
     def __init__(self, spec: TargetSpec) -> None:
-        self._function = _loaded(spec.address.removeprefix("python:"))
+        self._function = spec.function or _loaded(spec.address.removeprefix("python:"))
         self._limit = _limit_of(self._function)
         self.takes_limit = self._limit is not None
         self._one_at_a_time = asyncio.Lock()

@@ -17,7 +17,10 @@ _STRICT: Any = {"extra": "forbid"}
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """The numbers of a report without its tests. `means` is empty if nothing was judged."""
+    """The numbers of a report without its tests. `means` is empty if nothing was judged.
+
+    A run on a target has no collection and no mode.
+    """
 
     __pydantic_config__ = _STRICT
 
@@ -27,7 +30,7 @@ class PastRun:
     collection: str
     generation: int
     embedder: str
-    mode: Mode
+    mode: Mode | None
     top_k: int
     golden: str
     golden_digest: str
@@ -41,6 +44,12 @@ class PastRun:
     interrupted: str
     surefind_version: str
     schema: Literal["surefind.run/1"] = SCHEMA
+    target: str = ""
+
+    @property
+    def place(self) -> str:
+        """What was searched, as the history shows it."""
+        return self.target or (self.mode.value if self.mode else "")
 
     @property
     def is_whole(self) -> bool:
@@ -49,7 +58,6 @@ class PastRun:
 
 def remembered(report: Report) -> PastRun:
     subject = report.subject
-    assert subject.mode is not None  # runs on targets are not recorded
     return PastRun(
         run_id=report.run_id,
         started_at=report.started_at,
@@ -70,6 +78,7 @@ def remembered(report: Report) -> PastRun:
         reasons=report.reasons,
         interrupted=report.interrupted,
         surefind_version=subject.surefind_version,
+        target=subject.target,
     )
 
 
@@ -82,7 +91,7 @@ class Trend:
     """
 
     golden: str
-    mode: Mode
+    mode: Mode | None
     top_k: int
     measure: str
     runs: tuple[PastRun, ...]
@@ -90,6 +99,10 @@ class Trend:
     @property
     def name(self) -> str:
         return self.measure or "passed"
+
+    @property
+    def place(self) -> str:
+        return self.runs[-1].place
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -103,10 +116,10 @@ def trends(runs: Iterable[PastRun]) -> tuple[Trend, ...]:
 
     Runs that ended early are excluded, because their numbers are not comparable.
     """
-    grouped: dict[tuple[str, int, Mode, bool], list[PastRun]] = {}
+    grouped: dict[tuple[str, int, str, bool], list[PastRun]] = {}
     for run in sorted(runs, key=lambda run: run.started_at):
         if run.is_whole:
-            key = (run.golden_digest, run.top_k, run.mode, bool(run.means))
+            key = (run.golden_digest, run.top_k, run.place, bool(run.means))
             grouped.setdefault(key, []).append(run)
     found = [_trend(group) for group in grouped.values() if len(group) > 1]
     return tuple(sorted(found, key=lambda one: one.runs[-1].started_at, reverse=True))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
-from surefind.errors import NotComparable
+from surefind.errors import InputError, NotComparable
 from surefind.evaluation.golden.expectations import address_key
 from surefind.evaluation.report.comparison import change_of, direction
 from surefind.evaluation.report.report import (
@@ -31,6 +31,7 @@ from surefind.evaluation.statistics.significance import (
 
 SCHEMA: Literal["surefind.compare/1"] = "surefind.compare/1"
 CONTRASTS = 10
+MAX_SIDES = 8
 _STRICT: Any = {"extra": "forbid"}
 _EQUAL = 1e-9
 
@@ -134,6 +135,11 @@ class SideBySide:
     interrupted: str = ""
     store_away: bool = False
     schema: Literal["surefind.compare/1"] = SCHEMA
+
+
+def check_sides(number: int) -> None:
+    if not 2 <= number <= MAX_SIDES:
+        raise InputError(f"compare needs 2 to {MAX_SIDES} targets, not {number}")
 
 
 def side_by_side(reports: Sequence[Report]) -> SideBySide:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union, Unpack
 
 from surefind.bootstrap import Application, IngestRequest
+from surefind.bootstrap.targets import Retriever, spec_of
 from surefind.contracts import layer
 from surefind.contracts.validation import RetrievalQuery, RetrievalResult, results_of
 from surefind.interfaces.search_options import SearchOptions, one_of, query_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.evaluation.golden.golden_set import GoldenSet, GoldenTest
     from surefind.evaluation.report.report import Report
+    from surefind.evaluation.report.side_by_side import SideBySide
     from surefind.services.generations.generations import GenerationChanges
     from surefind.services.generations.index_building import Progress
     from surefind.services.search.passages import PassageReader
@@ -186,12 +188,15 @@ class AsyncSurefind:
         concurrency: int = 8,
         index_recall: bool = False,
         baseline: Report | None = None,
+        target: Retriever | None = None,
         progress: OnProgress | None = None,
     ) -> Report:
         """Run golden tests and report how well retrieval did.
 
         `golden` is a file, a `GoldenSet` or golden tests; by default, tests are generated from the
         collection's headings. Parameters that are None take their value from the golden file.
+        `target` is another retriever: an address, a target file, or a function that takes the
+        question, and `top_k` if it has such a parameter.
         """
         from surefind.services.generations.index_building import Progress  # noqa: PLC0415 - numpy
         from surefind.services.validation.run_request import RunRequest  # noqa: PLC0415
@@ -208,12 +213,56 @@ class AsyncSurefind:
             partial=False,
         )
         golden_set = await self._golden_set(golden)
-        return await application.validation.validate(
-            golden_set,
-            request,
-            lambda done, total: report_progress(Progress("validating", done, total)),
-            baseline,
+
+        def count(done: int, total: int) -> None:
+            report_progress(Progress("validating", done, total))
+
+        if target is None:
+            return await application.validation.validate(golden_set, request, count, baseline)
+        if index_recall or any(one is not None for one in (mode, collapse, generation)):
+            from surefind.errors import InputError  # noqa: PLC0415 - importing surefind stays cheap
+
+            raise InputError(
+                "mode, collapse, generation and index_recall apply to surefind's own collections; "
+                "leave them out, or write target='surefind:docs?mode=lexical'"
+            )
+        return await application.validation.validate_target(
+            golden_set, spec_of(target), request, count, baseline
         )
+
+    async def compare(
+        self,
+        targets: Iterable[Retriever | Report],
+        golden: Golden | None = None,
+        *,
+        top_k: int | None = None,
+        concurrency: int = 1,
+        progress: OnProgress | None = None,
+    ) -> SideBySide:
+        """Ask two or more targets the same questions in turn, and compare their answers.
+
+        A `Report` of an earlier run is compared as it is; reports alone need no `golden`.
+        """
+        from surefind.evaluation.report.report import Report  # noqa: PLC0415 - numpy
+        from surefind.evaluation.report.side_by_side import check_sides, side_by_side  # noqa: PLC0415
+        from surefind.services.generations.index_building import Progress  # noqa: PLC0415
+        from surefind.services.validation.run_request import RunRequest  # noqa: PLC0415
+
+        report_progress = progress or _ignore
+        sides = [
+            one if isinstance(one, Report) else spec_of(one) for one in listed("targets", targets)
+        ]
+        check_sides(len(sides))
+        saved = [one for one in sides if isinstance(one, Report)]
+        if len(saved) == len(sides):
+            return side_by_side(saved)
+        reports = await self._application.validation.compare_targets(
+            sides,
+            await self._golden_set(golden),
+            RunRequest(top_k=top_k, concurrency=concurrency, partial=False),
+            lambda done, total: report_progress(Progress("comparing", done, total)),
+        )
+        return side_by_side(reports)
 
     # --- published contracts ------------------------------------------------------------------
 

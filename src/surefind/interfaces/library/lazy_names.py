@@ -7,6 +7,7 @@ _NAMES = {
         "CacheValidator",
         "CrawlOptions",
     ),
+    "surefind.bootstrap.targets": ("Retriever",),
     "surefind.contracts.aggregation": ("aggregate_results_to_report",),
     "surefind.contracts.layer": ("QueryEmbedding",),
     "surefind.contracts.validation": (
@@ -89,6 +90,14 @@ _NAMES = {
         "TestChange",
         "TestOutcome",
         "Totals",
+    ),
+    "surefind.evaluation.report.side_by_side": (
+        "ComparedPair",
+        "ComparedTarget",
+        "Contrast",
+        "ContrastSide",
+        "Ratio",
+        "SideBySide",
     ),
     "surefind.evaluation.statistics.significance": (
         "ComparisonEvidence",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
+from surefind.bootstrap.targets import Retriever
 from surefind.contracts import layer
 from surefind.contracts.validation import RetrievalQuery, RetrievalResult
 from surefind.interfaces.library.async_client import AsyncSurefind, Golden, OnProgress, listed
@@ -24,6 +25,7 @@ from surefind.model import (
 if TYPE_CHECKING:
     from surefind.adapters.sources.website.http import CrawlOptions
     from surefind.evaluation.report.report import Report
+    from surefind.evaluation.report.side_by_side import SideBySide
     from surefind.interfaces.library.portal import Portal
     from surefind.services.generations.generations import GenerationChanges
     from surefind.services.search.why_not import WhyNot
@@ -148,6 +150,7 @@ class Surefind:
         concurrency: int = 8,
         index_recall: bool = False,
         baseline: Report | None = None,
+        target: Retriever | None = None,
         progress: OnProgress | None = None,
     ) -> Report:
         return self._portal.call(
@@ -160,7 +163,23 @@ class Surefind:
                 concurrency=concurrency,
                 index_recall=index_recall,
                 baseline=baseline,
+                target=target,
                 progress=progress,
+            )
+        )
+
+    def compare(
+        self,
+        targets: Iterable[Retriever | Report],
+        golden: Golden | None = None,
+        *,
+        top_k: int | None = None,
+        concurrency: int = 1,
+        progress: OnProgress | None = None,
+    ) -> SideBySide:
+        return self._portal.call(
+            lambda: self._inner.compare(
+                targets, golden, top_k=top_k, concurrency=concurrency, progress=progress
             )
         )
 

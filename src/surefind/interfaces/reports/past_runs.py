@@ -28,7 +28,8 @@ def history_json(runs: Sequence[PastRun]) -> dict[str, Any]:
             {
                 "golden": trend.golden,
                 "golden_digest": trend.runs[-1].golden_digest,
-                "mode": trend.mode.value,
+                "mode": None if trend.mode is None else trend.mode.value,
+                "target": trend.runs[-1].target,
                 "top_k": trend.top_k,
                 "measure": trend.name,
                 "runs": [run.run_id for run in trend.runs],
@@ -44,9 +45,9 @@ def history_text(runs: Sequence[PastRun]) -> str:
     rows = [
         (
             f"{run.started_at:%Y-%m-%d %H:%M}",
-            str(run.generation),
+            str(run.generation or ""),
             run.golden,
-            f"{run.mode.value} {run.top_k}",
+            f"{run.place} {run.top_k}",
             f"{run.totals.passed}/{run.totals.total}",
             next((f"{name} {value:.4f}" for name, value in run.means.items()), ""),
             f"{run.verdict.value}{' (ended early)' if run.interrupted else ''}",
@@ -62,7 +63,7 @@ def history_text(runs: Sequence[PastRun]) -> str:
 
 def _line(trend: Trend) -> str:
     first, last = trend.values[0], trend.values[-1]
-    name = f"{trend.golden} ({trend.mode.value}, top {trend.top_k})"
+    name = f"{trend.golden} ({trend.place}, top {trend.top_k})"
     return (
         f"{name}: {trend.name} {sparkline(trend.values)} {first:.4f} -> {last:.4f} "
         f"({last - first:+.4f} over {len(trend.runs)} runs)"

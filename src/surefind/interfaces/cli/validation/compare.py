@@ -35,7 +35,6 @@ EXAMPLES = examples(
     "surefind compare before.json after.json",
     page="commands/compare/",
 )
-MAX_TARGETS = 8
 
 
 def compare(
@@ -111,13 +110,14 @@ class _Wanted:
 
 def _wanted(arguments: list[str], qrels: Path | None) -> _Wanted:
     from surefind.errors import InputError
+    from surefind.evaluation.report.side_by_side import MAX_SIDES
 
     known = [(one, _saved_report(one)) for one in arguments]
     is_saved = all(report is not None for _, report in known)
     targets = known if is_saved else known[:-1]
-    if not 2 <= len(targets) <= MAX_TARGETS:
+    if not 2 <= len(targets) <= MAX_SIDES:
         raise InputError(
-            f"compare needs 2 to {MAX_TARGETS} targets and then a file of golden tests, not "
+            f"compare needs 2 to {MAX_SIDES} targets and then a file of golden tests, not "
             f"{len(targets)} targets; `surefind compare --help` has examples"
         )
     if not is_saved and known[-1][1] is not None:
@@ -180,14 +180,10 @@ async def _asked(
     """Saved reports stay as they are; all other targets are asked in turn."""
     from surefind.bootstrap.targets import read_spec
 
-    specs = [read_spec(one) for one, report in wanted.targets if report is None]
-    async with application.validation.opened_targets(specs, golden, request) as opened:
-        for one in opened:
-            show_inference(one)
-        fresh = iter(
-            await application.validation.compare_targets(golden, opened, request, progress)
-        )
-    return [next(fresh) if report is None else report for _, report in wanted.targets]
+    sides = [report or read_spec(one) for one, report in wanted.targets]
+    return await application.validation.compare_targets(
+        sides, golden, request, progress, show_inference
+    )
 
 
 def _write(result: "SideBySide", files: ReportFiles, *, as_json: bool) -> None:

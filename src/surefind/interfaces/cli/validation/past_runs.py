@@ -17,16 +17,23 @@ def show_history(
     file: Path | None,
     qrels: Path | None,
     number: int,
+    target: str | None,
     collection: str | None,
     data_dir: str | None,
     *,
     as_json: bool,
 ) -> None:
-    """Show the latest `number` runs, only those of `file` if given."""
+    """Show the latest `number` runs, only those of `file` and on `target` if given."""
+    from surefind.bootstrap.targets import read_spec
+
+    label = "" if target is None else read_spec(target).label
 
     async def work(application: "Application") -> "tuple[Sequence[PastRun], Sequence[str]]":
-        runs, damaged = await application.validation.history.runs(application.settings.collection)
-        if not runs and not damaged:
+        name = "" if label else application.settings.collection
+        runs, damaged = await application.validation.history.runs(name)
+        if label:
+            runs = [one for one in runs if one.target == label]
+        elif not runs and not damaged:
             await application.generations.list()  # raises if the collection does not exist
         if file is not None:
             digest = (await application.validation.golden(file, qrels)).digest

@@ -41,11 +41,14 @@ async def validated_target(
 ) -> Report:
     from surefind.bootstrap.targets import read_spec
 
-    async with application.validation.opened_target(read_spec(target), golden, request) as opened:
+    def show(opened: OpenedTarget) -> None:
         show_inference(opened)
         if save_as is not None:
             save_target(save_as, opened)
-        return await application.validation.validate_target(golden, opened, request, progress)
+
+    return await application.validation.validate_target(
+        golden, read_spec(target), request, progress, opened_one=show
+    )
 
 
 def show_inference(opened: OpenedTarget) -> None:

@@ -121,7 +121,8 @@ def validate(
     history: Annotated[
         bool,
         typer.Option(
-            "--history", help="List earlier runs (of FILE, if given) instead of running tests."
+            "--history",
+            help="List earlier runs (of FILE and on --target, if given) instead of running tests.",
         ),
     ] = False,
     number: Annotated[
@@ -177,7 +178,7 @@ def validate(
             raise InputError(
                 "--history runs no tests, so it can't be combined with report files or --baseline"
             )
-        show_history(file, qrels, number, collection, data_dir, as_json=as_json)
+        show_history(file, qrels, number, target, collection, data_dir, as_json=as_json)
         return
     if label_free and file is not None:
         raise InputError("--label-free makes its own tests; remove FILE, or --label-free")
@@ -221,7 +222,7 @@ def validate(
             None if baseline is None else _read_baseline(baseline),
             calibrate=calibrate,
             force=force,
-            is_recorded=not no_history and target is None,
+            is_recorded=not no_history,
             needs_extras=html is not None,
             target=target,
             save_target=save_target,
