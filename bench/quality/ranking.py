@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.quality.judged import interval
-from bench.quality.ranking_sets import Question, RankingSet, every_set
+from bench.quality.ranking_sets import Collection, Question, RankingSet, every_set
 from bench.support.folders import RESULTS
 from bench.support.results import Result, Row, say
 from bench.support.workers import machine
-from surefind.model import GroupBy, Query, Ranking
+from surefind.model import GroupBy, Query, Ranking, SparseVector
 from surefind.services.encoding import bm25
 from surefind.services.search.ranking import depth as depths
 from surefind.services.search.ranking import fusion, page_support
@@ -90,14 +90,41 @@ _FEEDBACK_HITS = 3
 _CUTOFF, _GRADED_CUTOFF = 10, 5
 
 
+class Postings:
+    """The passages of each term, with their weights."""
+
+    def __init__(self, collection: Collection) -> None:
+        encoder, records = collection.encoder, collection.records
+        lengths = [encoder.length(record.chunk.passage) for record in records]
+        mean = bm25.mean_on_grid(sum(lengths), len(records))
+        self._passages = len(records)
+        self._stored: dict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+        for row, record in enumerate(records):
+            terms = encoder.passage(record.chunk.passage, mean)
+            for term, weight in zip(terms.ids, terms.weights, strict=True):
+                self._stored[term][0].append(row)
+                self._stored[term][1].append(weight)
+
+    def __contains__(self, term: int) -> bool:
+        return term in self._stored
+
+    def scores(self, terms: SparseVector) -> Scores:
+        """The scores of all passages, as the index computes them."""
+        total = np.zeros(self._passages)
+        for term, weight in zip(terms.ids, terms.weights, strict=True):
+            if term in self._stored:
+                rows, stored = self._stored[term]
+                rarity = math.log(1 + (self._passages - len(rows) + 0.5) / (len(rows) + 0.5))
+                total[rows] += weight * rarity * np.array(stored)
+        return total
+
+
 class Ranker:
     """Ranks the pages of one set."""
 
     def __init__(self, of: RankingSet) -> None:
         self._set = of
         records, encoder = of.collection.records, of.collection.encoder
-        lengths = [encoder.length(record.chunk.passage) for record in records]
-        self._mean = bm25.mean_on_grid(sum(lengths), len(records))
         self._pages = [record.chunk.source_path for record in records]
         self._traits = Traits()
         self._traits.learn(range(len(records)), records, encoder.words)
@@ -118,17 +145,19 @@ class Ranker:
         for question, vector, words in zip(
             self._set.questions, self._set.vectors, lexical, strict=True
         ):
-            pool = _fused(vectors @ vector, words, configuration.depth)
+            pool = fused(vectors @ vector, words, configuration.depth)
             if configuration.feedback:
                 best = [pool.points[row] for row in pool.order[:_FEEDBACK_HITS]]
                 moved = (1 - configuration.feedback) * vector
                 moved += configuration.feedback * vectors[best].mean(axis=0)
-                pool = _fused(vectors @ (moved / np.linalg.norm(moved)), words, configuration.depth)
-            ranked = await self._ranked(pool, question)
-            values.append(_ndcg(ranked, question, is_graded=self._set.is_graded))
+                pool = fused(vectors @ (moved / np.linalg.norm(moved)), words, configuration.depth)
+            ranked = await self.ranked(pool, question)
+            values.append(ndcg(ranked, question, is_graded=self._set.is_graded))
         return values
 
-    async def _ranked(self, pool: Pool, question: Question) -> list[str]:
+    async def ranked(self, pool: Pool, question: Question) -> list[str]:
+        """The pages, by the text of the question."""
+
         async def read(_collection: str, _points: Sequence[int]) -> Traits:
             return self._traits
 
@@ -143,27 +172,14 @@ class Ranker:
         if known is not None:
             return known
         bm25.SATURATION, bm25.LENGTH_SHARE = saturation, length_share
-        encoder, records = self._set.collection.encoder, self._set.collection.records
-        postings: dict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-        for row, record in enumerate(records):
-            terms = encoder.passage(record.chunk.passage, self._mean)
-            for term, weight in zip(terms.ids, terms.weights, strict=True):
-                postings[term][0].append(row)
-                postings[term][1].append(weight)
-        scores = []
-        for question in self._set.questions:
-            terms = encoder.query(question.text)
-            total = np.zeros(len(records))
-            for term, weight in zip(terms.ids, terms.weights, strict=True):
-                rows, stored = postings[term]
-                rarity = math.log(1 + (len(records) - len(rows) + 0.5) / (len(rows) + 0.5))
-                total[rows] += weight * rarity * np.array(stored)
-            scores.append(total)
+        postings = Postings(self._set.collection)
+        encoder = self._set.collection.encoder
+        scores = [postings.scores(encoder.query(question.text)) for question in self._set.questions]
         self._lexical[saturation, length_share] = scores
         return scores
 
 
-def _fused(dense: Scores, lexical: Scores, depth: int) -> Pool:
+def fused(dense: Scores, lexical: Scores, depth: int) -> Pool:
     """The pool of a search in which each leg has this depth."""
     nearest = _best(dense, depth)
     matching = [row for row in _best(lexical, depth) if lexical[row] > 0]
@@ -188,7 +204,7 @@ def _best(scores: Scores, depth: int) -> list[int]:
     return rows
 
 
-def _ndcg(ranked: Sequence[str], question: Question, *, is_graded: bool) -> float:
+def ndcg(ranked: Sequence[str], question: Question, *, is_graded: bool) -> float:
     cutoff = _GRADED_CUTOFF if is_graded else _CUTOFF
 
     def gained(grades: Sequence[int]) -> float:

@@ -106,7 +106,7 @@ def every_set(limit: int) -> Iterator[RankingSet]:
         }
         for title, questions in candidates.items():
             if questions:
-                yield _with_vectors(title, collection, questions, is_graded=title == name)
+                yield with_vectors(title, collection, questions, is_graded=title == name)
 
 
 def _passage_set(name: str, limit: int) -> RankingSet:
@@ -123,7 +123,7 @@ def _passage_set(name: str, limit: int) -> RankingSet:
         Question(text, {paths[document]: gain for document, gain in gains.items()})
         for text, gains in judged.questions
     ]
-    return _with_vectors(name, collection, questions, is_graded=False)
+    return with_vectors(name, collection, questions, is_graded=False)
 
 
 # --- what is kept -----------------------------------------------------------------------------
@@ -154,7 +154,7 @@ async def _ingested(name: str, folder: Path, base_url: str | None) -> Collection
         await application.close()
 
 
-def _with_vectors(
+def with_vectors(
     name: str, collection: Collection, questions: Sequence[Question], *, is_graded: bool
 ) -> RankingSet:
     path = CACHE / "questions" / f"{name}.npz"

@@ -28,6 +28,7 @@ PAGES = {
     "garden/tomatoes.md": """\
 ---
 level: easy
+weight: 1
 reviewed: 2026-03-01
 ---
 # Growing tomatoes
@@ -46,6 +47,7 @@ Start in June.
     "kitchen/bread.md": """\
 ---
 level: hard
+weight: 2
 reviewed: 2026-05-01
 ---
 # Baking bread

@@ -154,6 +154,7 @@ def test_a_folder_is_chosen_with_a_click_one_at_a_time(page: Page) -> None:
     names = [name.text for name in page.find_all("#filters .name")]
     assert "folder" in names
     assert "has code" not in names, "the content says it, too"
+    assert "weight" not in names, "a number is compared, not chosen"
     choose_folder(page, "garden")
     choose_folder(page, "kitchen")
 

@@ -183,6 +183,40 @@ def test_the_box_by_keyboard(box: Box, site: Foreign) -> None:
     assert box.run(f"return {ROOT}.querySelector('input').value") == QUESTION
 
 
+def test_the_box_says_what_it_searched_for_a_misspelt_word(box: Box, site: Foreign) -> None:
+    site.put(site.script())
+    box.show()
+    box.inside(".open").click()
+    note = "kneeding: no passage has this word; searched for kneading."
+    box.active.send_keys("kneeding")
+    box.wait(lambda: "“kneeding”" in box.texts(".status")[0], "the passages, without Enter")
+    assert box.texts(".notes p") == [], "while the visitor types, notes would flicker"
+    box.wait(lambda: note in box.texts(".notes p"), "the note")
+    assert box.texts(".title")[0] == "Kneading the dough"
+    assert box.inside(".notes").get_attribute("role") == "status"
+    box.search(QUESTION)
+    assert box.texts(".notes p") == []
+    box.search("quarterly tax return of a limited company")
+    assert "may not cover this" in box.texts(".notes p")[0]
+
+
+def test_the_box_fits_into_the_window_on_a_site_with_another_root_size(
+    box: Box, site: Foreign
+) -> None:
+    policy = f"script-src {site.service}; connect-src {site.service}; style-src 'unsafe-inline'"
+    site.put(f"<style>html {{ font-size: 24px }}</style>{site.script()}", policy=policy)
+    box.driver.set_window_size(1000, 700)
+    box.show()
+    box.inside(".open").click()
+    box.search("growing tomatoes")
+    height = box.run("return innerHeight")
+    edges = box.run(
+        "const x = arguments[0].getBoundingClientRect(); return [x.top, x.bottom]",
+        box.inside("dialog"),
+    )
+    assert 0 < edges[0] < edges[1] < height
+
+
 def test_the_box_shows_the_passages_of_a_page_together(box: Box, site: Foreign) -> None:
     site.put(site.script())
     box.show()

@@ -114,6 +114,7 @@ class Parts:
             GenerationVerifier,
             VerificationPace,
         )
+        from surefind.services.generations.generation_words import DELAY_S
         from surefind.services.generations.readers import Readers
 
         connected = {one.connection.name for one in self.connected}
@@ -127,7 +128,7 @@ class Parts:
         own = published_catalogs(self.own_catalogs, self.settings, self.folder)
         catalogs = routed_published(own, self.connected, self.settings)
         verifier = GenerationVerifier(self.index, catalogs, VerificationPace())
-        return Readers(indexes, catalogs, verifier=verifier)
+        return Readers(indexes, catalogs, verifier=verifier, words_after_s=DELAY_S)
 
     @property
     def reader(self) -> CollectionReader:

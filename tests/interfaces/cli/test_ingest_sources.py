@@ -26,6 +26,9 @@ def book(tmp_path: Path) -> Path:
     (site / "docs" / "secret.md").write_text("---\ndraft: true\n---\n\n# Secret\n")
     mixed = tmp_path / "mixed"
     mixed.mkdir()
+    (site / "blog").mkdir()
+    for number in range(5):
+        (site / "blog" / f"2026-01-0{number + 1}-tea.md").write_text(f"# Tea {number}\n\nNews.\n")
     (mixed / "a.html").write_text("<nav>menu</nav><main><h1>Cups</h1><p>Warm the cups.</p></main>")
     (mixed / "b.rst").write_text("Spoons\n======\n\nUse two spoons.\n")
     (mixed / "c.txt").write_text("# not a heading\n\nPlain words about milk.\n")
@@ -39,6 +42,9 @@ def test_a_rehearsal_says_what_would_change_and_writes_nothing(book: Path) -> No
     assert "nothing was changed; a run would process" in planned.stdout
     assert "added    site/docs/01-brewing.mdx" in planned.stdout
     assert "skipped  site/docs/secret.md" in planned.stdout
+    posts = [line for line in planned.stdout.splitlines() if "site/blog" in line]
+    first = "site/blog/2026-01-01-tea.md"
+    assert posts == [f"  skipped  5 pages such as {first}: blog pages are skipped"]
     assert not (book / ".surefind").exists()
     assert surefind("ingest", "site", cwd=book).returncode == 0
     (book / "site" / "docs" / "02-more.md").write_text("# More\n\nMore words.\n")

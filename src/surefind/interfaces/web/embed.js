@@ -10,6 +10,7 @@
   const service = new URL(script.src).origin;
   const options = { ...window.surefind, ...script.dataset };
   const PAUSE_MS = 200;
+  const NOTES_MS = 1200; // without typing, before notes are shown
   const AROUND = 90; // letters before the first word of the query
   const LENGTH = 260;
   const TOP_K = 8;
@@ -19,6 +20,7 @@
   const BLOCKS = new Set("p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre table tr th td br hr".split(" "));
   const MAC = /mac|iphone|ipad/i.test(navigator.platform);
 
+  // In pixels, because sites give rem other sizes.
   const STYLES = `
     :host {
       color-scheme: light dark;
@@ -41,17 +43,18 @@
       border-radius: 99px; background: var(--ground); color: var(--ink); font-size: .9em; cursor: pointer;
     }
     .open:hover { border-color: var(--accent); }
-    .open.floating { position: fixed; right: 1.25rem; bottom: 1.25rem; z-index: 2147483000; box-shadow: 0 4px 18px #0003; }
+    .open.floating { position: fixed; right: 20px; bottom: 20px; z-index: 2147483000; box-shadow: 0 4px 18px #0003; }
     .open svg { flex: none; }
     kbd { padding: 0 .4em; border: 1px solid var(--line); border-radius: 5px; color: var(--quiet); font-size: .8em; }
     dialog {
-      width: min(var(--surefind-width, 42rem), calc(100vw - 1.5rem)); max-height: min(40rem, calc(100dvh - 3rem));
-      margin: min(12vh, 6rem) auto auto; padding: 0; border: 1px solid var(--line); border-radius: var(--round);
+      --above: min(12dvh, 96px);
+      width: min(var(--surefind-width, 672px), calc(100vw - 24px)); max-height: min(640px, calc(100dvh - var(--above) - 24px));
+      margin: var(--above) auto auto; padding: 0; border: 1px solid var(--line); border-radius: var(--round);
       background: var(--ground); color: var(--ink); box-shadow: 0 24px 70px #0006; overflow: hidden;
     }
     dialog[open] { display: flex; flex-direction: column; }
     dialog::backdrop { background: #0b10128c; }
-    .field { display: flex; align-items: center; gap: .7rem; padding: .9rem 1.1rem; border-bottom: 1px solid var(--line); }
+    .field { display: flex; align-items: center; gap: 11px; padding: 14px 18px; border-bottom: 1px solid var(--line); }
     .field svg { flex: none; color: var(--quiet); }
     input { flex: 1; min-width: 0; border: 0; background: none; color: inherit; font-size: 1.08em; outline: none; }
     input:focus-visible { outline: none; }
@@ -59,25 +62,26 @@
     .field:focus-within { box-shadow: inset 0 -2px var(--accent); }
     .close { padding: .15em .6em; border: 1px solid var(--line); border-radius: 6px; background: none; color: var(--quiet); font-size: .8em; cursor: pointer; }
     .found { flex: 1; min-height: 0; overflow-y: auto; overscroll-behavior: contain; }
-    .status { padding: .7rem 1.1rem; color: var(--quiet); font-size: .88em; }
-    .status:empty { display: none; }
+    .status { padding: 11px 18px; color: var(--quiet); font-size: .88em; }
+    .status:empty, .notes:empty { display: none; }
+    .notes { padding: 0 18px 11px; color: var(--quiet); font-size: .88em; overflow-wrap: anywhere; }
     .status.bad { color: light-dark(#a1261d, #ff9a8f); }
-    ol { list-style: none; padding: 0 .5rem .5rem; }
+    ol { list-style: none; padding: 0 8px 8px; }
     ol:empty { display: none; }
     .found[aria-busy="true"] ol { opacity: .55; }
-    a { display: block; padding: .65rem .7rem; border-radius: calc(var(--round) - 4px); color: inherit; text-decoration: none; overflow-wrap: anywhere; }
+    a { display: block; padding: 10px 11px; border-radius: calc(var(--round) - 4px); color: inherit; text-decoration: none; overflow-wrap: anywhere; }
     a:hover, a:focus { background: var(--tint); }
-    .page-title { padding: .7rem .7rem .1rem; color: var(--quiet); font-size: .8em; font-weight: 600; }
-    .page a { margin-left: .7rem; border-left: 2px solid var(--line); border-radius: 0 calc(var(--round) - 4px) calc(var(--round) - 4px) 0; padding: .45rem .7rem; }
-    .recent { display: block; width: 100%; padding: .5rem .7rem; border: 0; border-radius: calc(var(--round) - 4px); background: none; color: inherit; text-align: left; cursor: pointer; overflow-wrap: anywhere; }
+    .page-title { padding: 11px 11px 2px; color: var(--quiet); font-size: .8em; font-weight: 600; }
+    .page a { margin-left: 11px; border-left: 2px solid var(--line); border-radius: 0 calc(var(--round) - 4px) calc(var(--round) - 4px) 0; padding: 7px 11px; }
+    .recent { display: block; width: 100%; padding: 8px 11px; border: 0; border-radius: calc(var(--round) - 4px); background: none; color: inherit; text-align: left; cursor: pointer; overflow-wrap: anywhere; }
     .recent:is(:hover, :focus) { background: var(--tint); }
     .forget { color: var(--quiet); font-size: .85em; }
     .trail:empty { display: none; }
     .title { color: var(--accent); font-weight: 600; }
     .trail { color: var(--quiet); font-size: .78em; }
-    .text { margin-top: .15rem; font-size: .88em; color: var(--quiet); }
+    .text { margin-top: 2px; font-size: .88em; color: var(--quiet); }
     mark { padding: 0 .08em; border-radius: 3px; background: light-dark(#ffe8a3, #564410); color: light-dark(#3b2f00, #ffedb3); }
-    .keys { display: flex; gap: 1.1rem; padding: .5rem 1.1rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: .78em; }
+    .keys { display: flex; gap: 18px; padding: 8px 18px; border-top: 1px solid var(--line); color: var(--quiet); font-size: .78em; }
     @media (hover: none) { .keys, .open kbd { display: none; } }
   `;
 
@@ -111,7 +115,8 @@
   });
   const status = element("p", { className: "status", role: "status" });
   const list = element("ol", { ariaLabel: "Passages" });
-  const found = element("div", { className: "found", ariaBusy: "false" }, status, list);
+  const notes = element("div", { className: "notes", role: "status" });
+  const found = element("div", { className: "found", ariaBusy: "false" }, status, notes, list);
   const close = element("button", { type: "button", className: "close" }, "Close");
   const keys = element("p", { className: "keys", ariaHidden: "true" });
   for (const [key, what] of [["↓ ↑", "move"], ["Enter", "open"], ["Esc", "close"]]) {
@@ -121,13 +126,15 @@
 
   // --- searching ------------------------------------------------------------------------------
 
-  let timer;
+  let timer; // of the pause in typing
+  let later; // timer of the notes
   let request;
   let answered = null; // the question of the passages that are shown
   let blocked = false; // by the content security policy of this page
 
-  async function search() {
+  async function search({ typing = false } = {}) {
     clearTimeout(timer);
+    clearTimeout(later);
     request?.abort();
     const query = input.value.trim();
     if (!query) {
@@ -142,10 +149,17 @@
       if (mine !== request) return;
       show(sentence(answer.hits.length, query), pagesOf(answer.hits));
       answered = query;
+      later = setTimeout(() => notes.replaceChildren(...notesOf(answer)), typing ? NOTES_MS : 0);
     } catch (problem) {
       if (mine === request && problem.name !== "AbortError") show(problem.message, [], true);
     }
     if (mine === request) found.ariaBusy = "false";
+  }
+
+  function notesOf(answer) {
+    const thin = answer.hits.length && answer.confidence?.evidence === "thin";
+    const verdict = thin ? ["The evidence is thin: the documentation may not cover this"] : [];
+    return [...answer.notes, ...verdict].map((note) => element("p", {}, `${note}.`));
   }
 
   const sentence = (number, query) =>
@@ -210,6 +224,7 @@
     answered = null;
     status.textContent = message;
     status.classList.toggle("bad", bad);
+    notes.replaceChildren();
     const within = list.contains(list.getRootNode().activeElement);
     list.replaceChildren(...hits);
     if (within) input.focus(); // the focused element was removed
@@ -239,7 +254,7 @@
     const link = element("a", {},
       element("div", { className: "trail" }, above),
       element("div", { className: "title" }, ...name),
-      element("div", { className: "text" }, ...excerpt(piecesOf(rendered))));
+      element("div", { className: "text" }, ...excerpt(piecesOf(rendered), marks.length > 0)));
     const [page, anchor] = readPath.split("#");
     const place = url.endsWith(readPath) ? `${service}${page}?passage=${encodeURIComponent(passage)}${anchor ? `#${anchor}` : ""}` : url;
     if (/^https?:\/\//i.test(place)) link.href = place;
@@ -257,8 +272,8 @@
     });
   }
 
-  /** A part of the passage, from a little before the first match. */
-  function excerpt(pieces) {
+  /** A part of the passage: its start if the heading matches, or else from a little before the first match. */
+  function excerpt(pieces, fromStart) {
     let text = "";
     const spans = [];
     for (const [piece, sought] of pieces) {
@@ -267,7 +282,7 @@
       text += part;
     }
     const first = spans[0]?.[0] ?? 0;
-    let start = first > LENGTH / 2 ? first - AROUND : 0;
+    let start = !fromStart && first > LENGTH / 2 ? first - AROUND : 0;
     if (start) start += text.slice(start, first).search(/\s/) + 1;
     let end = Math.min(text.length, start + LENGTH);
     if (end < text.length) end = start + text.slice(start, end).replace(/\s\S*$/, "").length;
@@ -392,7 +407,7 @@
   });
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(search, PAUSE_MS);
+    timer = setTimeout(() => search({ typing: true }), PAUSE_MS);
   });
   addEventListener("keydown", (event) => {
     const wanted = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";

@@ -20,6 +20,7 @@ from surefind.ports import Catalog, DenseQuery, Embedder, VectorIndex
 
 SAMPLE = 64
 _STRONG, _FAIR = 0.8, 0.5
+_BELOW_STRONG = 0.79
 _LEAST = 1e-9
 _SHORTEST, _LONGEST = 20, 200
 _STALE = 0.2
@@ -83,6 +84,12 @@ def shifted(confidence: Confidence, log_odds: float) -> Confidence:
     """The confidence with more or less evidence, as a shift of the logarithm of its odds."""
     value = min(max(confidence.value, _LEAST), 1 - _LEAST)
     value = _logistic(math.log(value / (1 - value)) + log_odds)
+    return replace(confidence, value=value, evidence=_evidence(value))
+
+
+def at_most_fair(confidence: Confidence) -> Confidence:
+    """The confidence if words of the question were replaced by guesses."""
+    value = min(confidence.value, _BELOW_STRONG)
     return replace(confidence, value=value, evidence=_evidence(value))
 
 

@@ -146,11 +146,15 @@ async def encode(
     embedder: QueryEmbedder,
     encoder: Bm25Encoder,
     languages: Sequence[str] = (DEFAULT_LANGUAGE,),
+    meant: str = "",
 ) -> ContextualQuery:
-    """The query for both legs, as far as its mode needs them; words are read in the languages."""
+    """The query for both legs, as far as its mode needs them; words are read in the languages.
+
+    `meant` is the text to embed, if it differs from that of the query.
+    """
     vector = terms = None
     if query.mode is not Mode.LEXICAL:
-        vector = await embedder.embed_query(query.text)
+        vector = await embedder.embed_query(meant or query.text)
     if query.mode is not Mode.DENSE:
         terms = encoder.query(query.text, languages)
     if not query.history:

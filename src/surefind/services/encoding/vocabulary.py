@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 MAX_WORDS = 100_000
-_SHORTEST, _LONGEST = 3, 40
+SHORTEST = 3
+"""Shorter words are neither kept nor replaced."""
+_LONGEST = 40
 _SHORTEST_MISSPELT = 4
 _MOST_COMPLETIONS, _MOST_CORRECTIONS = 4, 2
 _WORD = re.compile(r"\w+")
@@ -28,15 +30,18 @@ class Vocabulary:
 
     def add(self, passage: str) -> None:
         self._counts.update(
-            {word for word in words_of(passage) if _SHORTEST <= len(word) <= _LONGEST}
+            {word for word in words_of(passage) if SHORTEST <= len(word) <= _LONGEST}
         )
         self._sorted = None
         if len(self._counts) > 2 * self._max_words:
             self._counts = Counter(dict(self._counts.most_common(self._max_words)))
 
+    def __contains__(self, word: str) -> bool:
+        return word in self._counts
+
     def completions(self, start: str) -> list[str]:
         """The most frequent words that begin with these letters."""
-        if len(start) < _SHORTEST:
+        if len(start) < SHORTEST:
             return []
         return self._most_frequent(self._beginning_with(start), _MOST_COMPLETIONS)
 

@@ -15,6 +15,7 @@ from surefind.services.generations.background_verification import (
     GenerationVerification,
     GenerationVerifier,
 )
+from surefind.services.generations.generation_words import GenerationWords
 from surefind.services.generations.generations import current_number
 
 _log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class OpenGeneration:
         self.manifest = manifest
         self.index = index
         self.catalog = catalog
+        self.words = GenerationWords(manifest, lambda: self.catalog)
         self._known: dict[int, ChunkRecord] = {}
         self._catalog_breaker = CircuitBreaker("the catalog", pause_s=CATALOG_PAUSE_S)
         self._catalog_fails = False
@@ -62,6 +64,7 @@ class OpenGeneration:
         self._retired = True
         if self.verification is not None:
             await self.verification.stop()
+        await self.words.stop()
         await self._close_if_unused()
 
     def enter(self) -> None:
@@ -149,13 +152,16 @@ class CollectionReader:
         pause_s: float = CATALOG_PAUSE_S,
         pinned: Manifest | None = None,
         verifier: GenerationVerifier | None = None,
+        words_after_s: float | None = None,
     ) -> None:
         """`pause_s` is the time between attempts to reach an unavailable catalog.
 
         `pinned` is the only generation to read, published or not. `verifier` checks open
-        generations in the background.
+        generations in the background. The words of a generation are read in the background
+        `words_after_s` after it was opened.
         """
         self._verifier = verifier
+        self._words_after_s = words_after_s
         self.collection = collection
         self._pinned = pinned
         self._pause_s = pause_s
@@ -273,6 +279,8 @@ class CollectionReader:
             return await self._reopen(tries - 1)
         if self._verifier is not None:
             opened.verification = self._verifier.start(opened.manifest.ref, self._is_current(token))
+        if self._words_after_s is not None:
+            opened.words.start(self._words_after_s)
         before, self._open, self._token = self._open, opened, token
         if before is not None:
             _log.info("%s: now reading generation %d", self.collection, number)
@@ -356,9 +364,14 @@ class Readers:
         catalogs: PublishedCatalogs,
         pinned: Manifest | None = None,
         verifier: GenerationVerifier | None = None,
+        words_after_s: float | None = None,
     ) -> None:
-        """`verifier` checks open generations for damage in the background."""
+        """`verifier` checks open generations for damage in the background.
+
+        Their words are read in the background `words_after_s` after they were opened.
+        """
         self._verifier = verifier
+        self._words_after_s = words_after_s
         self._index = index
         self._catalogs = catalogs
         self._pinned = pinned
@@ -375,6 +388,7 @@ class Readers:
                 self._catalogs,
                 pinned=pinned if pinned and pinned.collection == collection else None,
                 verifier=self._verifier,
+                words_after_s=self._words_after_s,
             )
         return self._readers[collection]
 

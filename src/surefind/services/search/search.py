@@ -10,7 +10,7 @@ from surefind.model import Expand, Hit, KindWeights, Manifest, Mode, Query, Sear
 from surefind.ports import QueryEmbedder
 from surefind.services.encoding import conversation
 from surefind.services.encoding.bm25 import Bm25Encoder
-from surefind.services.encoding.confidence import judge
+from surefind.services.encoding.confidence import at_most_fair, judge
 from surefind.services.encoding.name_evidence import with_names
 from surefind.services.encoding.query_language import (
     analyzed_as,
@@ -18,7 +18,7 @@ from surefind.services.encoding.query_language import (
     with_language,
 )
 from surefind.services.encoding.reranking import RerankStage
-from surefind.services.encoding.unknown_words import UnknownWords
+from surefind.services.encoding.unknown_words import corrected, replaced_words, with_replaced
 from surefind.services.generations.page_names import resolved
 from surefind.services.generations.readers import OpenGeneration, Readers
 from surefind.services.search.answer_cache import AnswerCache
@@ -71,7 +71,6 @@ class Searcher:
         self._observe = observe
         self.embedder = embedder
         self._terms = terms
-        self._unknown_words = UnknownWords(terms)
         self._rerank_stage = rerank_stage
 
     async def search(self, query: Query) -> SearchResult:
@@ -156,14 +155,13 @@ class Searcher:
         for manifest in manifests:
             check_encoders(manifest, query.mode, self.embedder.fingerprint, self._terms)
         languages = analyzed_as(query, manifests)
+        searched = [] if query.mode is Mode.DENSE else list(generations.values())
+        replaced = await replaced_words(query.text, searched, self._terms, languages)
         vector, terms, strength = await conversation.encode(
-            query, self.embedder, self._terms, languages
+            query, self.embedder, self._terms, languages, corrected(query.text, replaced)
         )
-        if terms is None or query.mode is not Mode.LEXICAL:
-            return EncodedQuery(vector, terms, strength)
-        searched = list(generations.values())
-        replaced = await self._unknown_words.replaced(query.text, searched, languages)
-        terms = self._unknown_words.with_replaced(terms, replaced, languages)
+        if terms is not None and replaced:
+            terms = with_replaced(self._terms, terms, replaced, languages)
         return EncodedQuery(vector, terms, strength, replaced)
 
     async def _answer(self, encoded: EncodedQuery, run: SearchRun) -> SearchResult:
@@ -193,6 +191,8 @@ class Searcher:
             confidence = await with_names(
                 confidence, query.text, hits, searched, self._terms, languages
             )
+            if encoded.replaced:
+                confidence = at_most_fair(confidence)
         chunks = sum(generation.manifest.chunks for generation in run.generations.values())
         run.clock.mark("returned")
         return SearchResult(

@@ -1,12 +1,15 @@
-"""Words that no passage contains, in lexical mode: unfinished ones and misspelt ones."""
+"""Words that no passage contains: unfinished ones and misspelt ones."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from surefind.model import Mode, Query, SearchResult
-from surefind.services.encoding.unknown_words import UnknownWords
+from surefind.model import Hit, Mode, Query, SearchResult
+from surefind.services.encoding.unknown_words import replaced_words
 from surefind.services.encoding.vocabulary import Vocabulary, is_one_mistake
+from surefind.services.generations.generation_words import GenerationWords
+from surefind.services.generations.readers import Readers
 from surefind.services.search.why_not import Cause, Explainer
 from unit.installation import Installation
 
@@ -70,8 +73,23 @@ async def test_words_that_occur_are_searched_as_they_are(home: Installation) -> 
     mixed = await words(home, "tabel lid")
     assert {"docs/table.md", "docs/errors.md"} == {hit.record.chunk.source_path for hit in mixed}
     assert best(mixed) == "docs/errors.md", "an exact word counts more"
-    hybrid = await home.search("teapto")
-    assert (hybrid.also_searched, hybrid.notes) == ((), ())
+
+
+async def test_similar_words_count_in_the_lexical_leg_of_hybrid_search(home: Installation) -> None:
+    result = await home.search("teapto")
+    assert result.also_searched == ("teapot",)
+    similar, exact = teapot_in(result), teapot_in(await home.search("teapot"))
+    assert similar.lexical is not None
+    assert exact.lexical is not None
+    assert 0 < similar.lexical.score < exact.lexical.score
+    assert similar.similarity == exact.similarity
+    dense = await home.search("teapto", mode=Mode.DENSE)
+    assert (dense.also_searched, dense.notes) == ((), ())
+
+
+def teapot_in(result: SearchResult) -> Hit:
+    [teapot] = [hit for hit in result.hits if hit.record.chunk.source_path == "docs/teapot.md"]
+    return teapot
 
 
 async def test_why_not_knows_what_was_searched_instead(home: Installation) -> None:
@@ -93,9 +111,10 @@ async def test_without_the_catalog_or_in_a_huge_collection_nothing_changes(
     home: Installation,
 ) -> None:
     async with home.reader.lease() as generation:
-        small = UnknownWords(home.terms, max_chunks=len(PAGES) - 1)
-        assert await small.replaced("teapto", [generation]) == ()
-        assert await UnknownWords(home.terms).replaced("teapto", [generation]) != ()
+        assert await replaced_words("teapto", [generation], home.terms) != ()
+        catalog = generation.catalog
+        generation.words = GenerationWords(generation.manifest, lambda: catalog, len(PAGES) - 1)
+        assert await replaced_words("teapto", [generation], home.terms) == ()
     await home.lose_catalog()
     result = await words(home, "teapto")
     assert (result.hits, result.also_searched) == ((), ())
@@ -124,3 +143,30 @@ def test_a_swap_is_one_mistake_and_equal_words_are_none() -> None:
     assert is_one_mistake("form", "from")
     assert not is_one_mistake("form", "form")
     assert not is_one_mistake("abcd", "badc")
+
+
+async def test_a_process_that_stays_open_reads_the_words_before_a_search_does(
+    home: Installation,
+) -> None:
+    readers = Readers(home.index, home.catalogs, words_after_s=0.0)
+    async with readers.of("docs").lease() as generation:
+        for _ in range(500):
+            if generation.words.known is not None:
+                break
+            await asyncio.sleep(0.01)
+        assert generation.words.known is not None
+        assert "teapot" in generation.words.known
+    await readers.close()
+
+
+@pytest.mark.parametrize("delay_s", [60.0, 0.0])
+async def test_closing_ends_the_reading_of_words(home: Installation, delay_s: float) -> None:
+    """At the first stop: the passages of this collection fill several turns."""
+    pages = {f"{number}.md": f"# Page {number}\n\nword{number}\n" for number in range(200)}
+    await home.ingest(pages, allow_shrink=True)
+    readers = Readers(home.index, home.catalogs, words_after_s=delay_s)
+    async with readers.of("docs").lease() as generation:
+        await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        await readers.close()
+    assert generation.words.known is None

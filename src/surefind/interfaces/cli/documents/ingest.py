@@ -21,10 +21,14 @@ from surefind.interfaces.cli.usage import DOCUMENTATION, examples
 from surefind.interfaces.failures import FAILED, INCONCLUSIVE
 
 _SMALLEST_COST_SHOWN = 0.0001
+_MOST_SKIPPED_SHOWN = 3
+"""The pages that are named, of those that are skipped for the same reason."""
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from surefind.bootstrap import Application
-    from surefind.model import GateResult, IngestReport
+    from surefind.model import GateResult, IngestReport, PageFailure
 
 EXAMPLES = examples(
     "surefind ingest docs --base-url https://docs.example.com",
@@ -280,13 +284,24 @@ def _counts(report: "IngestReport") -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
 
 
+def _left_out(notes: "Sequence[PageFailure]") -> list[str]:
+    """Many pages that are skipped for one reason, such as the posts of a blog, take one line."""
+    places: dict[str, list[str]] = {}
+    for one in notes:
+        places.setdefault(one.reason, []).append(one.source_path)
+    lines = []
+    for reason, paths in places.items():
+        if len(paths) > _MOST_SKIPPED_SHOWN:
+            lines.append(f"  skipped  {len(paths)} pages such as {paths[0]}: {reason}")
+        else:
+            lines += [f"  skipped  {path}: {reason}" for path in paths]
+    return lines
+
+
 def _notes(report: "IngestReport") -> list[str]:
     lines = [f"  empty    {path}: contains no text" for path in report.empty_pages]
-    for verb, notes in (
-        ("skipped", report.left_out),
-        ("warning", report.warnings),
-        ("failed", report.failures),
-    ):
+    lines += _left_out(report.left_out)
+    for verb, notes in (("warning", report.warnings), ("failed", report.failures)):
         lines += [f"  {verb:<8} {note.source_path}: {note.reason}" for note in notes]
     if report.unread:
         count = sum(report.unread.values())

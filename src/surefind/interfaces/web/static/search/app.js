@@ -15,7 +15,7 @@ const TOP_K = 10;
 const PER_PAGE = 3; // passages of one page
 const PAUSE_MS = 250;
 const SLOW_MS = 1000;
-const VERDICT_MS = 1200; // without typing, before thin evidence is reported
+const NOTES_MS = 1200; // without typing, before notes about the words and the evidence
 const TOPICS = "install start use configure create add change run build deploy support error";
 const STAGES = {
   received: "opening the index",
@@ -31,7 +31,7 @@ const [notice, hits, facts, timings] = ["notice", "hits", "facts", "timings"].ma
 let timer; // of the pause in typing
 let request; // the newest; answers to older ones are dropped
 let latest = "/"; // the address of the last search
-let verdict; // timer of the note on thin evidence
+let later; // timer of the notes
 let settled = true; // typing changes the history entry that typing began; anything else adds one
 
 // --- the question -----------------------------------------------------------------------------
@@ -82,7 +82,7 @@ function restore() {
 async function search() {
   request?.abort();
   const mine = (request = new AbortController());
-  clearTimeout(verdict);
+  clearTimeout(later);
   const { text, mode, threshold, where, byPage, collection } = asked();
   document.title = text ? `${text} · surefind` : "surefind";
   const body = text
@@ -185,18 +185,20 @@ function showAnswer(answer, body) {
   const notes = answer.status === "partial"
     ? [element("p", {}, "The catalog is unavailable. These passages are copies from the index, and whole pages can’t be opened here.")]
     : [];
-  notes.push(...answer.notes.map((note) => element("p", { className: "quiet" }, `${note}.`)));
-  const thin = answer.confidence?.evidence === "thin"
-    ? [element("p", {}, "The evidence is thin: the documentation may not cover this. These are the nearest passages.")]
-    : [];
+  const remarks = remarksOf(answer);
+  if (answer.confidence?.evidence === "thin") {
+    remarks.push(element("p", {}, "The evidence is thin: the documentation may not cover this. These are the nearest passages."));
+  }
   const pages = asked().byPage ? groupedByPage(answer.hits) : answer.hits.map((hit) => [hit]);
-  show(`${counted(answer.hits.length, "passage")} for “${answer.query}”`, settled ? [...notes, ...thin] : notes, pages.map(showPage));
-  if (settled || !thin.length) return;
-  verdict = setTimeout(() => {
-    notice.append(...thin);
+  show(`${counted(answer.hits.length, "passage")} for “${answer.query}”`, settled ? [...notes, ...remarks] : notes, pages.map(showPage));
+  if (settled || !remarks.length) return;
+  later = setTimeout(() => {
+    notice.append(...remarks);
     notice.hidden = false;
-  }, VERDICT_MS);
+  }, NOTES_MS);
 }
+
+const remarksOf = (answer) => answer.notes.map((note) => element("p", { className: "quiet" }, `${note}.`));
 
 /** In the order of their best passages. */
 function groupedByPage(found) {
@@ -208,11 +210,12 @@ function groupedByPage(found) {
   return [...pages.values()];
 }
 
-function showNothing({ mode, best_similarity: best, threshold, chunks, where }) {
+function showNothing(answer) {
+  const { mode, best_similarity: best, threshold, chunks, where } = answer;
   let why = `The nearest passage has a similarity of ${best?.toFixed(2)}, below the threshold of ${threshold}.`;
   if (best === null) why = chunks ? "No passage contains any of these words." : "The collection is empty.";
   if (where.length && best === null) why = "No passage matches both the filters and the query.";
-  const notes = [element("h2", {}, "Nothing found"), element("p", {}, why)];
+  const notes = [element("h2", {}, "Nothing found"), element("p", {}, why), ...remarksOf(answer)];
   const offer = (label, changes) => notes.push(button(label, () => {
     go({ ...written(), ...changes });
     restore();

@@ -5,7 +5,7 @@ import { button, byId, element } from "/static/dom.js";
 import { read } from "/static/search/address.js";
 
 const [chips, panel, opener] = ["chips", "filters", "filter"].map(byId);
-const MOST_BUTTONS = 12; // with more values, a field is only in the list below
+const MOST_BUTTONS = 12; // with more values, a field is only in the list below, as are numbers such as sidebar_position
 const SIGNS = {
   text: [["=", "is"], ["!=", "is not"]],
   flag: [["=", "is"]],
@@ -81,7 +81,8 @@ export function showFilters(where) {
 
 function drawPanel() {
   const fields = offered?.fields ?? [];
-  const near = fields.filter(({ name, values }) => values?.length > 1 && values.length <= MOST_BUTTONS && !SAID_TWICE.has(name));
+  const near = fields.filter(({ name, kinds, values }) =>
+    values?.length > 1 && values.length <= MOST_BUTTONS && !SAID_TWICE.has(name) && kinds.some((kind) => kind !== "number"));
   const folders = (offered?.folders ?? []).slice(0, MOST_BUTTONS);
   panel.replaceChildren(...near.map(choices), ...(folders.length > 1 ? [folderChoices(folders)] : []), condition(fields));
 }
@@ -111,7 +112,7 @@ function choicesOf(called, options) {
     toggle.append(label, " ", element("small", {}, chunks.toLocaleString("en")));
     return toggle;
   });
-  const group = element("div", { className: "choices" }, element("span", { className: "name" }, called), ...toggles);
+  const group = element("div", { className: "choices" }, element("span", { className: "name" }, called), element("span", { className: "values" }, ...toggles));
   group.role = "group";
   group.ariaLabel = called;
   return group;

@@ -106,8 +106,21 @@ function unitsOf(text, spans) {
 export function fit(hits) {
   for (const passage of hits.querySelectorAll(".passage:not(.open)")) {
     passage.nextElementSibling.hidden = passage.scrollHeight <= passage.clientHeight + 2;
-    const sought = passage.querySelector("mark")?.offsetTop ?? 0;
-    passage.scrollTop = sought > passage.clientHeight * 0.6 ? sought - passage.clientHeight * 0.4 : 0;
-    passage.classList.toggle("within", passage.scrollTop > 0);
+    const { start, within } = startOf(passage);
+    passage.scrollTop = start;
+    passage.classList.toggle("within", within);
   }
+}
+
+/** At the block of the first match, so that no line is cut, or else within the block, a little above the match. */
+function startOf(passage) {
+  passage.scrollTop = 0;
+  const match = passage.querySelector("mark");
+  const topOf = (node) => node.getBoundingClientRect().top - passage.getBoundingClientRect().top;
+  const sought = match ? topOf(match) : 0;
+  if (sought <= passage.clientHeight * 0.6) return { start: 0, within: false };
+  const block = match.closest("p, li, pre, tr, blockquote, .passage > *");
+  const start = topOf(block);
+  if (sought - start <= passage.clientHeight * 0.6) return { start, within: false };
+  return { start: sought - passage.clientHeight * 0.4, within: true };
 }
