@@ -40,7 +40,7 @@ def keyed(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keye
         ).stdout.strip()
         for scope in ("read", "admin")
     ]
-    with serving("--data-dir", "data", cwd=own) as (address, _):
+    with serving("--data-dir", "data", cwd=own, SUREFIND_QUERY_LOG="true") as (address, _):
         yield Keyed(address, *keys)
 
 
@@ -156,3 +156,31 @@ def test_only_an_admin_goes_back_and_only_after_a_confirmation(page: Page, keyed
     assert page.find("#admin-key").get_attribute("value") == ""
     page.find("#to-search").click()
     page.wait(lambda: page.find("#facts").text == "generation 1 of docs", "the older passages")
+
+
+def test_only_an_admin_sees_the_gaps(page: Page, keyed: Keyed) -> None:
+    give(page, keyed.read)
+    page.ask("Who wrote the <b>third</b> symphony?")
+    page.find("#to-gaps").click()
+    page.wait(lambda: page.find_all("#gaps .key input"), "the question for an admin key")
+    assert page.query_string == "?view=gaps"
+    assert "Gaps are for admins" in page.find("#gaps").text
+    assert violations(page) == []
+    page.find("#gaps .key input").send_keys(keyed.read, Keys.ENTER)
+    page.wait(lambda: "was refused" in page.find("#gaps").text, "the refusal")
+
+    def is_listed() -> bool:
+        page.open("/?view=gaps")
+        page.wait(lambda: page.find_all("#gaps .key input"), "the question for an admin key")
+        page.find("#gaps .key input").send_keys(keyed.admin, Keys.ENTER)
+        page.wait(lambda: page.find_all("#gaps > h2"), "the gaps")
+        return "Who wrote the <b>third</b> symphony?" in page.find("#gaps").text
+
+    page.wait(is_listed, "the gap")
+    assert page.find("#to-gaps").get_attribute("aria-current") == "page"
+    assert page.driver.title == "Gaps · surefind"
+    assert page.find_all("#gaps h3 b") == []
+    assert violations(page) == []
+    assert page.run("return Object.values(sessionStorage)") == [keyed.read], "it was for this view"
+    page.find("#to-collections").click()
+    page.wait(lambda: page.find_all(".build .head"), "the generations")

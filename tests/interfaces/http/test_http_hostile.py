@@ -180,6 +180,7 @@ REQUESTS: list[tuple[str, str, Any, int]] = [
     ("post", "/retrieve/batch", {"queries": ["tea"], "where": {"nosuch": 1}}, 400),
     ("post", "/retrieve/why-not", {"query": "tea", "wanted": "docs/none.md"}, 200),
     ("post", "/generations/rollback", {}, 403),
+    ("get", "/gaps", None, 403),
     ("get", "/health", None, 200),
     ("get", "/api/v1/health", None, 200),
     ("get", "/live", None, 200),

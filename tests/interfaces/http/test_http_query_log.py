@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from pathlib import Path
 
 import httpx2
@@ -99,3 +100,36 @@ def test_a_log_that_cant_be_written_fails_no_request(home: Path) -> None:
         ask(address, "vinegar")
     lines = [json.loads(line) for line in server.said if line.startswith("{")]
     assert any("searches are not logged" in str(line) for line in lines), server.said
+
+
+def test_an_admin_reads_the_gaps_over_http(home: Path) -> None:
+    read, admin = (
+        surefind("keys", "create", "--name", scope, "--scope", scope, cwd=home).stdout.strip()
+        for scope in ("read", "admin")
+    )
+    with serving(cwd=home, SUREFIND_QUERY_LOG="true") as (address, _):
+
+        def answer(path: str, key: str) -> httpx2.Response:
+            return httpx2.get(f"{address}{path}", headers={"X-API-Key": key}, timeout=60)
+
+        body = {"query": MISSING[0]}
+        asked = httpx2.post(f"{address}/retrieve", json=body, headers={"X-API-Key": read})
+        assert asked.status_code == 200
+        assert httpx2.get(f"{address}/gaps").status_code == 401
+        assert answer("/gaps", read).status_code == 403
+        for wrong in ("?days=0", "?below=2", "?limit=0", "?day=3"):
+            assert answer(f"/gaps{wrong}", admin).status_code == 400
+        deadline = time.monotonic() + 30
+        while not (found := answer("/gaps?days=2", admin).json())["searches"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert found["query_log"] is True
+        assert found["gaps"][0]["questions"] == [MISSING[0]]
+        assert answer("/gaps?at_least=2", admin).json()["gaps"] == []
+
+
+def test_without_a_log_the_gaps_say_so(home: Path) -> None:
+    key = surefind("keys", "create", "--name", "x", "--scope", "admin", cwd=home).stdout.strip()
+    with serving(cwd=home) as (address, _):
+        found = httpx2.get(f"{address}/gaps", headers={"X-API-Key": key}, timeout=60).json()
+    assert (found["query_log"], found["searches"], found["gaps"]) == (False, 0, [])

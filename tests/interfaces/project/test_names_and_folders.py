@@ -27,7 +27,7 @@ SHARED_FILE_NAMES = {
     "errors.py": "errors: the tree, and how PostgreSQL's and HTTP's map to it",
     "extra_checks.py": "the extra checks of a validation and their report",
     "filters.py": "filters: the types, and how a search and a connected collection apply them",
-    "gaps.py": "the gaps that a query log shows: the service and the command",
+    "gaps.py": "the gaps that a query log shows: the service, the command and the JSON",
     "generations.py": "generations: the types, the stores, the service, the commands, the JSON",
     "index_recall.py": "the recall of the index: its measure and its service",
     "ingest.py": "an ingest, its command and its JSON",

@@ -89,3 +89,30 @@ FIELDS: Json = {
     ],
     "folders": [{"path": "handbook/guide", "chunks": 25}],
 }
+GAPS: Json = {
+    "query_log": True,
+    "collection": "docs",
+    "since": "2026-01-01T12:00:00+00:00",
+    "until": "2026-01-31T12:00:00+00:00",
+    "searches": 120,
+    "judged": 118,
+    "thin": 3,
+    "gaps_total": 1,
+    "gaps": [
+        {
+            "questions": ["How do I connect it to my phone?", "Can I connect my phone?"],
+            "count": 3,
+            "recent": 3,
+            "trend": "new",
+            "confidence": 0.124,
+            "clients": None,
+            "first": "2026-01-20T08:00:00+00:00",
+            "last": "2026-01-30T08:00:00+00:00",
+            "nearest": [
+                {"url": "https://docs.example.com/install", "title": "Installing", "times": 3}
+            ],
+        }
+    ],
+    "possible_total": 0,
+    "possible": [],
+}

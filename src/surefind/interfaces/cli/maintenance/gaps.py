@@ -1,7 +1,7 @@
 """`surefind gaps`: what users ask and the documentation does not answer."""
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -53,6 +53,7 @@ def gaps(
 
     Similar questions are one gap. `surefind serve` keeps the log if query_log is set.
     """
+    from surefind.interfaces.json_output.gaps import gaps_json
     from surefind.services.demand.gaps import GapOptions
 
     now = datetime.now(UTC)
@@ -63,7 +64,7 @@ def gaps(
 
     report, is_logging = run(work, collection=collection, data_dir=data_dir)
     if as_json:
-        show_json(_json(report, number))
+        show_json(gaps_json(report, number))
     else:
         _show(report, days, number)
     if not report.searches and not is_logging:
@@ -99,34 +100,3 @@ def _show_gaps(gaps: "Sequence[Gap]", collection: str, number: int) -> None:
 
 def _counted(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
-
-
-def _json(report: "GapReport", number: int) -> dict[str, Any]:
-    return {
-        "collection": report.collection,
-        "since": report.since.isoformat(),
-        "until": report.until.isoformat(),
-        "searches": report.searches,
-        "judged": report.judged,
-        "thin": report.thin,
-        "gaps_total": len(report.gaps),
-        "gaps": [_gap_json(gap) for gap in report.gaps[:number]],
-        "possible_total": len(report.possible),
-        "possible": [_gap_json(gap) for gap in report.possible[:number]],
-    }
-
-
-def _gap_json(gap: "Gap") -> dict[str, Any]:
-    return {
-        "questions": list(gap.questions),
-        "count": gap.count,
-        "recent": gap.recent,
-        "trend": gap.trend,
-        "confidence": round(gap.confidence, 3),
-        "clients": gap.clients,
-        "first": gap.first.isoformat(),
-        "last": gap.last.isoformat(),
-        "nearest": [
-            {"url": page.url, "title": page.title, "times": page.times} for page in gap.nearest
-        ],
-    }

@@ -1,16 +1,25 @@
-"""Routes for collections: list generations, show their changes, and roll back."""
+"""Routes for collections: list generations, show their changes, roll back, and list gaps."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from surefind.bootstrap import Application
 from surefind.contracts.request import StrictRequest
-from surefind.interfaces.http.examples import CHANGES, COLLECTIONS, GENERATION, GENERATIONS
+from surefind.interfaces.http.examples import (
+    CHANGES,
+    COLLECTIONS,
+    GAPS,
+    GENERATION,
+    GENERATIONS,
+)
 from surefind.interfaces.http.middleware.access import AdminOnly
-from surefind.interfaces.http.openapi import FORBIDDEN, TAGS, answers
+from surefind.interfaces.http.openapi import ERRORS, FORBIDDEN, TAGS, answers
 from surefind.interfaces.http.typed_responses import response_of
+from surefind.interfaces.json_output.gaps import gaps_json
 from surefind.interfaces.json_output.generations import (
     changes_json,
     collection_json,
@@ -18,6 +27,7 @@ from surefind.interfaces.json_output.generations import (
 )
 from surefind.model import CollectionSummary, Manifest
 from surefind.model.strings import COLLECTION_NAME
+from surefind.services.demand.gaps import GapOptions
 from surefind.services.generations.generations import MAX_NUMBER, GenerationChanges
 
 Number = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="A generation's number")]
@@ -41,6 +51,17 @@ class RollbackRequest(StrictRequest):
 
     collection: CollectionName | None = Field(default=None, description="A collection's name")
     to: int | None = Field(default=None, ge=1, le=MAX_NUMBER, description="A generation's number")
+
+
+class GapPeriod(BaseModel):
+    """Which searches of the served collection to read, and which gaps to list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    days: int = Field(30, ge=1, le=3650, description="Read the log of this many days")
+    at_least: int = Field(1, ge=1, le=1_000_000, description="Leave out gaps with fewer searches")
+    below: float = Field(0.5, ge=0, le=1, description="The confidence below which evidence is thin")
+    limit: int = Field(100, ge=1, le=1000, description="Maximum number of gaps to list")
 
 
 def add_collections(app: FastAPI, application: Application) -> None:
@@ -86,3 +107,13 @@ def add_collections(app: FastAPI, application: Application) -> None:
         """Make another generation the current one. Nothing is deleted. Requires an admin key."""
         manifest = await application.parts.generations(request.collection).rollback(request.to)
         return response_of(http, manifest, Manifest, lambda: manifest_json(manifest, current=True))
+
+    @app.get("/gaps", responses={**ERRORS, **answers(GAPS), **FORBIDDEN}, tags=TAGS)
+    async def gaps(period: Annotated[GapPeriod, Query()], _admin: AdminOnly) -> Response:
+        """What users ask and the served collection hardly answers. Requires an admin key."""
+        now = datetime.now(UTC)
+        since = now - timedelta(days=period.days)
+        options = GapOptions(since, now, period.below, period.at_least)
+        report = await application.maintenance.gaps(options)
+        is_logging = {"query_log": application.settings.query_log}
+        return JSONResponse(is_logging | gaps_json(report, period.limit))

@@ -1,6 +1,7 @@
 // The address holds the whole search, so a search can be linked and Back works.
 
 export const MODES = ["hybrid", "dense", "lexical"];
+export const VIEWS = ["search", "collections", "gaps"];
 const EXPRESSION = /^\s*([^=<>!^~]+?)\s*(>=|<=|!=|\^=|=|>|<)([^]*)$/;
 const BOUNDS = { ">=": "gte", ">": "gt", "<=": "lte", "<": "lt" };
 
@@ -13,7 +14,7 @@ export function asked() {
     where: given.getAll("where"),
     byPage: given.get("group") !== "off",
     collection: given.get("collection") ?? "",
-    view: given.get("view") === "collections" ? "collections" : "search",
+    view: VIEWS.includes(given.get("view")) ? given.get("view") : VIEWS[0],
   };
 }
 

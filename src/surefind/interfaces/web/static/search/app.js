@@ -1,10 +1,11 @@
-// The search page: the query, its results and the two views.
+// The search page: the query, its results and the views.
 
 import { ask, keep, key } from "/static/api.js";
 import { button, byId, counted, described, element, milliseconds } from "/static/dom.js";
 import { problemOf } from "/static/problems.js";
-import { addressOf, asked, MODES, filterOf } from "/static/search/address.js";
+import { addressOf, asked, MODES, filterOf, VIEWS } from "/static/search/address.js";
 import { showCollections, useCollections } from "/static/search/collections.js";
+import { forgetGaps, showGaps } from "/static/search/gaps.js";
 import { offerFilters, showFilters, useFilters } from "/static/search/filters.js";
 import { useKeyboard } from "/static/search/keyboard.js";
 import { fit, showPage } from "/static/search/passages.js";
@@ -54,10 +55,11 @@ function draw() {
   byId("by-page").ariaPressed = String(byPage);
   choose.value = asked().collection;
   const searching = view === "search";
-  for (const [id, shown] of [["search", searching], ["asking", searching], ["collections", !searching]]) byId(id).hidden = !shown;
-  for (const [id, here] of [["to-search", searching], ["to-collections", !searching]]) {
-    if (here) byId(id).setAttribute("aria-current", "page");
-    else byId(id).removeAttribute("aria-current");
+  byId("asking").hidden = !searching;
+  for (const one of VIEWS) {
+    byId(one).hidden = one !== view;
+    if (one === view) byId(`to-${one}`).setAttribute("aria-current", "page");
+    else byId(`to-${one}`).removeAttribute("aria-current");
   }
   byId("forget").hidden = !key();
   showFilters(where);
@@ -66,8 +68,9 @@ function draw() {
     return search();
   }
   request?.abort();
-  document.title = "Collections · surefind";
-  showCollections();
+  document.title = `${view === "gaps" ? "Gaps" : "Collections"} · surefind`;
+  if (view === "gaps") showGaps();
+  else showCollections();
 }
 
 function restore() {
@@ -286,13 +289,13 @@ form.addEventListener("change", (event) => {
   settled = true;
   go(written());
 });
-for (const id of ["to-search", "to-collections"]) {
-  byId(id).addEventListener("click", (event) => {
+for (const view of VIEWS) {
+  byId(`to-${view}`).addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    history.pushState(null, "", id === "to-search" ? latest : addressOf({ view: "collections" }));
+    history.pushState(null, "", view === "search" ? latest : addressOf({ view }));
     restore();
-    if (id === "to-search") field.focus();
+    if (view === "search") field.focus();
   });
 }
 byId("by-page").addEventListener("click", () => {
@@ -301,6 +304,7 @@ byId("by-page").addEventListener("click", () => {
 });
 byId("forget").addEventListener("click", () => {
   keep(null);
+  forgetGaps();
   draw();
 });
 addEventListener("popstate", restore);
