@@ -10,8 +10,16 @@ from surefind.text.sites.mkdocs.includes import IncludeFolder, Inclusions
 from surefind.text.sites.mkdocs.mdx_includes import expand_mdx_includes
 
 ALL = (
-    *("abbr", "admonition", "attr_list", "footnotes", "pymdownx.blocks.tab", "pymdownx.details"),
-    *("pymdownx.emoji", "pymdownx.inlinehilite", "pymdownx.tabbed"),
+    *(
+        "abbr",
+        "admonition",
+        "attr_list",
+        "def_list",
+        "footnotes",
+        "pymdownx.blocks.tab",
+        "pymdownx.details",
+    ),
+    *("pymdownx.emoji", "pymdownx.inlinehilite", "pymdownx.keys", "pymdownx.tabbed"),
 )
 
 
@@ -39,6 +47,10 @@ def plain(text: str) -> str:
         ("`#!py range()` and `#!/bin/sh`", "`range()` and `#!/bin/sh`"),
         ("#Tight\n[TOC]", "# Tight"),
         ("## A { #b }", "## A { #b }"),
+        ('`a`\n\n:   One:\n\n    === "A"\n\n        B.', "`a`\n\nOne:\n\nA\nB."),
+        ('Press ++ctrl+arrow-up+"x"++, c++ `++a++`', "Press Ctrl+Up+x, c++ `++a++`"),
+        ("[a]\n[b], [c] [b] [a]\n[x]\n\n[b]: u", "[a][b], [c][b] [a]\n[x]\n\n[b]: u"),
+        ("Term\n:   Words\n    more\nAfter.", "Term\n\nWords\nmore\n\nAfter."),
     ],
 )  # fmt: skip
 def test_blocks_become_their_label_and_text(written: str, read: str) -> None:

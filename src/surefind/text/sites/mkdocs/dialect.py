@@ -19,6 +19,7 @@ _BLOCK = re.compile(r"(/{3,})[ \t]*([\w-]*)(?:[ \t]*\|[ \t]*(.*?))?[ \t]*$")
 _BLOCK_OPTION = re.compile(r"[ ]{4}[ \t]*[\w-]+:")
 _ABBREVIATION = re.compile(r" {0,3}\*\[[^\]\\]*\] ?:")
 _CONTENTS = re.compile(r" {0,3}\[TOC\][ \t]*$")
+_DEFINITION = re.compile(r" {0,3}:[ \t]{1,3}(?=\S)")
 _FOOTNOTE = re.compile(r" {0,3}\[\^[^\]\s]+\]:[ \t]*")
 _FOOTNOTE_MARK = re.compile(r"(?<!^)\[\^[^\]\s]+\](?!:)")
 _HEADING = re.compile(r"(#{1,6})([^#\s].*)")
@@ -29,6 +30,9 @@ _EMOJI = re.compile(r"(?<![\w:]):[a-z][\w+-]*:(?![\w:])")
 _WORD = r"(?:[#.][^\s{}\"'=]+|[\w:@-]+=(?:\"[^\"{}]*\"|'[^'{}]*'|[^\s\"'{}]+))"
 _ATTRIBUTES = re.compile(rf"[ \t]*\{{:?[ \t]*{_WORD}(?:[ \t]+{_WORD})*+[ \t]*\}}")
 _BARE_ATTRIBUTES = re.compile(r"(?<=[)\]`*_])\{:?[ \t]*[a-z-]+(?:[ \t]+[a-z-]+)*+[ \t]*\}")
+_DEFINED = re.compile(r"^ {0,3}\[([^\[\]\n]{1,200})\]:", re.MULTILINE)
+_SPLIT_REFERENCE = re.compile(r"\](?: |[ ]?\n[ \t]*)(?=\[([^\[\]\n]{1,200})\](?![(:]))")
+_KEYS = re.compile(r"\+\+([\w-]{1,20}(?:\+(?:[\w-]{1,20}|\"[^\"\n]{1,20}\"))*)\+\+")
 _UNLABELLED = {"caption", "html", "define", "definition", "figure-caption", "table-caption"}
 _KEPT = "\0"
 
@@ -36,9 +40,17 @@ _KEPT = "\0"
 def plain_markdown(text: str, extensions: Collection[str]) -> str:
     """`extensions` are the names of the site's Markdown extensions."""
     page = _Page(extensions)
-    for line in text.split("\n"):
+    for line in _with_joined_references(text).split("\n"):
         page.add(line)
     return "\n".join(page.lines)
+
+
+def _with_joined_references(text: str) -> str:
+    """`[text]` and its `[name]` may be separated by a space or a line break in Python-Markdown."""
+    defined = {name.lower() for name in _DEFINED.findall(text)}
+    if not defined:
+        return text
+    return _SPLIT_REFERENCE.sub(lambda gap: "]" if gap[1].lower() in defined else gap[0], text)
 
 
 class _Page:
@@ -66,6 +78,8 @@ class _Page:
             self._drops.append(_ABBREVIATION)
         self._has_lists = "attr_list" in extensions
         self._has_footnotes = "footnotes" in extensions
+        self._has_keys = "pymdownx.keys" in extensions
+        self._has_definitions = "def_list" in extensions
         self._has_icons = (
             "pymdownx.emoji" in extensions or "zensical.extensions.emoji" in extensions
         )
@@ -102,6 +116,11 @@ class _Page:
             self._in_list = True
         elif self._after_blank and line[0] not in " \t":
             self._in_list = False
+        definition = _DEFINITION.match(line) if self._has_definitions else None
+        if definition is not None:  # its further blocks are indented
+            self._inside.append(self._margin() + _TAB)
+            self._blank()
+            line = line[definition.end() :]
         fence = _FENCE.match(line)
         if fence is not None:
             self._fence = fence[1]
@@ -157,7 +176,7 @@ class _Page:
             self._write(cleaned if cleaned == line else cleaned.rstrip())
 
     def _inline(self, line: str) -> str:
-        if not (set("{[:`") & set(line)):
+        if not (set("{[:`+") & set(line)):
             return line
         spans: list[str] = []
 
@@ -171,6 +190,8 @@ class _Page:
         line = _CODE_SPAN.sub(keep, line.replace(_KEPT, ""))
         if self._has_icons:
             line = (_EMOJI if line.startswith("#") else _ICON).sub("", line)
+        if self._has_keys:
+            line = _KEYS.sub(_key_names, line)
         if self._has_footnotes:
             line = _FOOTNOTE_MARK.sub("", line)
         if self._has_lists and not line.startswith("#"):
@@ -227,6 +248,14 @@ def _named(kind: str, title: str) -> str:
     """`Warning: Title`, as in other sites' admonitions."""
     name = kind.replace("-", " ").capitalize()
     return ": ".join(filter(None, dict.fromkeys((name, title))))
+
+
+def _key_names(keys: re.Match[str]) -> str:
+    """`++ctrl+arrow-up++` is shown as Ctrl+Up."""
+    return "+".join(
+        name.strip('"') if '"' in name else name.removeprefix("arrow-").replace("-", " ").title()
+        for name in keys[1].split("+")
+    )
 
 
 def _indent(line: str) -> int:
