@@ -11,13 +11,14 @@ from support.rendered_site import Differences, Rendering, compare
 SITES = Path(__file__).parent / "mkdocs"
 MKDOCS = Rendering(
     content="article.md-content__inner, [role=main]",
-    furniture=("a.headerlink", ".md-content__button", ".linenos", ".footnote-ref"),
+    furniture=("a.headerlink", ".md-content__button", ".linenos", ".footnote-ref", ".doc-labels"),
 )
 
 
 def built(name: str, folder: Path) -> tuple[Path, Path]:
     """(the source of a site, the folder it is built into)."""
     source = shutil.copytree(SITES / name, folder / name)
+    (source / ".git").mkdir()
     generate(["mkdocs", "build", "--quiet", "--strict", "--site-dir", folder / "built"], source)
     return source, folder / "built"
 

@@ -180,7 +180,8 @@ def _compare_link(
     if target is None:
         found.dead_links.append(f"{where}#{chunk.anchor}")
         return
-    if target.tag == "dt":  # the description of a function or an option
+    is_object = "doc-heading" in (target.attributes.get("class") or "").split()
+    if target.tag == "dt" or is_object:  # the description of a function or an option
         shown = words_of(target.text())
         if f" {words_of(chunk.heading_path[-1])} " not in f" {shown} ":
             found.wrong_headings.append(f"{where}#{chunk.anchor}: it describes {shown!r}")

@@ -1,4 +1,4 @@
-"""Macros and references that plugins of MkDocs replace."""
+"""Macros that plugins of MkDocs replace."""
 
 import pytest
 
@@ -26,11 +26,4 @@ def expanded(text: str, config: str) -> str:
 def test_macros_become_plain_values_or_nothing(where: str, text: str, shown: str) -> None:
     config = f"{where}\nextra: {{version: 1.2, site: {{name: Kettle}}}}"
     assert expanded(text, config) == shown
-    assert expanded(text, "plugins: [search]") == text
-
-
-def test_references_keep_their_names() -> None:
-    text = "::: a.b\n    options:\n        x: 1\n\ntext\n\n```\n::: c\n```\n\n## ::: d.e"
-    shown = "`a.b`\n\ntext\n\n```\n::: c\n```\n\n## `d.e`\n"
-    assert expanded(text, "plugins: {mkdocstrings: {}}") == shown
     assert expanded(text, "plugins: [search]") == text

@@ -14,8 +14,9 @@ from surefind.text.sites.mkdocs.anchors import anchor_rule
 from surefind.text.sites.mkdocs.config import MkDocsConfig
 from surefind.text.sites.mkdocs.dialect import plain_markdown
 from surefind.text.sites.mkdocs.includes import Inclusions, ReadFile, expand_includes
-from surefind.text.sites.mkdocs.macros import has_macros, without_macros, without_references
+from surefind.text.sites.mkdocs.macros import has_macros, without_macros
 from surefind.text.sites.mkdocs.mdx_includes import expand_mdx_includes
+from surefind.text.sites.mkdocs.mkdocstrings import with_docstrings
 from surefind.text.sites.mkdocs.snippets import expand_snippets
 from surefind.text.sites.parsing.globs import glob_expression
 
@@ -107,7 +108,7 @@ class MkDocsSite:
             extra = self._config.values.get("extra")
             body = without_macros(body, extra if isinstance(extra, dict) else {})
         if "mkdocstrings" in self._config.plugins:
-            body = without_references(body)
+            body = with_docstrings(body, *self._config.python_handler(), read)
         body = plain_markdown(body, self._config.extensions.keys())
         return text[:start] + body, inclusions.warnings
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from surefind.model import AnchorRule
 from surefind.text.sites.mkdocs.config import MkDocsConfig, PythonName
+from surefind.text.sites.mkdocs.mkdocstrings import MARK
 
 _NUMBERED = re.compile(r"(.*)_(\d+)", re.DOTALL)
 _NOT_A_WORD = re.compile(r"[^\w\s-]")
@@ -31,7 +32,8 @@ def anchor_rule(config: MkDocsConfig) -> AnchorRule:
         config.notes.append("`toc.slugify` is not a known function; using the default anchors.")
         slug = _default_slug(separator)
     has_lists = "attr_list" in config.extensions
-    return AnchorRule(_attributes if has_lists else _undeclared, _never_empty(slug), _numbered)
+    split = _attributes if has_lists else _undeclared
+    return AnchorRule(split, _never_empty(slug), _numbered, included=MARK)
 
 
 def _slug_named(written: object, separator: str) -> Slug | None:
@@ -108,4 +110,6 @@ def _attributes(title: str) -> tuple[str, str]:
 
 
 def _undeclared(title: str) -> tuple[str, str]:
+    if f"{{#{MARK}" in title:
+        return _attributes(title)
     return _IMAGE.sub("", title), ""

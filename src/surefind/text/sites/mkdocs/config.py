@@ -154,6 +154,22 @@ class MkDocsConfig:
             for name in (plugin if isinstance(plugin, dict) else (plugin,))
         )
 
+    def python_handler(self) -> tuple[Mapping[str, object], tuple[str, ...]]:
+        """(options, folders of the source) of mkdocstrings."""
+        written = self.values.get("plugins")
+        found: object = None
+        for plugin in written if isinstance(written, list) else [written]:
+            if isinstance(plugin, dict):
+                found = plugin.get("mkdocstrings", found)
+        for key in ("handlers", "python"):
+            found = found.get(key) if isinstance(found, dict) else None
+        handler = found if isinstance(found, dict) else {}
+        options, paths = handler.get("options"), handler.get("paths")
+        folders = (
+            [path for path in paths if isinstance(path, str)] if (isinstance(paths, list)) else []
+        )
+        return options if isinstance(options, dict) else {}, tuple(folders)
+
     def address_of_language(self, code: str) -> str:
         """The address that `extra.alternate` gives to the site in a language; else empty."""
         extra = self.values.get("extra")

@@ -1,4 +1,4 @@
-"""What plugins of MkDocs write into pages: values of macros, and references by mkdocstrings.
+"""Replaces macros in MkDocs pages by their values.
 
 Macros are never executed: a variable of `extra` gets its value, and everything else is dropped.
 """
@@ -12,8 +12,6 @@ _MACRO = re.compile(
 )
 _NAME = re.compile(r"\s*([\w.]+)\s*-?\s*")
 _MACROS = ("macros", "zensical.extensions.macros")
-_REFERENCE = re.compile(r"(#{1,6}[ \t]+)?:::[ \t]*([\w.]+)[ \t]*$")
-_FENCE = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def has_macros(names: Collection[str]) -> bool:
@@ -44,29 +42,3 @@ def _value(expression: str, variables: Mapping[str, object]) -> str:
     for part in name[1].split(".") if name else ("",):
         value = value.get(part) if isinstance(value, Mapping) else None
     return str(value) if isinstance(value, str | int | float) else ""
-
-
-def without_references(text: str) -> str:
-    """`::: package.name` becomes the name, and its options are dropped."""
-    if ":::" not in text:
-        return text
-    lines: list[str] = []
-    fence = ""
-    in_options = False
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        words = line.strip(" \t>")
-        if fence:
-            if words.startswith(fence) and not words.strip(fence[0]):
-                fence = ""
-        elif in_options and (not words or line[:1] in {" ", "\t"}):
-            continue
-        elif mark is not None:
-            fence = mark[1]
-        in_options = False
-        reference = None if fence else _REFERENCE.match(line)
-        if reference is not None:
-            line = f"{reference[1] or ''}`{reference[2]}`\n"  # noqa: PLW2901
-            in_options = True
-        lines.append(line)
-    return "\n".join(lines)

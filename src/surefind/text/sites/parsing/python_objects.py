@@ -55,19 +55,22 @@ def kind_of_object(node: Definition, *, inside: bool) -> str:
     return "attribute" if inside else "data"
 
 
-def signature_of(found: FoundObject, modules: Modules) -> str:
-    """`(rows: int = 3) -> Table`; empty for values, properties and classes without parameters."""
+def signature_of(found: FoundObject, modules: Modules, *, unwraps: bool = False) -> str:
+    """`(rows: int = 3) -> Table`; empty for values, properties and classes without parameters.
+
+    `unwraps`: `Annotated[int, …]` is written as `int`.
+    """
     node = found.node
     if isinstance(node, FUNCTION) and "property" not in decorators(node):
         returned = f" -> {unquoted(ast.unparse(node.returns))}" if node.returns else ""
-        return f"({_arguments(node, method='.' in found.path)}){returned}"
+        return f"({_arguments(node, method='.' in found.path, unwraps=unwraps)}){returned}"
     if isinstance(node, ast.ClassDef):
         if "dataclass" in decorators(node):
             return f"({_fields(node)})"
         for owner in (found, *modules.bases(found)):
             for member in getattr(owner.node, "body", ()):
                 if isinstance(member, FUNCTION) and member.name == "__init__":
-                    return f"({_arguments(member, method=True)})"
+                    return f"({_arguments(member, method=True, unwraps=unwraps)})"
     return ""
 
 
@@ -115,7 +118,7 @@ def unquoted(annotation: str) -> str:
     return annotation.replace("'", "").replace('"', "")
 
 
-def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef, *, method: bool) -> str:
+def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef, *, method: bool, unwraps: bool) -> str:
     """The parameters without `self`, and without quotes around types."""
     given = node.args
     skipped = method and "staticmethod" not in decorators(node)
@@ -126,6 +129,9 @@ def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef, *, method: bool) ->
 
     def plain(argument: ast.arg | None) -> ast.arg | None:
         written = argument.annotation if argument is not None else None
+        if unwraps and isinstance(written, ast.Subscript) and isinstance(written.slice, ast.Tuple):
+            is_annotated = ast.unparse(written.value).endswith("Annotated")
+            written = written.slice.elts[0] if is_annotated else written
         shown = ast.Name(unquoted(ast.unparse(written))) if written else None
         return ast.arg(argument.arg, shown) if argument is not None else None
 

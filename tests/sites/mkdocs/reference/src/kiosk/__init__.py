@@ -1,0 +1,5 @@
+"""A kiosk."""
+
+from .tickets import Ticket
+
+__all__ = ["Ticket"]
