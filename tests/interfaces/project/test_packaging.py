@@ -76,6 +76,7 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
         "--disable-pip-version-check",
         "install",
         "--quiet",
+        "--no-compile",
     ]
     run([*pip, "--require-hashes", "-r", PROJECT / "requirements" / "base.txt"], tmp_path)
     run([*pip, "--no-deps", wheel], tmp_path)

@@ -22,6 +22,8 @@ _WORD = re.compile(r"\w+")
 _CODE = re.compile(r"(?=\w*[^\W\d])(?=\w*\d)\w{2,}|[^\W_]+_\w*[^\W_]|\w*[a-z][A-Z]\w*")
 _NAME = re.compile(r"\b[a-z]\w*,? ([A-Z][a-z]{2,})\b")
 """A word with a capital after one in small letters. Titles And Headings have no such names."""
+_MAY_HAVE_NAMES = re.compile(r"[\d_]|[a-z][A-Z]|[\w,] [A-Z][a-z]{2}")
+"""Part of every code and name. Queries without it need not be split into words."""
 
 
 async def with_names(
@@ -36,6 +38,8 @@ async def with_names(
 
     `languages` are those of the pages that were searched.
     """
+    if _MAY_HAVE_NAMES.search(text) is None:
+        return confidence
     codes = [word for word in _WORD.findall(text) if _CODE.fullmatch(word)]
     names = list(dict.fromkeys([*codes, *_NAME.findall(text)]))[:_MOST_NAMES]
     shift = 0.0

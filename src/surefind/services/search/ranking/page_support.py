@@ -46,6 +46,12 @@ class PageSupport:
             own / whole, self.passages.get(page, 0.0) / whole, self.names.get(page, 0.0) / whole
         )
 
+    def total_score(self, own: float, page: PageKey) -> float:
+        """The sum of these parts."""
+        whole = 1 + self.total
+        passages, names = self.passages.get(page, 0.0), self.names.get(page, 0.0)
+        return own / whole + passages / whole + names / whole
+
 
 def page_support(
     ranked: Iterable[tuple[PageKey, float]],

@@ -15,14 +15,12 @@ from collections.abc import (
     Awaitable,
     Callable,
     Collection,
-    Container,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
 from dataclasses import dataclass, field
-from operator import itemgetter
 from sys import intern
 from weakref import WeakKeyDictionary
 
@@ -37,7 +35,6 @@ from surefind.model import (
     KindWeights,
     Mode,
     PageKind,
-    PageScore,
     Query,
 )
 from surefind.services.generations.readers import OpenGeneration
@@ -85,17 +82,19 @@ Words = Callable[[str, str], Collection[int]]
 @dataclass(slots=True)
 class Traits:
     """By point: the words of its section, see `heading_words`, its page, and its kind, if it has
-    one. By page: the words of its title and address.
+    one. By page: the words of its title and address. `headings` are the words of all sections.
     """
 
     sections: dict[int, str] = field(default_factory=dict)
+    headings: set[str] = field(default_factory=set)
     kinds: dict[int, str] = field(default_factory=dict)
     pages: dict[int, str] = field(default_factory=dict)
     names: dict[str, Collection[int]] = field(default_factory=dict)
 
     def learn(self, points: Iterable[int], records: Iterable[ChunkRecord], words: Words) -> None:
         for point, record in zip(points, records, strict=True):
-            self.sections[point] = intern(heading_words(record.section))
+            heading = self.sections[point] = intern(heading_words(record.section))
+            self.headings.add(heading)
             page = self.pages[point] = intern(record.chunk.source_path)
             if page not in self.names:
                 self.names[page] = frozenset(
@@ -108,8 +107,10 @@ class Traits:
     def part(self, points: Iterable[int]) -> "Traits":
         known = [point for point in points if point in self.sections]
         pages = {point: self.pages[point] for point in known}
+        sections = {point: self.sections[point] for point in known}
         return Traits(
-            {point: self.sections[point] for point in known},
+            sections,
+            set(sections.values()),
             {point: self.kinds[point] for point in known if point in self.kinds},
             pages,
             {page: self.names[page] for page in pages.values()},
@@ -178,7 +179,7 @@ class Rescoring:
         traits.learn([0], [record], self._words)
         weight = self._weight(traits.kinds.get(0, "")) / self._highest
         if self._support is not None:
-            score = self._support.score(score, (0, traits.pages[0])).total
+            score = self._support.total_score(score, (0, traits.pages[0]))
         return _adjusted(score, weight, exact_heading=self._is_heading(traits.sections[0]))
 
     def _is_heading(self, section: str) -> bool:
@@ -206,14 +207,12 @@ class Rescoring:
         for origin, collection in enumerate(pool.collections):
             rows, points = pool.first_batch(origin)
             traits = await read_traits(collection, points)
-            sections = list(map(traits.sections.__getitem__, points))
-            if self._heading and self._heading in sections:
+            if self._heading and self._heading in traits.headings:
+                sections = map(traits.sections.__getitem__, points)
                 by_row = zip(rows, sections, strict=True)
                 exact.update(row for row, section in by_row if section == self._heading)
-            kinds = traits.kinds
-            if not kinds.keys().isdisjoint(points):
-                by_point = zip(rows, points, strict=True)
-                weights |= {row: self._weight(kinds[one]) for row, one in by_point if one in kinds}
+            for point in filter(traits.kinds.__contains__, points):
+                weights[rows[points.index(point)]] = self._weight(traits.kinds[point])
             if by_page:
                 for row, point in zip(rows, points, strict=True):
                     page = pages[row] = origin, traits.pages[point]
@@ -231,28 +230,34 @@ class Rescoring:
         self,
         pool: Pool,
         threshold: float,
-        exact: Container[int],
+        exact: Collection[int],
         weights: Mapping[int, float],
         pages: Mapping[int, PageKey],
     ) -> Iterator[Candidate]:
-        first: list[tuple[float, int, float, bool, PageScore | None]] = []
-        later: list[tuple[int, float]] = []
-        for row, score in pool.ranked(threshold):
+        """Only a few candidates are adjusted, and only a few are taken, so no objects are made."""
+        ranked = pool.ranked(threshold)
+        own = dict(ranked) if not pool.later else {r: s for r, s in ranked if r not in pool.later}
+        fused, support = own, self._support
+        if support is not None:
+            fused = {row: support.total_score(score, pages[row]) for row, score in own.items()}
+        adjusted = dict(fused)
+        for row in fused if self._highest > 1 else {*exact, *weights}.intersection(fused):
+            weight = weights.get(row, 1.0) / self._highest
+            adjusted[row] = _adjusted(fused[row], weight, exact_heading=row in exact)
+        order = sorted(adjusted, key=adjusted.__getitem__, reverse=True)
+        for row in order:
+            changed = adjusted[row] != fused[row]
+            yield pool.candidate(
+                row,
+                adjusted[row],
+                weights.get(row, 1.0) / self._highest if changed else 1.0,
+                exact_heading=changed and row in exact,
+                page=None if support is None else support.score(own[row], pages[row]),
+            )
+        last = adjusted[order[-1]] if order else 1.0
+        for row, score in pool.ranked(threshold) if pool.later else ():
             if row in pool.later:
-                later.append((row, score))
-                continue
-            weight, is_exact = weights.get(row, 1.0) / self._highest, row in exact
-            page = None if self._support is None else self._support.score(score, pages[row])
-            fused = score if page is None else page.total
-            adjusted = _adjusted(fused, weight, exact_heading=is_exact)
-            changed = adjusted != fused
-            first.append((adjusted, row, weight if changed else 1.0, is_exact and changed, page))
-        first.sort(key=itemgetter(0), reverse=True)
-        for score, row, weight, is_exact, page in first:
-            yield pool.candidate(row, score, weight, exact_heading=is_exact, page=page)
-        last = first[-1][0] if first else 1.0
-        for row, score in later:
-            yield pool.candidate(row, min(last, score))
+                yield pool.candidate(row, min(last, score))
 
 
 def _adjusted(score: float, weight: float, *, exact_heading: bool) -> float:
