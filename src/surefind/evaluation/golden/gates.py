@@ -12,6 +12,7 @@ from enum import StrEnum
 from surefind.errors import InputError
 from surefind.evaluation.measures.ranking import Measure
 
+STAGES = ("embedded", "searched", "formatted")
 QUANTITIES = (
     "accuracy",
     "pass_rate",
@@ -26,7 +27,9 @@ QUANTITIES = (
     "p95_ms",
     "p99_ms",
     "max_ms",
+    *(f"{stage}_{statistic}_ms" for stage in STAGES for statistic in ("p50", "p95", "max")),
 )
+"""Times of stages are those of single searches; `searched` includes the filters."""
 _SHARES = frozenset({"accuracy", "pass_rate", "error_rate", "false_accept_rate", "index_recall"})
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,

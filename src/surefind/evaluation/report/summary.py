@@ -50,6 +50,7 @@ class RunFacts:
     load: LoadResult | None = None
     false_accept_cost: float = 1.0
     places: Places = field(default_factory=dict)
+    stages_ms: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 def summarise(
@@ -60,7 +61,7 @@ def summarise(
     negatives = _negatives(tests)
     latency = _latency(tests, run.concurrency)
     known = _quantities(tests, totals, negatives, latency) | dict(means.values)
-    known |= _beyond_the_tests(run)
+    known |= _beyond_the_tests(run) | _stage_times(run)
     gates = tuple(_gate(gate, known.get(gate.quantity)) for gate in golden.gates)
     report = Report(
         run_id=run.run_id,
@@ -266,6 +267,15 @@ def _beyond_the_tests(run: RunFacts) -> dict[str, float]:
             for field in fields(run.load)
             if field.name in QUANTITIES
         }
+    return known
+
+
+def _stage_times(run: RunFacts) -> dict[str, float]:
+    known: dict[str, float] = {}
+    for stage, times in run.stages_ms.items():
+        known[f"{stage}_p50_ms"] = percentile(times, 0.5)
+        known[f"{stage}_p95_ms"] = percentile(times, 0.95)
+        known[f"{stage}_max_ms"] = max(times)
     return known
 
 

@@ -6,7 +6,7 @@ See docs/decisions/0019-questions-are-embedded-ahead.md.
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from surefind.errors import SurefindError
 from surefind.model import EmbedderFingerprint, SearchResult
@@ -57,6 +57,16 @@ class PrefetchingEmbedder:
         query = result.query.text
         waited_ms, took_ms = self._waited_ms.get(query, 0.0), self._took_ms.get(query, 0.0)
         return result.timings.total_ms - waited_ms + took_ms
+
+    def stages_ms(self, result: SearchResult) -> Mapping[str, float]:
+        """The latency by stage; receiving and returning are in none of them."""
+        query, timings = result.query.text, result.timings
+        waited_ms, took_ms = self._waited_ms.get(query, 0.0), self._took_ms.get(query, 0.0)
+        return {
+            "embedded": timings.embedded_ms - waited_ms + took_ms,
+            "searched": timings.searched_ms + timings.filtered_ms,
+            "formatted": timings.formatted_ms,
+        }
 
     async def close(self) -> None:
         for group in self._groups:

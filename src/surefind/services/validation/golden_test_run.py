@@ -54,6 +54,7 @@ class TestRunner:
         self._meaning, self._lost = resolved.meaning, resolved.lost
         self._measures = measures
         self._hits = _HitCounts()
+        self.stages_ms: dict[str, list[float]] = {}
 
     @property
     def generation(self) -> int:
@@ -81,6 +82,8 @@ class TestRunner:
                 replace(failed, executed_at=executed_at), is_unavailable=is_unavailable
             )
         self._hits.count(result, uncatalogued)
+        for stage, took_ms in self._prefetching.stages_ms(result).items():
+            self.stages_ms.setdefault(stage, []).append(took_ms)
         judged = self._judge(test, result.hits)
         outcome = replace(
             judged.answered(test),

@@ -103,6 +103,7 @@ class Validator:
             load=extra.load,
             false_accept_cost=request.false_accept_cost,
             places=resolution.places,
+            stages_ms=tester.stages_ms,
         )
         return summarise(golden, measures, session.outcomes, run)
 
