@@ -21,6 +21,7 @@ from typer.testing import CliRunner, Result
 
 from support import embedding_service
 from support.commands import surefind
+from support.homes import copy_home
 from support.qdrant.http_server import running, serve
 from support.qdrant.service import BROKEN, Address, Trouble, unique
 from surefind.bootstrap import Application, IngestRequest
@@ -157,6 +158,20 @@ async def test_a_server_answers_as_the_embedded_index_does(
         got = await answers(there)
     assert all(wanted)
     near(got, wanted)
+
+
+async def test_three_shards_answer_as_the_embedded_index_does(
+    ingested: Path, address: Address, prefix: str, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    copy_home(ingested, home)
+    async with application(ingested) as embedded:
+        wanted = await answers(embedded)
+    settings = settings_of(address, prefix)
+    async with application(home, qdrant_shards=3, **settings) as there:
+        report = await ingest(there, home)
+        assert report.published
+        near(await answers(there), wanted)
 
 
 def test_the_commands_work_with_a_server(
@@ -324,7 +339,7 @@ def test_missing_replicas_are_reported_or_stop_the_ingest(
         refused = surefind("ingest", "docs", cwd=pages, **strict)
         assert refused.returncode == 4
         assert "SUREFIND_QDRANT_REQUIRE_REPLICAS is set, so nothing was published" in refused.stderr
-        assert list(service.collections) == ["docs--0001"], "the unfinished one is removed"
+        assert {*service.collections} == {"docs--0001", "docs--0001--terms"}, "and nothing of 2"
         found = json.loads(command(pages, names, "search", "kettle 0", "--json").stdout)
         assert found["generation"] == 1
 

@@ -1,11 +1,17 @@
-"""Qdrant collections as a server has them, each kept by the real engine in a folder of its own."""
+"""Qdrant collections as a server has them, each kept by the real engine in a folder of its own.
+
+A collection with several shards has the engine once for each: points are spread by their ids, each
+shard answers by itself, with the term statistics of its own points, and the best answers are taken.
+"""
 
 import itertools
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import qdrant_edge as edge
 
@@ -27,12 +33,85 @@ _PARAMS = ("shard_number", "replication_factor", "write_consistency_factor", "on
 _INDEXES = {"keyword", "integer", "float", "bool", "datetime", "uuid", "text", "geo"}
 
 
+class Shards:
+    """The shards of a collection, used like one."""
+
+    def __init__(self, folder: Path, wanted: Json) -> None:
+        count = wanted.get("shard_number") or 1
+        folders = [folder / str(number) for number in range(count)]
+        for one in folders:
+            one.mkdir(parents=True)
+        self._shards = [edge.EdgeShard.create(str(one), _config(wanted)) for one in folders]
+
+    def _by_shard(self, ids: Iterable[Any]) -> dict[int, list[Any]]:
+        spread: dict[int, list[Any]] = {}
+        for one in ids:
+            number = zlib.crc32(str(one).encode()) % len(self._shards)
+            spread.setdefault(number, []).append(one)
+        return spread
+
+    def update(self, operation: edge.UpdateOperation) -> None:
+        for shard in self._shards:
+            shard.update(operation)
+
+    def update_some(
+        self, ids: Iterable[Any], operation: Callable[[list[Any]], edge.UpdateOperation]
+    ) -> None:
+        for number, some in self._by_shard(ids).items():
+            self._shards[number].update(operation(some))
+
+    def retrieve(self, ids: list[Any], **wanted: Any) -> list[edge.Record]:
+        spread = self._by_shard(ids)
+        return [
+            record
+            for number, some in spread.items()
+            for record in self._shards[number].retrieve(some, **wanted)
+        ]
+
+    def scroll(self, request: edge.ScrollRequest, limit: int) -> tuple[list[edge.Record], Any]:
+        """In the order of the ids; the first ones of all shards are among those of each."""
+        found, following = [], []
+        for shard in self._shards:
+            records, after = shard.scroll(request)
+            found += records
+            following += [] if after is None else [after]
+        found.sort(key=lambda record: _order(record.id))
+        rest = [*(record.id for record in found[limit:]), *following]
+        return found[:limit], min(rest, key=_order, default=None)
+
+    def count(self, request: edge.CountRequest) -> int:
+        return sum(shard.count(request) for shard in self._shards)
+
+    def query(self, request: edge.QueryRequest, limit: int) -> list[edge.ScoredPoint]:
+        found = [point for shard in self._shards for point in shard.query(request)]
+        if len(self._shards) > 1:
+            found.sort(key=lambda point: -point.score)
+        return found[:limit]
+
+    def info(self) -> tuple[int, int, int]:
+        """The numbers of indexed vectors, of points and of segments."""
+        infos = [shard.info() for shard in self._shards]
+        return (
+            sum(one.indexed_vectors_count for one in infos),
+            sum(one.points_count for one in infos),
+            sum(one.segments_count for one in infos),
+        )
+
+    def optimize(self) -> None:
+        for shard in self._shards:
+            shard.optimize()
+
+    def close(self) -> None:
+        for shard in self._shards:
+            shard.close()
+
+
 class Collection:
-    """One shard, and what a server reports about it. One caller at a time."""
+    """The shards, and what a server reports about them. One caller at a time."""
 
     def __init__(self, folder: Path, wanted: Json) -> None:
         self._folder = folder
-        self._shard = edge.EdgeShard.create(str(folder), _config(wanted))
+        self._shard = Shards(folder, wanted)
         self._operations = itertools.count()
         self._schema: dict[str, Json] = {}
         self._optimizing: threading.Thread | None = None
@@ -59,15 +138,15 @@ class Collection:
 
     def info(self) -> Json:
         with self._lock:
-            told = self._shard.info()
+            indexed, points, segments = self._shard.info()
         busy = self._optimizing is not None and self._optimizing.is_alive()
         return {
             "status": self.status or ("yellow" if busy else "green"),
             "optimizer_status": "ok",
             "warnings": [],
-            "indexed_vectors_count": told.indexed_vectors_count,
-            "points_count": told.points_count,
-            "segments_count": told.segments_count,
+            "indexed_vectors_count": indexed,
+            "points_count": points,
+            "segments_count": segments,
             "config": self.config,
             "payload_schema": {
                 key: {**schema, "points": self._holding(key)}
@@ -112,18 +191,33 @@ class Collection:
             )
             for point in points
         ]
-        return self._update(edge.UpdateOperation.upsert_points(read))
+        by_id = {point.id: point for point in read}  # of two versions, the later one stays
+        with self._lock:
+            self._shard.update_some(
+                by_id,
+                lambda ids: edge.UpdateOperation.upsert_points([by_id[one] for one in ids]),
+            )
+            return self._done()
 
     def delete(self, body: Json) -> Json:
         if "points" in body:
             ids = [checked_id(one) for one in body["points"]]
-            return self._update(edge.UpdateOperation.delete_points(ids))
+            with self._lock:
+                self._shard.update_some(ids, edge.UpdateOperation.delete_points)
+                return self._done()
         which = self._filter(body["filter"]) or edge.Filter()
         return self._update(edge.UpdateOperation.delete_points_by_filter(which))
 
     def set_payload(self, body: Json) -> Json:
         ids = [checked_id(one) for one in body["points"]]
-        return self._update(edge.UpdateOperation.set_payload(ids, body["payload"], body.get("key")))
+        with self._lock:
+            self._shard.update_some(
+                ids,
+                lambda some: edge.UpdateOperation.set_payload(
+                    some, body["payload"], body.get("key")
+                ),
+            )
+            return self._done()
 
     def create_index(self, body: Json) -> Json:
         schema = body.get("field_schema") or "keyword"
@@ -167,15 +261,17 @@ class Collection:
     def scroll(self, body: Json) -> Json:
         if body.get("order_by"):
             raise BadRequest("Bad request: scrolling in an order is beyond this service")
+        limit = _positive(body.get("limit"), 10)
         with self._lock:
             records, following = self._shard.scroll(
                 edge.ScrollRequest(
                     offset=None if body.get("offset") is None else checked_id(body["offset"]),
-                    limit=_positive(body.get("limit"), 10),
+                    limit=limit,
                     filter=self._filter(body.get("filter")),
                     with_payload=_payload_wish(body.get("with_payload", True)),
                     with_vector=_vector_wish(body),
-                )
+                ),
+                limit,
             )
         return {
             "points": [_record(record) for record in records],
@@ -195,11 +291,11 @@ class Collection:
         if example is not None:  # which is never among its own neighbours
             itself = {"must_not": [{"has_id": [example]}]}
             written = {"must": [itself, *([written] if written else [])]}
+        limit, offset = _positive(body.get("limit"), 10), body.get("offset") or 0
         with self._lock:
             found = self._shard.query(
                 edge.QueryRequest(
-                    limit=_positive(body.get("limit"), 10),
-                    offset=body.get("offset"),
+                    limit=limit + offset,
                     query=self._nearest(body.get("query"), body.get("using")),
                     filter=self._filter(written),
                     score_threshold=body.get("score_threshold"),
@@ -208,12 +304,13 @@ class Collection:
                     ),
                     with_payload=_payload_wish(body.get("with_payload", False)),
                     with_vector=_vector_wish(body),
-                )
+                ),
+                limit + offset,
             )
         return {
             "points": [
                 {**_record(point), "version": point.version, "score": point.score}
-                for point in found
+                for point in found[offset:]
             ]
         }
 
@@ -251,7 +348,7 @@ class Collection:
 
     def _ids_where(self, holds: Callable[[Mapping[str, Json]], bool]) -> set[Any]:
         request = edge.ScrollRequest(limit=10**9, with_payload=True, with_vector=False)
-        records, _ = self._shard.scroll(request)
+        records, _ = self._shard.scroll(request, 10**9)
         return {record.id for record in records if holds(record.payload or {})}
 
     def close(self) -> None:
@@ -263,6 +360,12 @@ class Collection:
 
 
 # --- what is written in JSON ------------------------------------------------------------------
+
+
+def _order(point_id: Any) -> tuple[bool, int]:
+    """Numbers before UUIDs."""
+    is_number = isinstance(point_id, int)
+    return not is_number, point_id if is_number else UUID(str(point_id)).int
 
 
 def written_id(point_id: Any) -> int | str:
@@ -357,7 +460,11 @@ def _config(wanted: Json) -> edge.EdgeConfig:
         dense = {name: _dense(params) for name, params in vectors.items()}
     return edge.EdgeConfig(
         vectors=dense,
-        sparse_vectors={
+        sparse_vectors={  # the engine wants a vector, which a server does not
+            "unused": edge.EdgeSparseVectorParams()
+        }
+        if not vectors and not sparse
+        else {
             name: edge.EdgeSparseVectorParams(
                 modifier=edge.Modifier.Idf if (params or {}).get("modifier") == "idf" else None
             )

@@ -29,6 +29,12 @@ from surefind.adapters.qdrant.server.schema import (
     is_sound,
     own_indexes,
 )
+from surefind.adapters.qdrant.server.statistics_collection import (
+    counted_again,
+    save_statistics,
+    terms_of,
+)
+from surefind.adapters.qdrant.server.term_statistics import TermCounter
 from surefind.errors import StoreChanged, StoreError, StoreUnreachable
 from surefind.ports import IndexEntry, Notify
 
@@ -80,6 +86,7 @@ class QdrantIndexWriter:
         self._guard = guard
         self._under_way: dict[asyncio.Task[None], frozenset[UUID]] = {}
         self._not_copied: set[UUID] = set()
+        self._counter = TermCounter() if shape.is_sharded else None
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
         for entry in entries:
@@ -87,6 +94,9 @@ class QdrantIndexWriter:
         for entry in entries:
             await self._index_front_matter(entry)
         for part in _parts(entries, self._dimensions):
+            if self._counter is not None:
+                for entry in part:
+                    self._counter.add(entry.terms.ids)
             await self._send([_point(entry) for entry in part])
         if self._copy_of is not None:
             self._not_copied.update(entry.record.chunk.point_id for entry in entries)
@@ -120,6 +130,15 @@ class QdrantIndexWriter:
         counted = await self._server.write(
             lambda client: client.count(self._name, exact=True), self._name
         )
+        if self._counter is not None:
+            # They differ if a point was written twice, or deleted after it was written.
+            is_exact = self._counter.added == counted.count
+            statistics = (
+                self._counter.statistics()
+                if is_exact
+                else await counted_again(self._server, self._name)
+            )
+            await save_statistics(self._server, self._name, statistics, self._guard)
         return counted.count
 
     async def abandon(self) -> None:
@@ -187,6 +206,9 @@ class QdrantIndexWriter:
                 partial(_page, source=source, offset=offset), source
             )
             kept = [record for record in records if point_uuid(record.id) not in self._not_copied]
+            if self._counter is not None:
+                for record in kept:
+                    self._counter.add(terms_of(record))
             if kept:
                 await self._send([_copied(record) for record in kept])
             if offset is None:

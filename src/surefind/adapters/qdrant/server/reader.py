@@ -22,6 +22,7 @@ from surefind.adapters.qdrant.points import (
 )
 from surefind.adapters.qdrant.server.calls import QdrantServer
 from surefind.adapters.qdrant.server.schema import CollectionShape, indexed_vectors
+from surefind.adapters.qdrant.server.term_statistics import TermStatistics
 from surefind.errors import StoreChanged, StoreError
 from surefind.model import ChunkRecord, Ranking, SparseVector
 from surefind.ports import DenseQuery, Matrix, SparseQuery
@@ -40,12 +41,16 @@ class QdrantIndex:
         name: str,
         dimensions: int,
         shape: CollectionShape,
-        consistency: ReadConsistency | None = None,
+        *,
+        consistency: ReadConsistency | None,
+        statistics: TermStatistics | None,
     ) -> None:
+        """`statistics` of the terms if the server does not weigh them by their rarity."""
         self._server = server
         self._name = name
         self._dimensions = dimensions
         self._shape = shape
+        self._statistics = statistics
         self._consistency = (
             models.ReadConsistencyType(consistency) if isinstance(consistency, str) else consistency
         )
@@ -139,7 +144,9 @@ class QdrantIndex:
 
     def _request(self, leg_query: DenseQuery | SparseQuery) -> models.QueryRequest:
         if isinstance(leg_query, SparseQuery):
-            query, using = sparse_vector(leg_query.terms), LEXICAL
+            terms, statistics = leg_query.terms, self._statistics
+            weighted = terms if statistics is None else statistics.weighted(terms)
+            query, using = sparse_vector(weighted), LEXICAL
             params = _EXACT if leg_query.restrict_to is not None else None
         else:
             if leg_query.vector.shape != (self._dimensions,):

@@ -34,8 +34,8 @@ Quantization = Literal["none", "scalar", "binary"]
 
 @dataclass(frozen=True, slots=True)
 class CollectionShape:
-    """How collections are created. With one shard, scores equal those of the embedded engine: term
-    statistics are per shard.
+    """How collections are created. The engine computes IDF per shard, so that of a collection with
+    several is part of the queries instead (see term_statistics.py).
     """
 
     shards: int = 1
@@ -45,6 +45,10 @@ class CollectionShape:
     quantization: Quantization = "none"
     oversampling: float | None = None
     graph_links: int = 16
+
+    @property
+    def is_sharded(self) -> bool:
+        return self.shards > 1
 
     @property
     def searching(self) -> models.QuantizationSearchParams | None:
@@ -69,7 +73,7 @@ def dense_params(dimensions: int, shape: CollectionShape) -> dict[str, models.Ve
 def lexical_params(shape: CollectionShape) -> dict[str, models.SparseVectorParams]:
     return {
         LEXICAL: models.SparseVectorParams(
-            modifier=models.Modifier.IDF,
+            modifier=None if shape.is_sharded else models.Modifier.IDF,
             index=models.SparseIndexParams(on_disk=shape.on_disk),
         )
     }
@@ -97,14 +101,20 @@ def check_collection(name: str, server: str, info: models.CollectionInfo) -> int
         wrong = f"it has no vector named {DENSE!r}"
     elif dense.distance != models.Distance.COSINE:
         wrong = f"its vectors use the distance {dense.distance} instead of cosine"
-    elif sparse is None or sparse.modifier != models.Modifier.IDF:
-        wrong = f"it has no sparse vector named {LEXICAL!r} with the IDF modifier"
+    elif sparse is None:
+        wrong = f"it has no sparse vector named {LEXICAL!r}"
     if dense is None or wrong:
         raise StoreChanged(
             f"the collection {name} of {server} has an unexpected schema: {wrong}; run `surefind "
             "ingest --rebuild` to build a new one"
         )
     return dense.size
+
+
+def computes_idf(info: models.CollectionInfo) -> bool:
+    """Whether the server weighs the terms of queries by their rarity."""
+    sparse = (info.config.params.sparse_vectors or {}).get(LEXICAL)
+    return sparse is not None and sparse.modifier == models.Modifier.IDF
 
 
 # --- the mark ---------------------------------------------------------------------------------

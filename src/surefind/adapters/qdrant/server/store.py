@@ -21,6 +21,7 @@ from surefind.adapters.qdrant.server.replicas import ReplicaCheck, replication_o
 from surefind.adapters.qdrant.server.schema import (
     CollectionShape,
     check_collection,
+    computes_idf,
     dense_params,
     indexed_front_matter,
     lexical_params,
@@ -28,6 +29,10 @@ from surefind.adapters.qdrant.server.schema import (
     mark,
     mark_key,
     own_indexes,
+)
+from surefind.adapters.qdrant.server.statistics_collection import (
+    load_statistics,
+    statistics_name,
 )
 from surefind.adapters.remote_calls import CallPolicy
 from surefind.errors import StoreChanged, StoreError, StoreRefused
@@ -105,8 +110,11 @@ class QdrantIndexStore:
         if copy_of is not None:
             await self.open(copy_of)
         indexes = set(own_indexes())
+        await self._make_way(statistics_name(name))
         await self._make_way(name)
         await self._create(name, ref, dimensions)
+        if self._shape.is_sharded:
+            await self._create_statistics(statistics_name(name), ref)
         if copy_of is not None:
             indexes |= await self._inherit(name, self._name(copy_of), indexes)
         return QdrantIndexWriter(
@@ -132,7 +140,14 @@ class QdrantIndexStore:
                 f"{self._server.name} has a collection {name}, but another installation or program "
                 "created it; check QDRANT_URL, or run `surefind ingest` to build a new one"
             )
-        return QdrantIndex(self._server, name, dimensions, self._shape, self._read_consistency)
+        return QdrantIndex(
+            self._server,
+            name,
+            dimensions,
+            self._shape,
+            consistency=self._read_consistency,
+            statistics=None if computes_idf(info) else await load_statistics(self._server, name),
+        )
 
     async def replication(self, ref: GenerationRef) -> Replication | None:
         return await replication_of(self._server, self._name(ref))
@@ -143,6 +158,10 @@ class QdrantIndexStore:
     async def drop(self, ref: GenerationRef) -> None:
         """Collections of other owners are kept and reported."""
         name = self._name(ref)
+        for held in (statistics_name(name), name):  # `held` finds the second one after a kill
+            await self._drop(held)
+
+    async def _drop(self, name: str) -> None:
         info = await self._info(name)
         if info is None:
             return
@@ -231,14 +250,9 @@ class QdrantIndexStore:
 
     async def _create(self, name: str, ref: GenerationRef, dimensions: int) -> None:
         """Create a collection without HNSW, which the writer builds after the last point."""
-        shape, owner = self._shape, await self._owner()
-        marked = await self._server.has(METADATA)
-        lost: list[bool] = []
+        shape = self._shape
 
-        async def create(client: AsyncQdrantClient) -> None:
-            if lost and await client.collection_exists(name):
-                return  # the first attempt succeeded, but its response was lost
-            lost.append(True)
+        async def create(client: AsyncQdrantClient, metadata: models.Payload | None) -> None:
             await client.create_collection(
                 name,
                 vectors_config=dense_params(dimensions, shape),
@@ -248,16 +262,48 @@ class QdrantIndexStore:
                 write_consistency_factor=shape.write_consistency,
                 on_disk_payload=True,
                 hnsw_config=models.HnswConfigDiff(m=0),
-                metadata=mark(owner, ref) if marked else None,
+                metadata=metadata,
             )
 
-        await self._server.write(create)
-        if not marked:
-            await create_index(self._server, name, mark_key(owner), _NEVER_FILLED, shape)
+        await self._create_marked(name, ref, create)
         indexes = own_indexes().items()
         await asyncio.gather(
             *(create_index(self._server, name, key, kind, shape) for key, kind in indexes)
         )
+
+    async def _create_statistics(self, name: str, ref: GenerationRef) -> None:
+        async def create(client: AsyncQdrantClient, metadata: models.Payload | None) -> None:
+            await client.create_collection(
+                name,
+                vectors_config={},
+                shard_number=1,
+                replication_factor=self._shape.replicas,
+                write_consistency_factor=self._shape.write_consistency,
+                on_disk_payload=True,
+                metadata=metadata,
+            )
+
+        await self._create_marked(name, ref, create)
+
+    async def _create_marked(
+        self,
+        name: str,
+        ref: GenerationRef,
+        create: Callable[[AsyncQdrantClient, models.Payload | None], Awaitable[None]],
+    ) -> None:
+        owner = await self._owner()
+        marked = await self._server.has(METADATA)
+        lost: list[bool] = []
+
+        async def attempt(client: AsyncQdrantClient) -> None:
+            if lost and await client.collection_exists(name):
+                return  # the first attempt succeeded, but its response was lost
+            lost.append(True)
+            await create(client, mark(owner, ref) if marked else None)
+
+        await self._server.write(attempt)
+        if not marked:
+            await create_index(self._server, name, mark_key(owner), _NEVER_FILLED, self._shape)
 
     # --- the alias ----------------------------------------------------------------------------
 
