@@ -125,7 +125,7 @@ def test_the_appearance_can_be_switched_and_stays(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_both_schemes(page: Page, scheme: str) -> None:
+def test_text_has_contrast_in_both_schemes(page: Page, scheme: str) -> None:
     """WCAG AA: 4.5 to 1."""
     page.emulate("setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     page.ask("kneading dough")

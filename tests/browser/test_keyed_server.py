@@ -69,7 +69,7 @@ def builds(page: Page) -> list[str]:
     return [build.text.split("\n")[0] for build in page.find_all(".build .head")]
 
 
-def test_a_key_is_asked_for_and_kept_in_this_tab_only(page: Page, keyed: Keyed) -> None:
+def test_a_key_is_requested_and_kept_in_this_tab_only(page: Page, keyed: Keyed) -> None:
     assert "This server requires a key" in page.find("#notice").text
     assert "surefind keys create" in page.find("#notice").text
     assert violations(page) == []
@@ -88,7 +88,7 @@ def test_a_key_is_asked_for_and_kept_in_this_tab_only(page: Page, keyed: Keyed) 
     assert page.run("return sessionStorage.length") == 0
 
 
-def test_a_key_is_asked_for_in_the_other_tab_too(page: Page, keyed: Keyed) -> None:
+def test_a_key_is_requested_in_the_other_tab_too(page: Page, keyed: Keyed) -> None:
     page.find("#to-collections").click()
     page.wait(lambda: page.find_all("#collections .key input"), "the question for a key")
     assert violations(page) == []

@@ -26,7 +26,7 @@ def test_words_that_no_passage_has_are_answered_with_a_way_on(page: Page) -> Non
     assert page.headings
 
 
-def test_an_answer_below_the_threshold_tells_the_best_similarity(page: Page) -> None:
+def test_an_answer_below_the_threshold_shows_the_best_similarity(page: Page) -> None:
     page.open("/?q=xylophone&threshold=0.95")
     page.wait(lambda: "Nothing found" in page.find("#notice").text, "the empty answer")
     told = r"The nearest passage has a similarity of 0\.\d\d, below the threshold of 0\.95\."
@@ -125,7 +125,7 @@ window.fetch = async (address, options) => {
 """
 
 
-def test_a_collection_that_is_away_hides_no_other(page: Page) -> None:
+def test_a_collection_that_is_unavailable_hides_no_other(page: Page) -> None:
     page.run(FOREIGN)
     page.find("#to-collections").click()
     page.wait(lambda: len(page.find_all(".card")) == 2, "both collections")

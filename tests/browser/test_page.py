@@ -239,7 +239,7 @@ def test_typing_on_adds_one_step_to_the_history(page: Page) -> None:
     assert page.run("return window.steps") == 1
 
 
-def test_the_time_of_each_stage_and_the_generation_are_told(page: Page) -> None:
+def test_the_time_of_each_stage_and_the_generation_are_reported(page: Page) -> None:
     page.ask("what nobody has asked this server yet")
     assert re.fullmatch(r"\d+\.\d ms", page.find("#timings summary").text)
     page.find("#timings summary").click()

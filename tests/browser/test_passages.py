@@ -37,7 +37,7 @@ def test_a_list_item_flows_as_one_paragraph(page: Page) -> None:
     assert abs(code_top - strong_top) < height
 
 
-def test_a_passage_that_begins_inside_code_is_told_apart_from_its_prose(page: Page) -> None:
+def test_a_passage_that_begins_inside_code_is_separated_from_its_prose(page: Page) -> None:
     page.ask("preheating alarm")
     first = "#hits > .hit:first-child > .passage"
     code, prose = page.find(f"{first} pre"), page.find_all(f"{first} p")
@@ -46,7 +46,7 @@ def test_a_passage_that_begins_inside_code_is_told_apart_from_its_prose(page: Pa
     assert [each.get_attribute("textContent") for each in prose] == [told]
 
 
-def test_a_passage_that_is_cut_shows_the_words_that_were_sought(page: Page) -> None:
+def test_a_passage_that_is_cut_shows_the_words_of_the_query(page: Page) -> None:
     page.ask("preheating alarm")
     assert page.find(".hit .more").text == "Show all"
     inside = page.run(
@@ -124,7 +124,7 @@ def test_equal_passages_are_shown_once_with_the_way_to_the_others(page: Page) ->
     assert "honey.md" in (same.find_element("tag name", "a").get_attribute("href") or "")
 
 
-def test_thin_evidence_is_said(page: Page) -> None:
+def test_thin_evidence_is_reported(page: Page) -> None:
     page.open("/?q=quarterly+tax+return+of+a+limited+company")
     page.wait_for_answer("quarterly tax return of a limited company")
     assert "The evidence is thin" in page.find("#notice").text

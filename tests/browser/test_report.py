@@ -229,7 +229,7 @@ def test_it_prints_light_and_with_the_worst_tests_open(shown: Page, tmp_path: Pa
     assert shown.find_all("details.test[open]") == []
 
 
-def test_nothing_outside_of_the_page_is_asked_for(shown: Page) -> None:
+def test_nothing_outside_of_the_page_is_requested(shown: Page) -> None:
     entries = shown.run("return performance.getEntriesByType('resource').map(each => each.name)")
     assert entries == []
     assert len((Path(shown.address.removeprefix("file://")) / "many.html").read_bytes()) < 3e6

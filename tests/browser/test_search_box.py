@@ -282,7 +282,7 @@ def test_recent_searches_are_offered_and_forgotten(box: Box, site: Foreign) -> N
     assert box.run("return localStorage.length") == 0
 
 
-def test_a_box_can_be_told_to_remember_nothing(box: Box, site: Foreign) -> None:
+def test_a_box_can_remember_nothing(box: Box, site: Foreign) -> None:
     site.put(site.script(data_recent="off", data_group="off"))
     box.show()
     box.run("localStorage.clear()")

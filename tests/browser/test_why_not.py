@@ -20,7 +20,7 @@ def why_not(page: Page, wanted: str) -> str:
     return page.find("#cause").text
 
 
-def test_nobody_is_asked_before_there_is_a_question(page: Page) -> None:
+def test_nothing_is_requested_before_there_is_a_question(page: Page) -> None:
     assert not page.find("#missing").is_displayed()
     page.ask("honey")
     assert page.find("#missing").is_displayed()
@@ -38,7 +38,7 @@ def test_nobody_is_asked_before_there_is_a_question(page: Page) -> None:
         ("docs/traps.md", "A filter excludes it", "source_path^=docs/pantry"),
     ],
 )
-def test_the_cause_is_told_in_words(page: Page, wanted: str, headline: str, told: str) -> None:
+def test_the_cause_is_reported_in_words(page: Page, wanted: str, headline: str, told: str) -> None:
     page.open(QUESTION)
     page.wait_for_answer("storing honey")
     answer = why_not(page, wanted)
@@ -54,7 +54,7 @@ def test_a_link_of_this_server_names_a_page(page: Page) -> None:
     assert link == f"{page.address}/read/docs/docs/kitchen/bread.md#proving-times"
 
 
-def test_markup_in_what_is_wanted_is_shown_and_never_run(page: Page) -> None:
+def test_markup_in_the_expected_passage_is_shown_and_never_run(page: Page) -> None:
     page.ask("honey")
     answer = why_not(page, "<img src=x onerror=window.pwned=1>")
     assert "<img src=x onerror=window.pwned=1>" in answer

@@ -136,7 +136,7 @@ def test_every_role_of_the_28_shapes_is_found(number: int, points: int, data: Pa
 
 
 @pytest.mark.parametrize("number", range(28))
-def test_a_role_that_a_shape_does_not_have_is_said_to_be_missing(number: int, data: Path) -> None:
+def test_a_role_that_a_shape_does_not_have_is_reported_as_missing(number: int, data: Path) -> None:
     schema = schemas(data)[number]
     found = infer([as_passage(schema["example_payload"], one) for one in book(48)])
     for said in ("text", "source", "position", "hash"):

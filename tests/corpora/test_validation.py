@@ -57,7 +57,7 @@ def test_the_report_of_a_judged_collection_is_trec_evals(squad: Path) -> None:
     assert causes <= {"outranked", "duplicate"}
 
 
-def test_a_worse_way_to_search_is_told_from_the_baseline(squad: Path) -> None:
+def test_a_worse_search_differs_from_the_baseline(squad: Path) -> None:
     saved = surefind("validate", "beir", "--save-baseline", "base.json", "--json", cwd=squad)
     assert saved.returncode == 0, saved.stderr
     done = surefind(

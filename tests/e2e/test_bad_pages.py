@@ -84,7 +84,7 @@ def test_bad_pages_are_read_or_named_and_the_rest_goes_on(tmp_path: Path) -> Non
     assert (again.returncode, "nothing changed" in again.stdout) == (1, True)
 
 
-def test_links_that_lead_in_circles_and_files_that_are_none(tmp_path: Path) -> None:
+def test_circular_links_and_special_files(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     (docs / "deep").mkdir(parents=True)
     (docs / "good.md").write_text("# Good\n")

@@ -111,7 +111,7 @@ async def examined(store: Path) -> Examination:
         await home.close()
 
 
-def told(examination: Examination) -> str:
+def described(examination: Examination) -> str:
     return "\n".join(
         finding.message
         for finding in examination.findings
@@ -145,7 +145,7 @@ async def check(damage: Damage, store: Path, expected: Answers) -> None:
         assert "`surefind " in str(found), f"{damage.describe()}: no next step in {found}"
     else:
         assert found == expected, f"{damage.describe()}: other answers"
-    assert told(await examined(store)), f"{damage.describe()}: the doctor finds nothing"
+    assert described(await examined(store)), f"{damage.describe()}: the doctor finds nothing"
 
 
 async def test_flipped_bits_are_reported_or_invisible_and_the_doctor_finds_them(
@@ -154,13 +154,13 @@ async def test_flipped_bits_are_reported_or_invisible_and_the_doctor_finds_them(
     expected = await answers(store)
     assert isinstance(expected, list)
     assert len(expected) > 20
-    assert not told(await examined(store))
+    assert not described(await examined(store))
     for damage in damages(store / "collections", seed=13, per_file=1):
         damage.apply()
         await check(damage, store, expected)
         damage.undo()
     assert await answers(store) == expected, "the harness has put everything back"
-    assert not told(await examined(store))
+    assert not described(await examined(store))
 
 
 async def test_lost_files_are_reported_or_invisible_and_the_doctor_finds_them(store: Path) -> None:
@@ -236,7 +236,7 @@ async def vectors(path: Path, embedder: WordEmbedder, passages: list[str]) -> di
     return {passage: vector.tobytes() for passage, vector in found.items()}
 
 
-async def test_what_is_not_damaged_is_left_alone(store: Path) -> None:
+async def test_undamaged_files_are_not_changed(store: Path) -> None:
     assert {path.name for path in files_of(store)} >= {
         "catalog.checksums",
         "catalog.sqlite",

@@ -20,7 +20,7 @@ def calendar(path: str) -> Reply:
     return page(f"Day {day}", [f"/docs/calendar/{day + 1}", f"/docs/calendar/{day + 2}"])
 
 
-def test_a_hostile_site_is_read_as_far_as_it_is_one_and_nobody_else_is_asked(
+def test_a_hostile_site_is_read_as_far_as_possible_and_no_other_server_is_called(
     tmp_path: Path,
 ) -> None:
     with serve() as site, serve() as other:

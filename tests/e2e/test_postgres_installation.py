@@ -113,7 +113,7 @@ async def test_who_ingests_elsewhere_keeps_others_from_it(opened: Opener) -> Non
     await here.ingest(PAGES)
 
 
-async def test_a_generation_whose_index_is_elsewhere_is_told_and_built_here(
+async def test_a_generation_whose_index_is_elsewhere_is_reported_and_built_here(
     opened: Opener,
 ) -> None:
     here, there = opened("here"), opened("there")
@@ -135,7 +135,9 @@ async def test_a_catalog_that_was_lost_leaves_an_index_that_is_in_nobodys_way(
     assert "docs/new.md" in await home.texts()
 
 
-async def test_the_index_answers_while_the_catalog_is_away(opened: Opener, line: Line) -> None:
+async def test_the_index_answers_while_the_catalog_is_unavailable(
+    opened: Opener, line: Line
+) -> None:
     home = opened()
     await home.ingest(PAGES)
     whole = await home.search("run the installer")
@@ -151,7 +153,7 @@ async def test_the_index_answers_while_the_catalog_is_away(opened: Opener, line:
     assert (await home.search("new words")).status is Status.SUCCESS
 
 
-async def test_a_reader_that_starts_while_the_catalog_is_away_goes_by_what_was_seen_last(
+async def test_a_reader_that_starts_while_the_catalog_is_unavailable_goes_by_what_was_seen_last(
     opened: Opener, line: Line
 ) -> None:
     home = opened()

@@ -20,7 +20,7 @@ CHAPTERS: tuple[Callable[[Tour], None], ...] = (
     searching.ask_ten_questions,
     searching.every_heading_finds_its_section,
     searching.release_notes_do_not_win,
-    searching.confidence_tells_answers_from_none,
+    searching.confidence_separates_answers_from_misses,
     searching.hits_lead_to_a_file_and_line,
     searching.a_missing_passage_is_explained,
     measuring.write_golden_tests,

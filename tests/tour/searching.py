@@ -53,7 +53,7 @@ def release_notes_do_not_win(tour: Tour) -> None:
         )
 
 
-def confidence_tells_answers_from_none(tour: Tour) -> None:
+def confidence_separates_answers_from_misses(tour: Tour) -> None:
     for question in ("E04", "E27: pressure too low", "how do I connect the wires?"):
         confidence = tour.search(question)["confidence"]
         tour.expect(

@@ -1,8 +1,8 @@
 """Texts are plain, present-day English and avoid the phrases listed here.
 
 Checks the strings and comments of the package, its web pages, the benchmarks and the test support,
-and the prose of the documentation. A failure names the file, the line, the phrase and what to write
-instead.
+the names of the tests, and the prose of the documentation. A failure names the file, the line, the
+phrase and what to write instead.
 """
 
 import ast
@@ -14,6 +14,8 @@ from typing import NamedTuple
 import pytest
 
 PROJECT = Path(__file__).parents[2]
+TESTS = {path for path in (PROJECT / "tests").rglob("*.py") if "support" not in path.parts}
+"""Their strings are mostly data. Their names are read in reports."""
 
 # A phrase, as a regular expression without case, and what to write instead.
 # A blank matches any white space. Phrases are whole words.
@@ -117,6 +119,13 @@ def python_texts(source: str) -> Iterator[Text]:
         yield Text(source.count("\n", 0, comment.start()) + 1, prose)
 
 
+def python_names(source: str) -> Iterator[Text]:
+    """The names of all functions and classes, read as sentences."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield Text(node.lineno, node.name.removeprefix("test_").replace("_", " ").strip())
+
+
 def markdown_texts(source: str) -> Iterator[Text]:
     """The prose of a page, without its code blocks, code spans and link targets."""
 
@@ -132,7 +141,9 @@ def markdown_texts(source: str) -> Iterator[Text]:
 def texts(path: Path) -> Iterator[Text]:
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        yield from python_texts(source)
+        yield from python_names(source)
+        if path not in TESTS:
+            yield from python_texts(source)
     elif path.suffix == ".md":
         yield from markdown_texts(source)
     else:
@@ -159,7 +170,7 @@ def checked_files() -> dict[str, Path]:
         *PROJECT.glob("docs/**/*.md"),
         *PROJECT.glob("src/surefind/**/*.py"),
         *PROJECT.glob("bench/**/*.py"),
-        *PROJECT.glob("tests/support/**/*.py"),
+        *PROJECT.glob("tests/**/*.py"),
     ]
     files += [
         path
@@ -189,6 +200,7 @@ def test_every_exception_is_needed() -> None:
         ('def read() -> None:\n    """The store\n    is  away."""\n', 3),
         ('message = (\n    f"{1} is no"\n    f" setting of {2}"\n)\n', 2),
         ("# It is built\n# anew.\n", 2),
+        ("\ndef test_it_is_built_anew() -> None: ...\n", 2),
     ],
 )
 def test_phrases_are_found_across_lines_and_string_parts(

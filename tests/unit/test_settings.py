@@ -53,7 +53,7 @@ def test_an_empty_port_counts_as_not_set(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("port", ["abc", "-1", "70000", "٣"])
-def test_a_port_of_the_platform_that_is_none_stops_only_servers(
+def test_an_invalid_port_of_the_platform_stops_only_servers(
     monkeypatch: pytest.MonkeyPatch, port: str
 ) -> None:
     monkeypatch.setenv("PORT", port)
@@ -245,7 +245,7 @@ def test_a_wrong_file_is_an_error_too(
         load()
 
 
-def test_a_file_that_can_not_be_read_is_said(tmp_path: Path) -> None:
+def test_a_file_that_can_not_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "surefind.toml").mkdir()
     with pytest.raises(InputError, match=r"surefind\.toml can't be read"):
         load()

@@ -39,7 +39,7 @@ from surefind.text.sites.mkdocs.addresses import MkDocsSite
         ("write to a@b.c: it is //not a url", "write to a@b.c: it is //not a url"),
     ],
 )
-def test_what_stands_before_the_host_is_masked(text: str, shown: str) -> None:
+def test_credentials_before_the_host_are_masked(text: str, shown: str) -> None:
     assert without_passwords(text) == shown
 
 

@@ -35,7 +35,7 @@ LINKS = [
 
 
 @pytest.mark.parametrize("url", SCRIPTS)
-def test_what_a_browser_would_run_or_open_elsewhere_is_no_link(url: str) -> None:
+def test_what_a_browser_would_run_or_open_elsewhere_is_not_a_link(url: str) -> None:
     assert not is_link(url)
 
 

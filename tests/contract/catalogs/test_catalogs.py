@@ -170,7 +170,9 @@ class CatalogContract:
         assert await store.current("docs") == 1
         assert await store.collections() == ["docs"]
 
-    async def test_it_is_told_from_others_and_stays_the_same(self, store: CatalogStore) -> None:
+    async def test_it_is_distinguished_from_others_and_stays_the_same(
+        self, store: CatalogStore
+    ) -> None:
         identity = await store.identity()
         await build(store)
         assert await store.identity() == identity
@@ -226,7 +228,7 @@ class TestSqlite(CatalogContract):
     def store(self, folder: DataFolder) -> CatalogStore:
         return SqliteCatalogStore(folder)
 
-    async def test_only_one_may_write_and_the_other_is_told_who_does(
+    async def test_only_one_may_write_and_the_other_names_the_writer(
         self, store: CatalogStore, folder: DataFolder
     ) -> None:
         other = SqliteCatalogStore(folder)

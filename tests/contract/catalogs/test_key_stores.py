@@ -81,7 +81,7 @@ class TestKeyFile(KeyStoreContract):
         with pytest.raises(StoreError, match="can't be read"):
             await KeyFile(folder).read()
 
-    async def test_a_scope_of_the_future_is_no_scope(self, folder: DataFolder) -> None:
+    async def test_a_scope_of_the_future_is_not_a_scope(self, folder: DataFolder) -> None:
         store = KeyFile(folder)
         await store.change(lambda _: [KEY])
         path = folder.root / "keys.json"
@@ -91,7 +91,7 @@ class TestKeyFile(KeyStoreContract):
         with pytest.raises(StoreError):
             await store.read()
 
-    async def test_it_does_not_wait_for_ever(self, folder: DataFolder) -> None:
+    async def test_it_does_not_wait_forever(self, folder: DataFolder) -> None:
         store = KeyFile(folder, lock_timeout_s=0.05)
         with FileLock(folder.root / "keys.lock"), pytest.raises(StoreBusy):
             await store.change(lambda _: [])

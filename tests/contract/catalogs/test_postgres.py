@@ -117,7 +117,7 @@ async def test_the_lock_survives_a_cancelled_check(
             await asyncio.gather(*(store.require_writing() for _ in range(4)))
 
 
-async def test_a_lost_lock_is_noticed_even_if_nobody_took_it(
+async def test_a_lost_lock_is_noticed_even_if_no_one_took_it(
     opened: Opener, postgres: PostgresService
 ) -> None:
     async with line_to(postgres) as line:
@@ -174,7 +174,7 @@ async def test_a_rehearsal_takes_every_step_and_leaves_nothing(
     assert await store.migrate(dry_run=True) == []
 
 
-async def test_tables_of_a_newer_surefind_are_left_alone(
+async def test_tables_of_a_newer_surefind_are_not_changed(
     opened: Opener, postgres: PostgresService, schema: str
 ) -> None:
     await published(opened())
@@ -187,7 +187,7 @@ async def test_tables_of_a_newer_surefind_are_left_alone(
             pytest.fail("it would write what it does not know")
 
 
-async def test_tables_of_an_older_surefind_are_not_read_and_the_next_writer_mends_them(
+async def test_tables_of_an_older_surefind_are_not_read_and_the_next_writer_repairs_them(
     opened: Opener, postgres: PostgresService, schema: str
 ) -> None:
     await opened().migrate(dry_run=False)

@@ -83,7 +83,7 @@ async def test_what_cannot_be_reached_is_named_with_the_next_step_and_no_secret(
         ("target_session_attrs=read-only", "none of its hosts is a replica now"),
     ],
 )
-async def test_what_the_address_asks_for_and_nobody_offers_is_told(
+async def test_a_parameter_of_the_address_that_no_server_offers_is_reported(
     line: Line, opened: Opener, wanted: str, told: str
 ) -> None:
     with pytest.raises(StoreError, match=f"PostgreSQL at .*: .*{told}"):
@@ -105,7 +105,7 @@ async def test_what_the_address_asks_for_and_nobody_offers_is_told(
         f"host=h password='{SECRET}",
     ],
 )
-def test_an_address_that_is_none_is_the_callers_mistake_and_is_not_repeated(url: str) -> None:
+def test_an_invalid_address_is_the_callers_mistake_and_is_not_repeated(url: str) -> None:
     with pytest.raises(InputError, match="DATABASE_URL is not a PostgreSQL address") as caught:
         Database(url, "surefind")
     assert SECRET not in str(caught.value)
@@ -282,7 +282,7 @@ async def test_a_right_that_is_missing_is_named(
         await catalog.count()
 
 
-async def test_tables_that_are_dropped_under_a_reader_are_told(
+async def test_tables_that_are_dropped_under_a_reader_are_reported(
     line: Line, opened: Opener, postgres: PostgresService, schema: str
 ) -> None:
     store = opened()
@@ -292,7 +292,7 @@ async def test_tables_that_are_dropped_under_a_reader_are_told(
         await catalog.by_point([record(0).chunk.point_id])
 
 
-async def test_tables_that_somebody_altered_are_told(
+async def test_tables_that_somebody_altered_are_reported(
     line: Line, opened: Opener, postgres: PostgresService, schema: str
 ) -> None:
     postgres.execute(f"ALTER TABLE {schema}.chunk RENAME COLUMN anchor TO anker")
@@ -303,7 +303,7 @@ async def test_tables_that_somebody_altered_are_told(
         await catalog.by_point([record(0).chunk.point_id])
 
 
-async def test_a_manifest_that_somebody_damaged_is_told(
+async def test_a_manifest_that_somebody_damaged_is_reported(
     line: Line, opened: Opener, postgres: PostgresService, schema: str
 ) -> None:
     postgres.execute(f"""UPDATE {schema}.generation SET manifest = '{{"collection": 5}}'""")

@@ -47,7 +47,7 @@ def address(postgres: PostgresService, *ports: str, **options: str) -> str:
     return postgres.with_options(host=hosts, port=",".join(ports), **options)
 
 
-async def test_of_several_hosts_one_may_be_away(
+async def test_one_of_several_hosts_may_be_unavailable(
     postgres: PostgresService, opened: Opener, line: Line
 ) -> None:
     """The one that is there is found, to read and to write; if it goes, the next one is."""
@@ -79,7 +79,7 @@ async def test_of_several_hosts_one_may_be_away(
         ("standby", "none of its hosts is a replica now"),
     ],
 )
-async def test_what_the_host_that_answers_lacks_is_told_in_any_order(
+async def test_what_the_host_that_answers_lacks_is_reported_in_any_order(
     postgres: PostgresService, opened: Opener, line: Line, order: int, wanted: str, told: str
 ) -> None:
     """The other one is away; that nothing listens there is not what has to be mended."""
@@ -91,7 +91,7 @@ async def test_what_the_host_that_answers_lacks_is_told_in_any_order(
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["answering first", "answering last"])
-async def test_a_refused_password_is_told_in_any_order(
+async def test_a_refused_password_is_reported_in_any_order(
     postgres: PostgresService, opened: Opener, line: Line, order: int
 ) -> None:
     database = opened(address(postgres, *[port_of(line), NOBODY][::order], password="guessed"))

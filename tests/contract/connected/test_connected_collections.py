@@ -68,7 +68,7 @@ async def test_points_known_by_numbers_are_found_by_them(address: Address) -> No
 
 
 @pytest.mark.parametrize("distance", [Distance.DOT, Distance.EUCLID])
-async def test_of_unit_vectors_the_score_tells_the_cosine(
+async def test_of_unit_vectors_the_score_shows_the_cosine(
     address: Address, distance: Distance
 ) -> None:
     async with connected(address, Filling(distance=distance)) as door:
@@ -132,7 +132,7 @@ async def test_terms_of_our_own_making_are_a_lexical_leg(address: Address) -> No
     assert words.hits
 
 
-async def test_other_terms_are_left_alone(address: Address) -> None:
+async def test_other_terms_are_not_changed(address: Address) -> None:
     def theirs(text: str) -> models.SparseVector:
         words = sorted({len(word) for word in text.split()})
         return models.SparseVector(indices=words, values=[1.0] * len(words))
@@ -178,7 +178,7 @@ async def test_filters_go_by_the_keys_of_the_payload(
         (Under("url", "https://example.org"), "path prefix"),
     ],
 )
-async def test_what_can_not_be_filtered_by_is_said(
+async def test_what_can_not_be_filtered_by_is_reported(
     door: Door, condition: Any, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):

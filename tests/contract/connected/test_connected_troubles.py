@@ -85,7 +85,7 @@ async def test_a_wrong_key_is_named(service: Service) -> None:
         await proposed(Address(service.url, "wrong"), "x")
 
 
-async def test_a_collection_that_vanishes_is_said_to_be_gone(service: Service) -> None:
+async def test_a_collection_that_vanishes_is_reported_as_deleted(service: Service) -> None:
     name = await Filling(passages=book(4)).into(service.address)
     opened = Door(service.address, (await proposed(service.address, name)).connection)
     await asked(opened)

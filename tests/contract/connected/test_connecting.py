@@ -175,7 +175,7 @@ async def test_a_sample_is_spread_and_bounded(address: Address) -> None:
         assert ids[-1] - ids[0] > 0.6 * whole
 
 
-async def test_a_collection_without_payloads_is_searched_all_the_same(address: Address) -> None:
+async def test_a_collection_without_payloads_can_be_searched(address: Address) -> None:
     filling = Filling(payload=lambda _: None, numbered=True)
     async with connected(address, filling) as opened:
         result = await asked(opened)
@@ -183,7 +183,7 @@ async def test_a_collection_without_payloads_is_searched_all_the_same(address: A
     assert result.status is Status.PARTIAL
 
 
-async def test_an_empty_collection_is_said_to_be_empty(address: Address) -> None:
+async def test_an_empty_collection_is_reported_as_empty(address: Address) -> None:
     client = client_of(address)
     name = unique("empty")
     params = models.VectorParams(size=32, distance=models.Distance.COSINE)

@@ -227,7 +227,7 @@ async def test_every_chunk_is_given_with_its_row_or_without(catalog: Catalog) ->
     assert await catalog.chunk("chunk-none") is None
 
 
-async def test_a_table_that_is_missing_or_made_otherwise_is_told(
+async def test_a_table_that_is_missing_or_made_otherwise_is_reported(
     postgres: PostgresService, schema: str
 ) -> None:
     index = MemoryCatalogStore()
@@ -261,7 +261,7 @@ async def test_a_table_that_is_missing_or_made_otherwise_is_told(
         ),
     ],
 )
-async def test_a_table_that_its_owner_changes_is_told_with_the_owners_next_step(
+async def test_a_table_that_its_owner_changes_is_reported_with_the_owners_next_step(
     catalog: Catalog, postgres: PostgresService, schema: str, change: str, told: str
 ) -> None:
     """Not with that for surefind's own tables: an ingest creates none of these."""
@@ -278,7 +278,7 @@ async def test_a_table_that_its_owner_changes_is_told_with_the_owners_next_step(
 
 
 @pytest.mark.parametrize("name", ["", "a.b.c", 'x"; DROP TABLE y', "ü", "public."])
-def test_a_name_that_is_none_is_refused(name: str) -> None:
+def test_an_invalid_name_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="documents_table"):
         quoted(name)
 

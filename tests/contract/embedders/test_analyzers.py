@@ -17,7 +17,7 @@ class AnalyzerContract:
         assert all(len(term) == 1 for term in terms)
         assert len(set(terms)) == 3
 
-    def test_the_same_word_is_the_same_term_for_ever(self, analyzer: Analyzer) -> None:
+    def test_the_same_word_is_always_the_same_term(self, analyzer: Analyzer) -> None:
         assert analyzer.terms("fox") == type(analyzer)().terms("fox")
 
     def test_terms_fit_the_index(self, analyzer: Analyzer) -> None:

@@ -180,7 +180,7 @@ class TestSqliteCache(EmbeddingCacheContract):
         await cache.close()
 
 
-async def test_a_cache_that_is_only_looked_into_is_never_made(tmp_path: Path) -> None:
+async def test_checking_a_cache_does_not_create_it(tmp_path: Path) -> None:
     path = tmp_path / "embeddings.sqlite"
     with pytest.raises(StoreError):
         SqliteEmbeddingCache(path, print, read_only=True)

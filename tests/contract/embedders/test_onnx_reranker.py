@@ -106,7 +106,9 @@ async def test_a_lazy_reranker_is_loaded_once_and_only_when_needed(tmp_path: Pat
         (Encoder(classes=1, vocabulary=20), "does not fit onnx/model.onnx"),
     ],
 )
-def test_what_is_no_reranker_is_refused(tmp_path: Path, encoder: Encoder, message: str) -> None:
+def test_an_object_without_the_methods_of_a_reranker_is_refused(
+    tmp_path: Path, encoder: Encoder, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         OnnxReranker(write_model(tmp_path, encoder, None))
 

@@ -166,7 +166,7 @@ async def test_a_group_of_questions_is_one_call(embedder: RemoteEmbedder, servic
     assert took_ms > 0
 
 
-async def test_a_group_that_is_refused_is_asked_for_once(
+async def test_a_group_that_is_refused_is_requested_once(
     embedder: RemoteEmbedder, service: Service
 ) -> None:
     service.troubles = [Trouble(422)]
@@ -185,16 +185,14 @@ async def test_the_time_of_a_group_is_that_of_the_call_that_was_answered(
     assert one.took_ms <= (time.perf_counter() - begun - 0.3) * 1000
 
 
-async def test_a_fault_that_nobody_foresaw_is_heard_by_whoever_asked(
-    service: Service, heard: Heard
-) -> None:
+async def test_an_unexpected_error_reaches_every_caller(service: Service, heard: Heard) -> None:
     embedder = await cohere(service, heard)
     await embedder.close()
     with pytest.raises(RuntimeError, match="closed"):
         await embedder.embed_query("tea")
 
 
-async def test_whoever_stops_waiting_takes_nobody_along(
+async def test_a_caller_that_stops_waiting_does_not_stop_the_others(
     embedder: RemoteEmbedder, service: Service
 ) -> None:
     service.troubles = [Trouble(silent_s=0.2)]
@@ -205,7 +203,7 @@ async def test_whoever_stops_waiting_takes_nobody_along(
     assert np.isfinite(await staying).all()
 
 
-async def test_what_is_too_long_is_said_once(embedder: RemoteEmbedder, heard: Heard) -> None:
+async def test_what_is_too_long_is_reported_once(embedder: RemoteEmbedder, heard: Heard) -> None:
     long = "word " * 600
     await embedder.embed_passages([long, long + "more", "short"])
     await embedder.embed_query(long)
@@ -261,9 +259,7 @@ async def test_a_model_that_shortens_its_vectors_is_asked_to(
     await theirs.close()
 
 
-async def test_dimensions_that_nobody_said_are_asked_for_once(
-    service: Service, heard: Heard
-) -> None:
+async def test_unknown_dimensions_are_requested_once(service: Service, heard: Heard) -> None:
     options = ModelOptions("some-model")
     embedder = await openai_compatible_embedder(f"{service.url}/v1", options, heard.policy, KEY)
     assert embedder.fingerprint.dimensions == OPENAI_SIZE
@@ -298,7 +294,7 @@ async def test_what_may_pass_is_tried_again(
     assert (len(service.requests), service.answered) == (2, ["tea"])
 
 
-async def test_a_refusal_that_is_no_json_is_told_as_it_came(
+async def test_a_refusal_that_is_not_json_is_reported_as_it_came(
     embedder: RemoteEmbedder, service: Service
 ) -> None:
     service.always = Trouble(413, body="<html>too large</html>")
@@ -306,7 +302,7 @@ async def test_a_refusal_that_is_no_json_is_told_as_it_came(
         await embedder.embed_query("tea")
 
 
-async def test_an_answer_that_is_no_json_is_an_embedding_error(
+async def test_an_answer_that_is_not_json_is_an_embedding_error(
     embedder: RemoteEmbedder, service: Service
 ) -> None:
     service.always = Trouble(body="<html>")
@@ -321,7 +317,7 @@ async def test_a_retry_after_is_waited_for(embedder: RemoteEmbedder, service: Se
     assert asyncio.get_running_loop().time() - began >= 1.0
 
 
-async def test_it_is_not_tried_for_ever(embedder: RemoteEmbedder, service: Service) -> None:
+async def test_it_is_not_tried_forever(embedder: RemoteEmbedder, service: Service) -> None:
     service.always = BROKEN
     with pytest.raises(EmbeddingError, match="failed 3 times; the last error was: 500"):
         await embedder.embed_passages(["tea"])
@@ -387,7 +383,7 @@ async def test_vectors_are_made_unit_vectors(embedder: RemoteEmbedder, service: 
     assert np.isclose(np.linalg.norm(row), 1)
 
 
-async def test_a_service_that_is_away_is_an_embedding_error(heard: Heard) -> None:
+async def test_a_service_that_is_unavailable_is_an_embedding_error(heard: Heard) -> None:
     with serve() as gone:
         pass
     for open_ in (cohere, openai):
@@ -397,7 +393,7 @@ async def test_a_service_that_is_away_is_an_embedding_error(heard: Heard) -> Non
         await embedder.close()
 
 
-async def test_openai_needs_no_key_where_the_service_wants_none(heard: Heard) -> None:
+async def test_openai_needs_no_key_if_the_service_does_not(heard: Heard) -> None:
     with serve(key="") as service:
         options = ModelOptions("all-minilm")
         embedder = await openai_compatible_embedder(service.url, options, heard.policy)
@@ -419,7 +415,7 @@ async def test_a_key_that_can_not_be_sent_is_refused(heard: Heard) -> None:
         assert key not in str(caught.value)
 
 
-async def test_white_space_around_a_key_is_no_part_of_it(service: Service, heard: Heard) -> None:
+async def test_white_space_around_a_key_is_not_part_of_it(service: Service, heard: Heard) -> None:
     for open_ in (cohere, openai):
         embedder = await open_(service, heard, f" {KEY}\n")
         assert (await embedder.embed_query("tea")).any()

@@ -155,7 +155,7 @@ async def cohere(service: Service) -> AsyncIterator[CohereReranker]:
     await reranker.close()
 
 
-async def test_the_model_is_told_and_more_than_a_thousand_passages_go_in_parts(
+async def test_the_model_is_named_and_more_than_a_thousand_passages_go_in_parts(
     service: Service, cohere: CohereReranker
 ) -> None:
     passages = [*(f"passage {number}" for number in range(1000)), "install the program"]

@@ -79,7 +79,7 @@ class IndexContract:
         answers = await index.search([SparseQuery(nowhere, 5), SparseQuery(nothing, 5)])
         assert answers == [NOTHING, NOTHING]
 
-    async def test_among_nobody_is_nobody(self, index: VectorIndex) -> None:
+    async def test_a_search_restricted_to_no_points_finds_nothing(self, index: VectorIndex) -> None:
         vector = WordEmbedder(DIMENSIONS).embed("install")
         terms = word_terms("install")
         queries: list[DenseQuery | SparseQuery] = [
@@ -202,7 +202,9 @@ class IndexContract:
         await old.close()
         await new.close()
 
-    async def test_readers_of_what_is_dropped_read_on_or_are_told(self, store: IndexStore) -> None:
+    async def test_readers_of_a_dropped_index_read_on_or_get_an_error(
+        self, store: IndexStore
+    ) -> None:
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
         await store.drop(ONE)
@@ -217,7 +219,7 @@ class IndexContract:
         with pytest.raises(StoreError):
             await store.open(ONE)
 
-    async def test_publishing_is_told_as_often_as_one_likes(self, store: IndexStore) -> None:
+    async def test_publishing_can_be_repeated(self, store: IndexStore) -> None:
         await build(store, ONE, entries(TEXTS))
         await store.published(ONE)
         await store.published(ONE)

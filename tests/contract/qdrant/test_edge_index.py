@@ -185,7 +185,7 @@ class TestEdge(IndexContract):
         with pytest.raises(StoreError, match="free some space"):
             await EdgeIndexStore(folder, free=lambda _: 0).open(ONE)
 
-    async def test_a_disk_without_room_is_refused_beforehand(self, folder: DataFolder) -> None:
+    async def test_a_disk_without_room_is_refused_in_advance(self, folder: DataFolder) -> None:
         store = EdgeIndexStore(folder, free=lambda _: 70 * 2**20)
         await store.require_room(points=1, dimensions=DIMENSIONS)
         with pytest.raises(StoreFull, match="Free some space"):
@@ -219,9 +219,7 @@ class TestEdge(IndexContract):
             await index.point_ids([index.number(record(0).chunk.point_id)])
         await index.close()
 
-    async def test_a_number_that_stands_for_nobody_is_a_store_error(
-        self, store: IndexStore
-    ) -> None:
+    async def test_an_unknown_point_number_is_a_store_error(self, store: IndexStore) -> None:
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
         with pytest.raises(StoreError, match="the chunk of its point 7"):

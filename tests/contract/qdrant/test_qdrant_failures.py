@@ -63,7 +63,7 @@ async def test_a_server_that_is_locked_against_writes(service: Service, message:
         assert len((await index.search([PROBE]))[0].points) == 3
 
 
-async def test_a_name_with_a_lock_in_it_is_no_lock(service: Service) -> None:
+async def test_a_name_with_a_lock_in_it_is_not_a_lock(service: Service) -> None:
     refusal = "Forbidden: Write access to collection locked is required"
     service.always = Trouble(
         403, on="^GET /aliases", body=json.dumps({"status": {"error": refusal}})
@@ -71,7 +71,7 @@ async def test_a_name_with_a_lock_in_it_is_no_lock(service: Service) -> None:
     await fails_with(StoreRefused, r"lacks permission on .* \(403\)", Opened(service.url))
 
 
-async def test_nobody_at_the_address() -> None:
+async def test_no_server_at_the_address() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -148,12 +148,12 @@ async def test_http_where_the_server_speaks_https(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url", ["localhost:6333", "ftp://host", "http://", "qdrant", "http://[::1"]
 )
-def test_an_address_that_is_none(url: str) -> None:
+def test_an_invalid_address(url: str) -> None:
     with pytest.raises(InputError, match="QDRANT_URL must be a URL"):
         QdrantServer(ServerAddress(url), CallPolicy(print))
 
 
-async def test_credentials_in_the_address_are_told_to_nobody() -> None:
+async def test_credentials_in_the_address_are_shown_to_no_one() -> None:
     opened = Opened("http://user:secret-password@127.0.0.1:1")
     await fails_with(StoreUnreachable, "127.0.0.1:1 failed", opened, secret="secret-password")
 
@@ -182,14 +182,14 @@ async def test_a_server_of_another_time(service: Service, version: str, match: s
 
 
 @pytest.mark.parametrize("body", ["<html>welcome</html>", "{}", '{"version": 5}', ""])
-async def test_something_that_is_no_qdrant_server(service: Service, body: str) -> None:
+async def test_another_server_is_not_taken_for_qdrant(service: Service, body: str) -> None:
     service.always = Trouble(body=body)
     await fails_with(
         StoreUnreachable, "answer can't be parsed; check QDRANT_URL", Opened(service.url)
     )
 
 
-def test_what_needs_a_newer_server_than_the_oldest_is_asked_for() -> None:
+def test_features_of_newer_servers_are_only_used_on_request() -> None:
     assert {name for name, version in FEATURES.items() if version > OLDEST} == {
         "collection metadata"
     }
@@ -240,7 +240,7 @@ async def test_a_failure_that_passes_is_outlasted(service: Service, trouble: Tro
     assert service.collections == {}
 
 
-async def test_a_wait_that_is_longer_than_anybody_has_is_not_waited_for(service: Service) -> None:
+async def test_a_very_long_retry_after_is_an_error_at_once(service: Service) -> None:
     async with Opened(service.url).store() as store:
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
@@ -251,7 +251,7 @@ async def test_a_wait_that_is_longer_than_anybody_has_is_not_waited_for(service:
         assert len(service.requests) == 1
 
 
-async def test_a_failure_that_stays_is_told_with_the_reason_and_not_the_key(
+async def test_a_failure_that_stays_is_reported_with_the_reason_and_not_the_key(
     service: Service,
 ) -> None:
     async with Opened(service.url).store() as store:

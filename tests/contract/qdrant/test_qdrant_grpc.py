@@ -83,7 +83,7 @@ class _Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]
         (grpc.StatusCode.RESOURCE_EXHAUSTED, "no", StoreUnreachable, "3 times"),
     ],
 )
-async def test_failures_by_grpc_are_told_like_all_others(
+async def test_failures_by_grpc_are_reported_like_all_others(
     code: grpc.StatusCode, said: str, kind: type[StoreError], match: str
 ) -> None:
     server = grpc.aio.server()

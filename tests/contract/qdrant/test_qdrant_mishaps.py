@@ -23,7 +23,9 @@ from surefind.ports import DenseQuery, IndexWriter, SparseQuery
 # --- building ---------------------------------------------------------------------------------
 
 
-async def test_an_upload_that_fails_is_told_at_the_latest_when_it_ends(service: Service) -> None:
+async def test_an_upload_that_fails_is_reported_at_the_latest_when_it_ends(
+    service: Service,
+) -> None:
     async with Opened(service.url).store() as store:
         writer = await store.create(ONE, DIMENSIONS, None)
         service.always = replace(BROKEN, on="PUT .*/points")
@@ -135,7 +137,7 @@ async def test_the_probes_of_a_search_are_one_round_trip(service: Service) -> No
         ]
 
 
-async def test_fewer_answers_than_questions_are_no_answer(service: Service) -> None:
+async def test_fewer_answers_than_questions_are_an_error(service: Service) -> None:
     async with Opened(service.url).store() as store:
         await build(store, ONE, entries(TEXTS))
         index = await store.open(ONE)
@@ -144,7 +146,7 @@ async def test_fewer_answers_than_questions_are_no_answer(service: Service) -> N
             await index.search([PROBE])
 
 
-async def test_a_payload_that_somebody_changed_is_no_chunk_of_ours(service: Service) -> None:
+async def test_a_payload_that_somebody_changed_is_not_a_chunk_of_ours(service: Service) -> None:
     async with Opened(service.url).store() as store:
         await build(store, ONE, entries(TEXTS))
         ids = [record(0).chunk.point_id]
@@ -156,7 +158,9 @@ async def test_a_payload_that_somebody_changed_is_no_chunk_of_ours(service: Serv
             await index.payloads(ids)
 
 
-async def test_an_alias_that_can_not_be_moved_is_told_and_nothing_else(service: Service) -> None:
+async def test_an_alias_that_can_not_be_moved_is_reported_and_nothing_else(
+    service: Service,
+) -> None:
     opened = Opened(service.url)
     async with opened.store() as store:
         await build(store, ONE, entries(TEXTS))
@@ -174,7 +178,7 @@ async def test_before_1_16_the_mark_is_an_index(service: Service) -> None:
         index = await store.open(ONE)
         assert await index.count() == 5
         other = Opened(service.url)
-        other.owner = _somebody_else  # type: ignore[method-assign]
+        other.owner = _someone_else  # type: ignore[method-assign]
         async with other.store() as foreign:
             with pytest.raises(StoreRefused, match="another installation or program created"):
                 await foreign.open(ONE)
@@ -182,5 +186,5 @@ async def test_before_1_16_the_mark_is_an_index(service: Service) -> None:
     assert service.collections == {}
 
 
-async def _somebody_else() -> str:
+async def _someone_else() -> str:
     return "d" * 32

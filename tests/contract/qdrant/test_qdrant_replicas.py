@@ -36,7 +36,7 @@ async def test_a_healthy_cluster_is_counted_and_not_mentioned(service: Service) 
 
 
 @pytest.mark.parametrize("state", ["Dead", "Partial", "Initializing", "Recovery", "ManualRecovery"])
-async def test_a_node_that_is_away_is_named(service: Service, state: str) -> None:
+async def test_a_node_that_is_unavailable_is_named(service: Service, state: str) -> None:
     service.peers = {**HEALTHY, 3: state}
     cluster = opened(service)
     async with cluster.store() as store:
@@ -125,7 +125,7 @@ async def test_replicas_that_can_not_be_seen(service: Service, trouble: Trouble)
     ],
 )
 @pytest.mark.parametrize("by_grpc", [False, True])
-async def test_as_many_replicas_answer_a_search_as_were_asked_for(
+async def test_as_many_replicas_answer_a_search_as_were_requested(
     service: Service, consistency: ReadConsistency | None, sent: str, *, by_grpc: bool
 ) -> None:
     reading = Opened(service.url, read_consistency=consistency)

@@ -264,7 +264,7 @@ async def test_many_points_arrive_in_parts_and_the_last_version_of_each_stays(
     assert {held.chunk.text for held in (await index.payloads(ids)).values()} == set(texts[:600])
 
 
-async def test_a_copy_weighs_words_as_if_it_had_been_written_anew(
+async def test_a_copy_weighs_words_as_if_it_had_been_written_again(
     store: QdrantIndexStore,
 ) -> None:
     """What was removed or replaced is never written, so the server does not go on counting it."""

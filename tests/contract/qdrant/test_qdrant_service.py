@@ -206,7 +206,7 @@ async def test_scrolling_goes_on_where_it_stopped(client: AsyncQdrantClient, pla
     assert seen == [1, 2, SOME_UUID]
 
 
-async def test_vectors_come_back_as_they_are_asked_for(
+async def test_vectors_come_back_as_they_are_requested(
     client: AsyncQdrantClient, planets: str
 ) -> None:
     [both] = await client.retrieve(planets, [2], with_vectors=True, with_payload=False)

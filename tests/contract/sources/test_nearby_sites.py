@@ -75,7 +75,7 @@ async def test_the_root_of_the_repository_finds_the_site_below(repository: Path)
     assert only(repository).notes[0] == "using the configuration of the site in website."
 
 
-async def test_the_folder_of_the_site_stands_for_its_docs_as_well(repository: Path) -> None:
+async def test_the_folder_of_the_site_means_its_docs_as_well(repository: Path) -> None:
     expected = {
         "docs/a.md": "https://x.org/a",
         "docs/guide/b.md": "https://x.org/guide/b",

@@ -46,7 +46,7 @@ async def test_a_hugo_site_is_known_by_its_configuration(tmp_path: Path, given: 
     }
 
 
-async def test_templates_and_the_built_site_are_no_pages_of_hugo(tmp_path: Path) -> None:
+async def test_templates_and_the_built_site_are_not_pages_of_hugo(tmp_path: Path) -> None:
     written(
         tmp_path,
         config___default__hugo_dot_yaml="baseURL: https://x.org/",
@@ -119,7 +119,7 @@ async def test_a_sphinx_site_is_known_by_its_conf_py(
     assert b"included" in texts[0]
 
 
-async def test_another_conf_py_is_no_site(tmp_path: Path) -> None:
+async def test_another_conf_py_is_not_a_site(tmp_path: Path) -> None:
     written(tmp_path, conf_dot_py="DEBUG = True\n", a_dot_md="A")
     assert await urls_of(source_of(tmp_path)) == {"a.md": f"surefind://docs/{tmp_path.name}/a.md"}
 

@@ -103,7 +103,9 @@ class TestFolderSource(SourceContract):
             "docs/z.markdown",
         ]
 
-    async def test_a_link_that_leads_back_is_no_loop(self, source: Source, tmp_path: Path) -> None:
+    async def test_a_link_that_leads_back_is_not_a_loop(
+        self, source: Source, tmp_path: Path
+    ) -> None:
         (tmp_path / "docs" / "guide" / "again").symlink_to(tmp_path / "docs")
         assert len(await collect(source)) == len(PAGES)
 
@@ -216,7 +218,7 @@ class TestFolderSource(SourceContract):
         assert isinstance(page, SourcePage)
         assert source.site.place(page.site_path, {}) == PageLocation("https://x.org/book/start/")
 
-    async def test_a_name_that_is_no_text_is_a_failure(
+    async def test_a_name_that_is_not_text_is_a_failure(
         self, source: Source, tmp_path: Path
     ) -> None:
         (Path(os.fsdecode(os.fsencode(tmp_path / "docs") + b"/\xff.md"))).write_text("x")
@@ -224,7 +226,7 @@ class TestFolderSource(SourceContract):
         assert "rename it" in failure.reason
         assert failure.source_path == r"docs/\xff.md"
 
-    async def test_a_pattern_stands_for_the_pages_that_match_it(self, tmp_path: Path) -> None:
+    async def test_a_pattern_means_the_pages_that_match_it(self, tmp_path: Path) -> None:
         for name in ("a.md", "b.txt", "deep/er/c.md", "d[1].md", "picture.png"):
             path = tmp_path / "docs" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +243,7 @@ class TestFolderSource(SourceContract):
         with pytest.raises(InputError, match="matches no page"):
             sources_of([f"{tmp_path}/docs/*.rst"], "docs", None)
 
-    def test_what_is_no_source_is_said(
+    def test_an_unknown_source_is_reported(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with pytest.raises(InputError, match="does not exist"):

@@ -91,7 +91,7 @@ async def test_the_delay_that_robots_ask_for_is_kept_between_all_requests(site: 
         assert at >= robots + turn * delay_s - early_s
 
 
-async def test_a_long_crawl_delay_is_told_and_bounded(site: Site) -> None:
+async def test_a_long_crawl_delay_is_reported_and_bounded(site: Site) -> None:
     site["/robots.txt"] = plain("User-agent: *\nCrawl-delay: 3600")
     site["/docs/"] = page("Home")
     crawl = await Crawl(site, max_crawl_delay_s=0.01).run()
@@ -110,7 +110,7 @@ async def test_a_start_page_that_robots_forbid(site: Site) -> None:
     assert site.asked("/docs/") == 0
 
 
-async def test_robots_that_can_not_be_had_stop_the_crawl(site: Site) -> None:
+async def test_robots_that_cant_be_read_stop_the_crawl(site: Site) -> None:
     site["/docs/"] = page("Home")
     site["/robots.txt"] = Reply(status=503)
     with pytest.raises(StoreError, match=r"robots.txt returned 503.*try again later"):
@@ -151,7 +151,7 @@ async def test_endless_sites_end(site: Site) -> None:
     assert len(crawl.told) == 2
 
 
-async def test_only_so_many_urls_are_remembered(site: Site) -> None:
+async def test_the_number_of_remembered_urls_is_limited(site: Site) -> None:
     site["/docs/"] = page("Home", [f"p{number}" for number in range(9)])
     site.otherwise = lambda path: page(path) if "/p" in path else Reply(status=404)
     crawl = await Crawl(site, max_known_urls=5).run()
@@ -159,7 +159,7 @@ async def test_only_so_many_urls_are_remembered(site: Site) -> None:
     assert crawl.told == ["found more than 5 URLs; the rest is ignored"]
 
 
-async def test_what_is_no_documentation_is_left_out_and_listed(site: Site) -> None:
+async def test_pages_without_documentation_are_left_out_and_listed(site: Site) -> None:
     reasons = {
         "blog/": "blog", "blog/2024/x": "blog", "tags/a": "tag pages",
         "category/c": "category archive",

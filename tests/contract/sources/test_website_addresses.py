@@ -183,7 +183,7 @@ def test_the_scope_of_a_start(start: str, name: str, inside: str, outside: str) 
 
 
 @pytest.mark.parametrize("start", ["docs.example.com", "ftp://x.org/", "http://", "http://x:y/"])
-def test_what_is_no_website_is_said(start: str) -> None:
+def test_an_address_that_is_not_a_website_is_reported(start: str) -> None:
     with pytest.raises(InputError, match="not a website URL"):
         WebsiteSource(start)
 

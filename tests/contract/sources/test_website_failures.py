@@ -15,7 +15,7 @@ from surefind.errors import StoreError
 from surefind.model import PageUnchanged
 
 
-async def test_a_page_that_fails_is_told_and_the_rest_goes_on(site: Site) -> None:
+async def test_a_page_that_fails_is_reported_and_the_rest_goes_on(site: Site) -> None:
     names = ["500", "403", "cut", "slow", "bytes", "bomb", "huge", "packed", "odd", "404", "ok"]
     site["/docs/"] = page("Home", [f"x{name}" for name in names])
     site["/docs/x500"] = Reply(status=500)

@@ -26,7 +26,7 @@ async def test_sitemaps_nest_and_come_packed(site: Site) -> None:
     assert crawl.told == []
 
 
-async def test_sitemaps_nested_too_deep_or_away_are_told(site: Site) -> None:
+async def test_sitemaps_that_are_nested_too_deep_or_missing_are_reported(site: Site) -> None:
     site["/docs/"] = page("Home")
     for depth in range(4):
         site[f"/map{depth}.xml"] = sitemap(f"{site.url}/map{depth + 1}.xml", kind="sitemap")
@@ -41,7 +41,7 @@ async def test_sitemaps_nested_too_deep_or_away_are_told(site: Site) -> None:
     assert site.asked("/map3.xml") == 0
 
 
-async def test_a_hostile_sitemap_leads_nowhere(site: Site) -> None:
+async def test_a_hostile_sitemap_has_no_effect(site: Site) -> None:
     site["/docs/"] = page("Home")
     bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
     entry = f"<urlset><url><loc>{site.url}/docs/&b;</loc></url></urlset>".encode()
@@ -77,7 +77,7 @@ async def test_a_sitemap_is_read_up_to_its_limits(site: Site) -> None:
     ]
 
 
-def test_a_broken_sitemap_gives_what_stands_before_the_fault() -> None:
+def test_a_broken_sitemap_gives_the_addresses_before_the_fault() -> None:
     broken = parse_sitemap(sitemap("http://a/1", "http://a/2").body[:-30])
     assert broken.pages == ("http://a/1",)
     assert broken.problem

@@ -99,7 +99,7 @@ def test_ingest_says_what_changed(home: Path) -> None:
     assert "vectors  0 embedded, 0 from the cache" in again.stdout
 
 
-def test_a_page_that_fails_is_named_and_the_exit_code_tells(home: Path) -> None:
+def test_a_page_that_fails_is_named_and_sets_the_exit_code(home: Path) -> None:
     (home / "docs" / "picture.md").write_bytes(b"\x89PNG\x00")
     done = surefind("ingest", "docs", "--json", cwd=home)
     report = json.loads(done.stdout)
@@ -141,7 +141,7 @@ def test_chunks_are_counted_and_shown(ingested: Path) -> None:
     assert (wrong.returncode, "no chunk 'nothing'" in wrong.stderr) == (2, True)
 
 
-def test_a_lost_catalog_is_said_where_it_matters(home: Path) -> None:
+def test_a_lost_catalog_is_reported_where_it_matters(home: Path) -> None:
     (home / ".surefind/collections/docs/0001/catalog.sqlite").write_bytes(b"lost" * 500)
     assert surefind_json("search", "vinegar", cwd=home)["status"] == "partial"
     counted = surefind("chunks", "count", cwd=home)
@@ -211,7 +211,7 @@ def test_the_model_is_where_it_says(home: Path, model_files: Path) -> None:
     assert surefind("model", "fetch", cwd=home).stdout.strip() == str(model_files)
 
 
-def test_a_folder_of_a_newer_surefind_is_left_alone(home: Path) -> None:
+def test_a_folder_of_a_newer_surefind_is_not_changed(home: Path) -> None:
     (home / ".surefind" / "format.json").write_text('{"format": 99}')
     for arguments in (("search", "tea"), ("ingest", "docs"), ("serve",)):
         done = surefind(*arguments, cwd=home)
@@ -224,7 +224,7 @@ def test_a_folder_of_a_newer_surefind_is_left_alone(home: Path) -> None:
     assert surefind("search", "tea", cwd=home).returncode == 4
 
 
-def test_a_data_folder_that_can_not_be_made_is_said(home: Path) -> None:
+def test_a_data_folder_that_can_not_be_made_is_reported(home: Path) -> None:
     done = surefind("ingest", "docs", "--data-dir", "docs/index.md/data", cwd=home)
     assert done.returncode == 4
     assert "Traceback" not in done.stderr
@@ -327,7 +327,7 @@ def test_a_terminal_sees_bars(home: Path) -> None:
     assert re.search(r"\d+/\d+", text)
 
 
-def test_a_second_ingest_and_a_second_server_are_told_who_is_there(home: Path) -> None:
+def test_a_second_ingest_and_a_second_server_name_the_first_one(home: Path) -> None:
     with serving(cwd=home, command=[COMMAND]) as (address, process):
         second = surefind("serve", "--port", "0", cwd=home)
         assert second.returncode == 4
@@ -357,7 +357,7 @@ def test_a_second_ingest_and_a_second_server_are_told_who_is_there(home: Path) -
     assert "generation 2 published" in out
 
 
-def test_output_that_nobody_reads_to_its_end_is_no_error(ingested: Path) -> None:
+def test_output_that_no_one_reads_to_its_end_is_not_an_error(ingested: Path) -> None:
     piped = subprocess.run(
         f"{COMMAND} search tea --json | head -c 5",
         shell=True,

@@ -62,7 +62,7 @@ def test_what_fails_is_held_back_and_can_be_inspected_and_published(gated: Path)
     assert isinstance(unknown.exception, UnknownGeneration)
 
 
-def test_the_settings_may_name_it_and_json_tells_its_result(gated: Path) -> None:
+def test_the_settings_may_name_it_and_json_shows_its_result(gated: Path) -> None:
     (gated / "surefind.toml").write_text('gate = "golden.yaml"')
     told = json.loads(surefind("ingest", "docs", "--json").stdout)
     assert (told["published"], told["generation"]) == (False, 1)
@@ -76,7 +76,7 @@ def test_the_settings_may_name_it_and_json_tells_its_result(gated: Path) -> None
     assert (open_door.exit_code, "generation 3 published" in open_door.stdout) == (0, True)
 
 
-def test_what_it_can_not_decide_is_exit_3_where_that_is_asked_for(gated: Path) -> None:
+def test_an_inconclusive_gate_is_exit_3_on_request(gated: Path) -> None:
     (gated / "golden.yaml").write_text(GOLDEN.replace("docs/guide/install.md", "docs/gone.md"))
     strict = surefind("ingest", "docs", "--gate", "golden.yaml", "--gate-strict")
     assert (strict.exit_code, "gate     inconclusive" in strict.stdout) == (3, True)

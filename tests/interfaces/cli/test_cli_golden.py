@@ -54,7 +54,7 @@ def test_init_proposes_tests_that_pass(folder: Path) -> None:
     assert json.loads(checked.stdout)["totals"]["passed"] == 3
 
 
-def test_init_never_writes_over_a_file_unless_told_to(folder: Path) -> None:
+def test_init_overwrites_a_file_only_on_request(folder: Path) -> None:
     Path("golden.yaml").write_text("mine")
     assert "already exists" in refusal(golden("init"))
     assert Path("golden.yaml").read_text() == "mine"
@@ -171,7 +171,7 @@ def test_a_question_that_is_asked_elsewhere_is_another(folder: Path) -> None:
     assert golden("add", QUESTION, "--pick", "1").exit_code == 0
 
 
-def test_a_file_that_can_not_be_written_stays_and_the_choice_is_told(folder: Path) -> None:
+def test_a_file_that_can_not_be_written_stays_and_the_choice_is_shown(folder: Path) -> None:
     Path("stands").write_text("in the way")
     done = golden("add", QUESTION, "--file", "stands/golden.yaml", "--pick", "1")
     assert "can't be written" in refusal(done)
@@ -179,7 +179,7 @@ def test_a_file_that_can_not_be_written_stays_and_the_choice_is_told(folder: Pat
     assert "query_text:" in done.stderr
 
 
-def test_lint_tells_what_is_wrong_and_exits_1(folder: Path) -> None:
+def test_lint_shows_what_is_wrong_and_exits_1(folder: Path) -> None:
     Path("golden.yaml").write_text(
         "tests:\n"
         "  - {test_id: a, query_text: What is E42?, expected_results: [{text: lid is open}]}\n"

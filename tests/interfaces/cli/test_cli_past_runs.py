@@ -71,7 +71,7 @@ def test_a_file_asks_for_its_own_runs(runs: Path) -> None:
     assert [run["golden"] for run in told["runs"]] == ["other.yaml"]
 
 
-def test_damaged_runs_are_told_and_the_others_shown(runs: Path) -> None:
+def test_damaged_runs_are_reported_and_the_others_shown(runs: Path) -> None:
     assert "no runs yet" in validate("--history").stdout
     runs.mkdir()
     (runs / "20260101T000000.000000Z-x.json").write_text("{")
@@ -84,7 +84,7 @@ def test_damaged_runs_are_told_and_the_others_shown(runs: Path) -> None:
     assert Path("report.html").exists()
 
 
-def test_a_run_that_can_not_be_kept_is_no_worse_for_it(runs: Path) -> None:
+def test_a_run_that_can_not_be_kept_has_the_same_result(runs: Path) -> None:
     runs.write_text("a file stands in the way")
     done = validate("golden.yaml")
     assert done.exit_code == 0
@@ -112,7 +112,7 @@ def test_the_page_shows_passages_and_the_trend(runs: Path) -> None:
         (["--history", "--tests-out", "x.json"], "--history runs no tests"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_asked(
+def test_mistakes_are_reported_before_anything_is_asked(
     runs: Path, arguments: list[str], message: str
 ) -> None:
     done = validate(*arguments)

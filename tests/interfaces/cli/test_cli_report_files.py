@@ -116,7 +116,7 @@ def test_pipes_and_devices_hold_nothing_that_could_be_lost() -> None:
 
 
 @pytest.mark.parametrize("option", [*FILE_OPTIONS, "--trec-out"])
-def test_where_nothing_can_be_made_is_told_before_anything_is_asked(
+def test_where_nothing_can_be_made_is_reported_before_anything_is_asked(
     work: Path, option: str
 ) -> None:
     """Root may write anywhere, says the system; only trying tells that /proc takes no files."""

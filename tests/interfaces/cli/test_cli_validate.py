@@ -142,7 +142,7 @@ def test_zero_queries_are_a_report_and_exit_3(home: Path, name: str, text: str) 
     assert "Total Queries: 0" in surefind("validate", name, cwd=home).stdout
 
 
-def test_a_failed_test_has_a_cause_and_every_report_tells_it(home: Path, golden: Path) -> None:
+def test_a_failed_test_has_a_cause_and_every_report_shows_it(home: Path, golden: Path) -> None:
     wrong = "{source_path: docs/guide/cleaning.md}"
     golden.write_text(GOLDEN.replace("{source_path: docs/reference/errors.md}", wrong))
     files = ("--markdown", "out/report.md", "--junit", "out/junit.xml", "--trec-out", "out/trec")
@@ -220,7 +220,7 @@ def test_what_is_not_comparable_is_refused_before_anything_is_asked(
     assert surefind_json("validate", "--history", cwd=home)["runs"] == []
 
 
-def test_what_turns_out_not_to_be_comparable_is_no_pass_in_any_report(
+def test_what_turns_out_not_to_be_comparable_is_not_a_pass_in_any_report(
     home: Path, golden: Path
 ) -> None:
     """All that was expected has left: there is nothing to compare by any more."""
@@ -255,7 +255,7 @@ def test_a_baseline_of_another_mode_is_compared_with_and_every_report_says_so(
         assert f"warning: {warning}" in (home / name).read_text("utf-8")
 
 
-def test_without_a_file_the_headings_are_asked_for(home: Path) -> None:
+def test_without_a_file_the_headings_are_the_questions(home: Path) -> None:
     report = validate(home)
     assert report["golden"] == "the collection's own headings"
     assert report["totals"]["total"] == report["means"]["judged"] == 6
@@ -307,7 +307,7 @@ def test_a_callers_mistake_is_one_line_and_exit_2(
     assert "Traceback" not in done.stderr
 
 
-def test_a_store_that_is_away_is_exit_4(home: Path, golden: Path) -> None:
+def test_a_store_that_is_unavailable_is_exit_4(home: Path, golden: Path) -> None:
     [generation] = (home / ".surefind").rglob("0001")
     for shard in generation.iterdir():
         if shard.is_dir():
@@ -362,7 +362,7 @@ def test_a_stop_before_the_first_question_reports_and_saves_nothing(
     assert surefind_json("validate", "--history", cwd=home)["runs"] == []
 
 
-def test_a_stop_while_nobody_reads_the_report_ends_the_run(home: Path) -> None:
+def test_a_stop_while_no_one_reads_the_report_ends_the_run(home: Path) -> None:
     """The report does not fit into the pipe, so the run has to wait until it is stopped."""
     (home / "many.txt").write_text("\n".join(f"question number {n}" for n in range(200)))
     files = ("--json", "--save-baseline", "base.json")

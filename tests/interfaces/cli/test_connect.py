@@ -262,7 +262,7 @@ def test_a_person_is_asked_whether_a_mixed_collection_will_do(home: Path, two_mo
     assert "connected" not in (home / "surefind.toml").read_text()
 
 
-def test_nobody_to_ask_is_a_mistake_of_the_caller(
+def test_without_a_terminal_an_open_choice_is_a_mistake_of_the_caller(
     home: Path, stranger: tuple[Address, str], run: Any
 ) -> None:
     code, _, err = run("connect", "-c", stranger[1])
@@ -315,7 +315,7 @@ def test_without_an_address_it_says_where_to_put_one(tmp_path: Path, run: Any) -
     assert "QDRANT_URL" in err
 
 
-def test_a_server_that_is_away_is_told_by_its_name(tmp_path: Path, run: Any) -> None:
+def test_a_server_that_is_unavailable_is_reported_by_its_name(tmp_path: Path, run: Any) -> None:
     code, _, err = run("connect", "-c", "x", "--yes", "--url", "http://127.0.0.1:9")
     assert code == 4
     assert "127.0.0.1:9" in err

@@ -48,7 +48,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("search", "x", "--collection", "\udcff"), 2, "collections: it contains a lone surrogate"),
     ],
 )
-def test_paths_and_words_that_can_not_be_are_said(
+def test_paths_and_words_that_can_not_be_are_reported(
     home: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     done = surefind(*arguments, cwd=home)
@@ -91,7 +91,7 @@ def test_closed_streams_change_no_exit_code(home: Path, line: str, code: int) ->
     assert surefind_json("chunks", "count", cwd=home)["catalog"] == 1
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(home: Path) -> None:
+def test_a_reader_that_has_seen_enough_is_not_an_error(home: Path) -> None:
     line = "{ surefind search tea; echo $? >code; } | head -c 1"
     done = shell(line, home)
     assert (done.stdout, (home / "code").read_text().strip()) == (b" ", "0")
@@ -99,7 +99,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(home: Path) -> None:
     assert b"Broken pipe" not in done.stderr
 
 
-def test_a_full_disk_behind_stdout_is_said(home: Path) -> None:
+def test_a_full_disk_behind_stdout_is_reported(home: Path) -> None:
     done = shell("surefind search tea --json >/dev/full", home)
     assert done.returncode == 4
     assert b"error: No space left on device" in done.stderr
@@ -107,7 +107,7 @@ def test_a_full_disk_behind_stdout_is_said(home: Path) -> None:
     assert b"Exception ignored" not in done.stderr
 
 
-def test_files_whose_names_are_no_text_are_each_named(tmp_path: Path) -> None:
+def test_files_whose_names_are_not_text_are_each_named(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     for raw in (b"\xff.md", b"\xfe.md", b"a\nb.md", b"\\xff.md", b"good.md"):
         (tmp_path / "docs" / os.fsdecode(raw)).write_text("# Words\n")

@@ -92,7 +92,7 @@ def test_the_querys_id_and_time_are_echoed(contracts: httpx2.Client) -> None:
     assert aware.json()["created_at"] == "2026-01-02T03:04:05Z"
 
 
-def test_nothing_similar_enough_is_no_results(contracts: httpx2.Client) -> None:
+def test_nothing_similar_enough_gives_no_results(contracts: httpx2.Client) -> None:
     body = {"query_text": QUESTION, "similarity_threshold": 1, "top_k": 100}
     answer = contracts.post("/api/v1/search", json=body).json()
     assert (answer["results"], answer["total_results"], answer["status"]) == ([], 0, "no_results")

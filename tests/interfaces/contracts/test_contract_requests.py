@@ -245,7 +245,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("path", [*TABLES, VALIDATE])
-def test_what_is_no_json_is_a_400_everywhere(contracts: httpx2.Client, path: str) -> None:
+def test_what_is_not_json_is_a_400_everywhere(contracts: httpx2.Client, path: str) -> None:
     for content in BROKEN:
         answer = contracts.post(path, content=content, headers={"content-type": "application/json"})
         assert answer.status_code == 400, content[:50]

@@ -209,7 +209,7 @@ def test_a_naive_and_an_aware_time_are_an_error_that_says_so(aware: str, naive: 
 @pytest.mark.parametrize(
     "url", ["", "nonsense", "/docs/a", "http://", "https:// a.b/c", "http://[", "mailto:a@b.c"]
 )
-def test_what_is_no_url_is_no_source(url: str) -> None:
+def test_only_urls_are_sources(url: str) -> None:
     with pytest.raises(ValueError, match=r"^source_url "):
         RetrievalResult(**{**A_RESULT, "source_url": url})
 
@@ -428,7 +428,7 @@ def test_a_points_score_is_clamped_as_far_as_it_is_a_cosine(score: Any, publishe
 
 
 @pytest.mark.parametrize("score", [37.5, -2.0, float("nan"), None, "0.5"])
-def test_a_score_that_is_no_cosine_is_refused(score: Any) -> None:
+def test_a_score_that_is_not_a_cosine_is_refused(score: Any) -> None:
     with pytest.raises(surefind.InputError, match=r"^similarity_score must be"):
         surefind.qdrant_result_to_retrieval_result(
             SimpleNamespace(score=score, payload=POINT), "q", 1

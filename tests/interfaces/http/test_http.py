@@ -105,7 +105,7 @@ def test_the_limits_themselves_are_fine(client: httpx2.Client) -> None:
     assert client.post("/search", json={"query": "x", "top_k": 1}).status_code == 200
 
 
-def test_what_is_no_json_is_a_400_too(client: httpx2.Client) -> None:
+def test_what_is_not_json_is_a_400_too(client: httpx2.Client) -> None:
     headers = {"content-type": "application/json"}
     for content in (b'{"query": ', b"", b"\xff\xfe", b"null"):
         status, name, _ = error_of(client.post("/search", content=content, headers=headers))

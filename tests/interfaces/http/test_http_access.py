@@ -92,7 +92,7 @@ def test_a_key_can_be_shown_in_two_ways(guarded: tuple[httpx2.Client, str]) -> N
         {"Cookie": "key={key}"},
     ],
 )
-def test_anything_else_is_no_key(
+def test_anything_else_is_not_a_key(
     guarded: tuple[httpx2.Client, str], headers: dict[str, str]
 ) -> None:
     client, key = guarded
@@ -143,7 +143,7 @@ def test_a_key_counts_only_as_it_was_made(
         assert b"contains whitespace" in answer
 
 
-def test_two_authorizations_and_a_key_in_the_address_are_none(
+def test_two_authorizations_or_a_key_in_the_address_are_refused(
     guarded: tuple[httpx2.Client, str],
 ) -> None:
     client, key = guarded
@@ -199,7 +199,7 @@ def test_a_damaged_file_of_keys_closes_the_server(
     assert client.post("/search", json=QUESTION, headers={"X-API-Key": key}).status_code == 200
 
 
-def test_other_machines_are_served_with_keys_or_when_it_is_said(ingested: Path) -> None:
+def test_other_machines_are_served_with_keys_or_on_request(ingested: Path) -> None:
     refused_start = surefind("serve", "--host", "0.0.0.0", "--port", "0", cwd=ingested)
     assert refused_start.returncode == 2
     assert "surefind keys create" in refused_start.stderr
@@ -208,7 +208,7 @@ def test_other_machines_are_served_with_keys_or_when_it_is_said(ingested: Path) 
         assert httpx2.post(f"{local}/search", json=QUESTION, timeout=30).status_code == 200
 
 
-def test_the_last_key_that_goes_is_said(tmp_path: Path) -> None:
+def test_the_last_key_that_goes_is_reported(tmp_path: Path) -> None:
     create(tmp_path, "only")
     again = surefind("keys", "create", "--name", "only", cwd=tmp_path)
     assert (again.returncode, "already" in again.stderr) == (2, True)

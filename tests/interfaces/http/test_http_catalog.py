@@ -46,7 +46,7 @@ def error_of(answer: httpx2.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]
 
 
-def test_the_collections_are_told(client: httpx2.Client) -> None:
+def test_the_collections_are_reported(client: httpx2.Client) -> None:
     [docs] = found(client.get("/collections"))["collections"]
     assert (docs["name"], docs["served"], docs["generation"]) == ("docs", True, 2)
     assert (docs["documents"], docs["chunks"] > 5) == (5, True)
@@ -139,7 +139,7 @@ def test_readers_see_the_generations_and_only_an_admin_goes_back(
     assert found(client.get("/documents"))["total"] == 5
 
 
-def test_what_to_filter_by_is_told_with_its_values(client: httpx2.Client) -> None:
+def test_what_to_filter_by_is_reported_with_its_values(client: httpx2.Client) -> None:
     told = found(client.get("/fields"))
     assert (told["collection"], told["generation"]) == ("docs", 2)
     fields = {field["name"]: field for field in told["fields"]}
@@ -158,7 +158,7 @@ def test_what_to_filter_by_is_told_with_its_values(client: httpx2.Client) -> Non
             assert len(found(client.post("/retrieve", json=body))["hits"]) == one["chunks"]
 
 
-def test_what_a_generation_changed_is_told(client: httpx2.Client) -> None:
+def test_what_a_generation_changed_is_reported(client: httpx2.Client) -> None:
     assert found(client.get("/generations/2/changes")) == {
         "collection": "docs",
         "generation": 2,
@@ -185,7 +185,7 @@ def test_generations_of_another_collection_can_be_listed(client: httpx2.Client) 
         assert error_of(client.get(path, params={"collecton": "docs"}))[0] == 400
 
 
-def test_without_keys_nobody_goes_back(ingested: Path) -> None:
+def test_without_keys_no_one_goes_back(ingested: Path) -> None:
     with serving(cwd=ingested) as (address, _):
         answer = httpx2.post(f"{address}/generations/rollback", json={})
         assert error_of(answer) == (403, "forbidden")

@@ -88,7 +88,7 @@ def busy(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_clients_that_hang_up_harm_nobody(busy: Busy, name: str) -> None:
+def test_clients_that_hang_up_harm_no_one(busy: Busy, name: str) -> None:
     path, body = REQUESTS[name]
     headers = {"Accept": "application/json"}
     first = busy.client.post(path, json=body("Is there a lid?"), headers=headers)

@@ -95,7 +95,7 @@ def test_no_path_leads_where_it_should_not(served: tuple[str, Server], path: byt
 
 
 @pytest.mark.parametrize("path", [b"*", b"http://evil.example/live", b"/\xff", b"evil:80"])
-def test_an_address_that_is_none_of_ours_is_refused_or_not_found(
+def test_an_unknown_address_is_refused_or_not_found(
     served: tuple[str, Server], path: bytes
 ) -> None:
     status, _ = raw(served[0], asked(path))
@@ -148,7 +148,7 @@ def test_only_json_is_read(client: httpx2.Client, kind: str) -> None:
     assert "Content-Type: application/json" in answer.json()["message"]
 
 
-def test_lies_about_the_length_harm_nobody(served: tuple[str, Server]) -> None:
+def test_lies_about_the_length_harm_no_one(served: tuple[str, Server]) -> None:
     start = b"POST /search HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     for headers in (
         b"Content-Length: -1\r\n",

@@ -55,7 +55,7 @@ async def test_this_machine_is_answered(ingested: Path, host: str) -> None:
         "xn--4ca.example",
     ],
 )
-async def test_a_name_of_somebody_else_is_refused(ingested: Path, host: str) -> None:
+async def test_a_host_name_of_another_site_is_refused(ingested: Path, host: str) -> None:
     assert await status_of(ingested, host) == 400
 
 

@@ -66,7 +66,7 @@ def raw(address: str, *pieces: bytes) -> tuple[int, dict[str, str], dict[str, st
     return int(first.split()[1]), headers, json.loads(body)
 
 
-def test_who_asks_too_often_is_told_when_to_come_back(
+def test_too_many_requests_are_refused_with_the_time_to_wait(
     limited: tuple[str, httpx2.Client],
 ) -> None:
     _, client = limited
@@ -129,7 +129,7 @@ def test_only_the_last_address_that_no_proxy_of_ours_has_counts(
     assert statuses == [200, 200, 200, 429]
 
 
-async def test_without_trusted_proxies_nobody_is_believed(ingested: Path) -> None:
+async def test_without_trusted_proxies_no_one_is_believed(ingested: Path) -> None:
     settings = {"SUREFIND_RATE_LIMIT_PER_MINUTE": "2"}
     with serving("--data-dir", "none", cwd=ingested, **settings) as (address, _):
         statuses = [
@@ -198,7 +198,7 @@ def test_a_long_address_is_refused(limited: tuple[str, httpx2.Client]) -> None:
 @pytest.mark.parametrize(
     "sent", [b"\x16\x03\x01 hello\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/1.1\r\nA b: c\r\n\r\n"]
 )
-def test_what_is_no_http_is_a_400_of_the_same_form(
+def test_what_is_not_http_is_a_400_of_the_same_form(
     limited: tuple[str, httpx2.Client], sent: bytes
 ) -> None:
     status, _, body = raw(limited[0], sent)

@@ -84,7 +84,7 @@ def test_the_log_has_neither_keys_nor_addresses_nor_conditions(home: Path) -> No
         assert secret.encode() not in path.read_bytes()
 
 
-def test_nothing_is_logged_unless_it_is_asked_for(home: Path) -> None:
+def test_nothing_is_logged_unless_it_is_requested(home: Path) -> None:
     with serving(cwd=home) as (address, _):
         ask(address, "anything")
     assert not list((home / ".surefind").glob("queries*"))

@@ -59,7 +59,7 @@ def test_an_id_that_is_not_safe_is_replaced(
     assert len(answer.headers["x-request-id"]) == 32
 
 
-def test_two_ids_are_none(served: tuple[httpx2.Client, Server]) -> None:
+def test_of_two_ids_neither_is_used(served: tuple[httpx2.Client, Server]) -> None:
     client, _ = served
     answer = client.get("/health", headers=[("X-Request-ID", "a"), ("X-Request-ID", "b")])
     assert len(answer.headers["x-request-id"]) == 32
@@ -106,7 +106,7 @@ def test_every_answer_has_an_id_also_an_error(served: tuple[httpx2.Client, Serve
     ]
 
 
-def test_the_line_of_a_search_tells_its_stages_and_not_what_was_asked(
+def test_the_line_of_a_search_shows_its_stages_and_not_what_was_asked(
     served: tuple[httpx2.Client, Server],
 ) -> None:
     client, process = served
@@ -130,7 +130,7 @@ def test_the_line_of_a_search_tells_its_stages_and_not_what_was_asked(
     assert "very-secret" not in written
 
 
-def test_what_is_asked_is_logged_when_it_is_wanted(home: Path) -> None:
+def test_queries_are_logged_on_request(home: Path) -> None:
     with serving("--log-queries", cwd=home) as (address, process):
         asked = httpx2.post(f"{address}/search", json={"query": "ünïcode\nvinegar"}, timeout=30)
         assert asked.status_code == 200

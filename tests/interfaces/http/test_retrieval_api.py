@@ -380,7 +380,7 @@ async def test_strict_health_takes_a_degraded_service_out_of_rotation(parts: Set
 @pytest.mark.parametrize(
     "broken", ["DROP TABLE {table}", "ALTER TABLE {table} RENAME slug TO name"]
 )
-async def test_a_table_that_is_not_the_contracts_degrades_and_is_told(
+async def test_a_table_that_is_not_the_contracts_degrades_and_is_reported(
     service: Served, parts: SetUp, broken: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     parts.execute(broken)

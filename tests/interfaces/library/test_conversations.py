@@ -110,7 +110,7 @@ def test_the_command_reads_them_from_a_file(home: Path) -> None:
         ('[{"role": "user"}]', "history.0: a turn must be a text"),
     ],
 )
-def test_a_file_that_is_no_conversation_is_refused(
+def test_a_file_that_is_not_a_conversation_is_refused(
     home: Path, content: str | None, message: str
 ) -> None:
     if content is not None:

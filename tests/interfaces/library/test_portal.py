@@ -70,7 +70,7 @@ def test_many_threads_call_at_once() -> None:
         ]
 
 
-async def test_a_running_loop_is_no_hindrance() -> None:
+async def test_a_running_loop_does_not_matter() -> None:
     with Portal() as portal:
         assert portal.call(double, 3) == 6
 

@@ -108,7 +108,7 @@ def stub(*answers: Answer | None, tls: Path | None = None) -> Iterator[StubServe
         (None, "must be a string"),
     ],
 )
-def test_an_address_that_is_none_is_refused(url: Any, reason: str) -> None:
+def test_an_invalid_address_is_refused(url: Any, reason: str) -> None:
     with pytest.raises(surefind.InputError, match=reason) as raised, surefind.connect_to(url):
         pass
     assert "user:secret" not in str(raised.value)

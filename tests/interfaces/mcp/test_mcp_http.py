@@ -222,7 +222,7 @@ def test_without_the_extra_the_error_names_it(home: Path) -> None:
     assert "pip install 'surefind[mcp]'" in failure_of(answer)["message"]
 
 
-def test_a_client_that_hangs_up_while_sending_harms_nobody(guarded: Guarded) -> None:
+def test_a_client_that_hangs_up_while_sending_harms_no_one(guarded: Guarded) -> None:
     host, port = guarded.address.removeprefix("http://").split(":")
     body = json.dumps(SEARCH).encode()
     head = (

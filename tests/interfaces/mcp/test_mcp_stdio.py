@@ -72,7 +72,7 @@ def test_it_ends_on_a_signal_while_the_input_is_open(home: Path, number: signal.
     assert process.returncode in {130, -signal.SIGTERM, 143}
 
 
-def test_a_line_that_is_no_message_does_not_end_it(home: Path) -> None:
+def test_a_line_that_is_not_a_message_does_not_end_it(home: Path) -> None:
     with process_in(home) as process:
         assert process.stdin is not None
         process.stdin.write("hello?\n\n[]\n\x00\n")

@@ -57,7 +57,7 @@ def test_every_setting_in_the_container_files_is_one() -> None:
     assert named <= known
 
 
-def test_the_health_check_tells_a_server_from_none(tmp_path: Path) -> None:
+def test_the_health_check_fails_without_a_server(tmp_path: Path) -> None:
     command = DOCKERFILE[DOCKERFILE.index("HEALTHCHECK") :].split("CMD ", 1)[1].splitlines()[0]
     _, *arguments = json.loads(command)
 

@@ -71,7 +71,7 @@ async def served(home: Path, url: str, schema: str) -> AsyncIterator[httpx2.Asyn
         await asyncio.to_thread(server.__exit__, None, None, None)
 
 
-async def test_a_server_answers_from_payloads_while_it_is_away(
+async def test_a_server_answers_from_payloads_while_it_is_unavailable(
     home: Path, postgres: PostgresService, schema: str
 ) -> None:
     async with line_to(postgres) as line, served(home, line.url, schema) as client:

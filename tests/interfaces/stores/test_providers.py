@@ -132,7 +132,7 @@ def test_without_a_key_nothing_is_tried(home: Path, service: Service) -> None:
     assert service.requests == []
 
 
-async def test_without_the_extra_it_is_said_how_to_install_it(
+async def test_without_the_extra_the_error_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "cohere", None)
@@ -147,7 +147,7 @@ async def test_without_the_extra_it_is_said_how_to_install_it(
         await application.close()
 
 
-def test_a_key_that_nothing_uses_is_told(home: Path) -> None:
+def test_a_key_that_nothing_uses_is_reported(home: Path) -> None:
     done = surefind("ingest", "docs/page000.md", cwd=home, COHERE_API_KEY=KEY)
     assert "COHERE_API_KEY is set but not used" in done.stderr
 
@@ -166,7 +166,7 @@ def test_a_collection_is_searched_and_reranked_by_cohere(home: Path, service: Se
     assert [request.path for request in service.requests].count("/v2/rerank") == 1
 
 
-def test_a_reranker_that_is_away_is_said(home: Path, service: Service) -> None:
+def test_a_reranker_that_is_unavailable_is_reported(home: Path, service: Service) -> None:
     environment = cohere(service, SUREFIND_RERANKER="cohere", SUREFIND_RERANK_URL=service.url)
     assert surefind("ingest", "docs/page000.md", cwd=home, **environment).returncode == 0
     service.always = Trouble(404)
@@ -231,7 +231,7 @@ def test_a_collection_of_one_embedder_is_refused_to_another(home: Path, service:
 # --- what it costs ----------------------------------------------------------------------------
 
 
-def test_a_rehearsal_tells_the_cost_and_spends_nothing(home: Path, service: Service) -> None:
+def test_a_rehearsal_shows_the_cost_and_spends_nothing(home: Path, service: Service) -> None:
     done = surefind("ingest", "docs", "--dry-run", cwd=home, **cohere(service))
     assert done.returncode == 0, done.stderr
     assert "  cost     about 0.0001 for about" in done.stdout

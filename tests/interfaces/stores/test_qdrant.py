@@ -306,7 +306,7 @@ async def test_searches_stop_calling_a_server_that_keeps_failing(pages: Path) ->
                 assert refused.headers["retry-after"]
 
 
-async def test_a_collection_that_somebody_deleted_is_told_and_built_anew(pages: Path) -> None:
+async def test_a_collection_that_somebody_deleted_is_reported_and_built_again(pages: Path) -> None:
     with serve() as service:
         async with application(pages, qdrant_url=service.url) as opened:
             await ingest(opened, pages)
@@ -353,7 +353,7 @@ def test_missing_replicas_are_reported_or_stop_the_ingest(
         }
 
 
-def test_a_server_that_is_away_is_one_line_and_exit_code_4(ingested: Path) -> None:
+def test_a_server_that_is_unavailable_is_one_line_and_exit_code_4(ingested: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -366,7 +366,7 @@ def test_a_server_that_is_away_is_one_line_and_exit_code_4(ingested: Path) -> No
     assert "secret-key" not in done.stderr + done.stdout
 
 
-async def test_without_the_extra_it_is_said_how_to_install_it(
+async def test_without_the_extra_the_error_says_how_to_install_it(
     ingested: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "qdrant_client", None)

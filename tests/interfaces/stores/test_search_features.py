@@ -67,7 +67,7 @@ def test_why_not_names_the_cause(ingested: Path, contracts: httpx2.Client) -> No
     assert (answer["cause"], answer["rank"]) == ("found", 1)
 
 
-def test_a_budget_a_context_and_doubts_are_told(ingested: Path) -> None:
+def test_a_budget_a_context_and_doubts_are_shown(ingested: Path) -> None:
     small = command("search", "teapot", "--max-tokens", "30", cwd=ingested)
     assert "did not fit within 30 tokens" in small.stderr
     none = command("search", "teapot", "--max-tokens", "1", cwd=ingested)

@@ -19,7 +19,7 @@ ENGLISH = (
 )
 
 
-def test_a_question_searches_pages_in_its_language_unless_told_otherwise(tmp_path: Path) -> None:
+def test_a_question_searches_pages_in_its_language_by_default(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "de.md").write_text(GERMAN)
     (tmp_path / "docs" / "en.md").write_text(ENGLISH)

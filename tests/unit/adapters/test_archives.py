@@ -121,7 +121,7 @@ def a_pipe(path: Path) -> None:
         (lambda _: None, "does not exist"),
     ],
 )
-def test_what_is_no_archive_is_refused(
+def test_other_files_are_not_taken_for_archives(
     tmp_path: Path, make: Callable[[Path], object], reason: str
 ) -> None:
     make(tmp_path / "x.surefind")

@@ -48,7 +48,7 @@ def test_an_engine_without_room_says_what_to_do() -> None:
         raise RuntimeError("broken")
 
 
-def test_a_folder_that_may_only_be_read_is_said_before_anything_is_tried(
+def test_a_folder_that_may_only_be_read_is_reported_before_anything_is_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = DataFolder(tmp_path / "data")

@@ -70,7 +70,7 @@ def test_they_are_fetched_once_and_verified(tmp_path: Path) -> None:
     assert len(said) == 1
 
 
-def test_a_damaged_cache_is_mended(tmp_path: Path) -> None:
+def test_a_damaged_cache_is_repaired(tmp_path: Path) -> None:
     with hub(tmp_path / "hub", CONTENT) as address:
         folder = locate(None, tmp_path / "cache", print, address)
         (folder / "model_quantized.onnx").write_bytes(b"damaged")
@@ -133,13 +133,13 @@ def test_a_folder_that_is_given_is_used_as_it_is_or_refused(tmp_path: Path) -> N
         locate(tmp_path, tmp_path / "cache", print)
 
 
-def test_a_cache_that_can_not_be_written_is_said(tmp_path: Path) -> None:
+def test_a_cache_that_can_not_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("in the way")
     with pytest.raises(EmbeddingError, match="SUREFIND_CACHE_DIR"):
         locate(None, tmp_path / "cache", print)
 
 
-def test_files_that_are_no_model_are_an_embedding_error(tmp_path: Path) -> None:
+def test_files_without_a_model_are_an_embedding_error(tmp_path: Path) -> None:
     for name, content in CONTENT.items():
         (tmp_path / name).write_bytes(content)
     with pytest.raises(EmbeddingError, match="can't be loaded"):

@@ -57,7 +57,7 @@ def test_a_copy_of_the_download_is_the_same_model(hub: FakeHub, tmp_path: Path) 
     assert OnnxEmbedder(moved, OnnxOptions(), print).fingerprint.model == ID
 
 
-def test_another_file_is_added_when_it_is_wanted(hub: FakeHub, tmp_path: Path) -> None:
+def test_another_file_is_added_on_request(hub: FakeHub, tmp_path: Path) -> None:
     folder = from_hub(hub, tmp_path)
     from_hub(hub, tmp_path, "onnx/model_q4.onnx")
     assert (folder / "onnx/model_q4.onnx").read_text() == "another file"
@@ -66,7 +66,7 @@ def test_another_file_is_added_when_it_is_wanted(hub: FakeHub, tmp_path: Path) -
         from_hub(hub, tmp_path, "onnx/x.onnx")
 
 
-def test_damage_is_noticed_and_mended_by_fetch(hub: FakeHub, tmp_path: Path) -> None:
+def test_damage_is_noticed_and_repaired_by_fetch(hub: FakeHub, tmp_path: Path) -> None:
     folder = from_hub(hub, tmp_path)
     (folder / "1_Pooling/config.json").write_text('{"pooling_mode": "cls"}')
     OnnxEmbedder(folder, OnnxOptions(), print)  # a file that is read, not one that is hashed
@@ -140,7 +140,7 @@ def test_an_unreachable_hub_says_how_to_do_without(tmp_path: Path) -> None:
         locate("acme/tiny@v2", None, hub, SETTING)
 
 
-def test_a_cache_that_can_not_be_written_is_said(tmp_path: Path) -> None:
+def test_a_cache_that_can_not_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("in the way")
     with pytest.raises(EmbeddingError, match="SUREFIND_CACHE_DIR"):
         locate(ID, None, Hub(tmp_path, print, "http://127.0.0.1:9"), SETTING)

@@ -104,7 +104,7 @@ def test_a_damaged_log_is_moved_aside(tmp_path: Path, caplog: pytest.LogCaptureF
     assert "moved to queries.damaged" in caplog.text
 
 
-def test_a_log_that_cant_be_written_is_reported_once_and_stops_nobody(
+def test_a_log_that_cant_be_written_is_reported_once_and_stops_no_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / NAME

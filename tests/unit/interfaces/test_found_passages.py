@@ -38,7 +38,7 @@ def test_version_and_locale_are_named_if_there_are_any() -> None:
     assert found["url"] == "https://a.example/kiln#kiln"
 
 
-def test_the_text_includes_the_context_that_was_asked_for() -> None:
+def test_the_text_includes_the_context_that_was_requested() -> None:
     assert text_of(HIT) == "It fires clay."
     assert text_of(replace(HIT, context=Context("Before. It fires clay.", 0, 1, 6))) == (
         "Before. It fires clay."

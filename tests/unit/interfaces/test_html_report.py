@@ -74,7 +74,7 @@ def compared() -> Report:
     [full_report(), report(), compared(), replace(full_report(), interrupted="it was stopped")],
     ids=["full", "none", "compared", "stopped"],
 )
-def test_a_page_is_well_formed_and_asks_nobody_for_anything(told: Report) -> None:
+def test_a_page_is_well_formed_and_asks_no_one_for_anything(told: Report) -> None:
     page = html_page(told)
     elements = Elements(page)
     assert (elements.open, elements.wrong) == ([], [])

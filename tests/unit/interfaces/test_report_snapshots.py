@@ -130,7 +130,7 @@ def test_every_report_is_as_the_schema_says(told: Report) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_report_is_not_as_the_schema_says(change: dict[str, object]) -> None:
+def test_other_json_than_reports_does_not_match_the_schema(change: dict[str, object]) -> None:
     assert complaints(report_json(fixed()) | change) != []
 
 

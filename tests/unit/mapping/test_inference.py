@@ -120,7 +120,7 @@ def numbered_pages(**labels: str) -> list[Payload]:
     ("title", "section"),
     [("k1", "k2"), ("doc.a", "doc.b"), ("甲", "乙"), ("überschrift", "zwischenüberschrift")],
 )
-def test_headings_are_told_by_how_they_change(title: str, section: str) -> None:
+def test_headings_are_recognized_by_how_they_change(title: str, section: str) -> None:
     """Also where neither the addresses nor the texts repeat them."""
     found = infer([nested(payload) for payload in numbered_pages(title=title, section=section)])
     assert keys(found, "position") == ("stelle",)
@@ -149,7 +149,7 @@ def test_one_position_of_nonsense_hides_no_position(nonsense: object) -> None:
     assert mapping.position_kind is PositionKind.ORDINAL
 
 
-def test_labels_without_an_order_are_no_sections() -> None:
+def test_labels_without_an_order_are_not_sections() -> None:
     for seed in range(40):
         rng = random.Random(seed)
         payloads = [

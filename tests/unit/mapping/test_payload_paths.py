@@ -56,7 +56,7 @@ def test_a_path_is_read_step_by_step(path: str, steps: list[str]) -> None:
 
 
 @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a..b", '"a', "a[", "[]"])
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_an_invalid_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="invalid payload path"):
         parts_of(path)
 
@@ -117,7 +117,7 @@ def test_a_moment_is_read_however_it_is_written(written: object) -> None:
 
 
 @pytest.mark.parametrize("written", [3, 2025, "soon", "1.2.3", "", None, True, float("nan"), [1]])
-def test_what_is_no_moment_is_none(written: object) -> None:
+def test_a_value_that_is_not_a_moment_is_ignored(written: object) -> None:
     assert moment(written) is None
 
 
@@ -128,7 +128,7 @@ def test_points_that_are_known_by_a_number_keep_it(number: int) -> None:
     assert point_label(point) == str(number)
 
 
-def test_a_uuid_is_no_number() -> None:
+def test_a_uuid_is_not_a_number() -> None:
     assert point_number(POINT) is None
     assert point_label(POINT) == str(POINT)
 
@@ -156,13 +156,13 @@ def test_a_record_has_what_the_payload_says() -> None:
     assert record.flaws == ()
 
 
-def test_the_second_key_stands_in_where_the_first_says_nothing() -> None:
+def test_the_second_key_is_used_where_the_first_is_empty() -> None:
     both = connection(text=("text", "content"))
     assert record_of(POINT, {"text": "", "content": "there"}, both).chunk.text == "there"
     assert record_of(POINT, {"text": "here", "content": "there"}, both).chunk.text == "here"
 
 
-def test_what_a_payload_lacks_or_has_as_nonsense_is_said() -> None:
+def test_what_a_payload_lacks_or_has_as_nonsense_is_reported() -> None:
     mapped = connection(text="text", position="nr", created_at="when", url="url")
     record = record_of(POINT, {"text": {"no": 1}, "nr": "x", "when": "soon", "url": 5}, mapped)
     assert record.chunk.text == ""

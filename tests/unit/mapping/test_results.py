@@ -82,7 +82,7 @@ def test_the_same_result_of_several_questions_still_has_an_id() -> None:
     assert mapping.keys[Role.ID] == ("id",) or mapping.keys[Role.SOURCE_PATH] == ("id",)
 
 
-def test_a_similarity_is_told_from_other_scores() -> None:
+def test_a_similarity_is_distinguished_from_other_scores() -> None:
     scored: JsonValue = [{"url": f"{SITE}/{n}", "similarity": 0.9 - n / 10} for n in range(5)]
     assert infer_results([scored]).mapping.similarity == "similarity"
     far: JsonValue = [{"url": f"{SITE}/{n}", "similarity": 9 - n} for n in range(5)]
@@ -146,7 +146,7 @@ def test_nothing_found_is_not_an_error(answer: JsonValue) -> None:
     assert results_of(answer, MAPPING) == ()
 
 
-def test_scores_that_are_no_numbers_are_left_out() -> None:
+def test_scores_that_are_not_numbers_are_left_out() -> None:
     answer: JsonValue = {"results": [{"url": "/a", "score": "0.5"}, {"url": "/b", "score": "high"}]}
     assert [hit.score for hit in results_of(answer, MAPPING)] == [0.5, None]
 
@@ -218,7 +218,7 @@ def test_no_answer_breaks_the_reading(answers: list[JsonValue], other: JsonValue
     assert mapping.form in AnswerForm
 
 
-def test_a_path_through_missing_keys_is_no_list() -> None:
+def test_a_path_through_missing_keys_is_not_a_list() -> None:
     assert items_at({"a": {"b": []}}, "a.c") is None
     assert items_at({"a": {"b": []}}, "a.b") == []
     assert items_at([], "") == []

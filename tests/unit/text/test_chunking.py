@@ -133,7 +133,7 @@ def test_a_section_is_one_chunk_with_its_heading_path() -> None:
     assert chunks[1].passage == chunks[1].text
 
 
-def test_the_pieces_of_a_long_section_are_all_told_where_they_are() -> None:
+def test_the_pieces_of_a_long_section_all_have_their_heading_path() -> None:
     text = "# Guide\n\n## Long\n\n" + "\n\n".join(f"paragraph {n} of some words" for n in range(12))
     _, chunks = chunked(text, ChunkerSettings(max_tokens=20, max_chars=400))
     assert len(chunks) > 2
@@ -204,7 +204,7 @@ def test_a_heading_without_letters_keeps_its_ids_when_the_start_of_the_page_grow
     assert (before[-1].id, before[-1].text) == (after[-1].id, after[-1].text)
 
 
-def test_code_is_told_from_text() -> None:
+def test_code_is_distinguished_from_text() -> None:
     text = (
         "# A\n\nwords\n\n# B\n\nwords before\n\n```\nx\n```\n\n# C\n\n```\n" + "code\n" * 20 + "```"
     )

@@ -57,7 +57,7 @@ def test_text_is_cleaned(content: bytes, text: str) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"), [(b"\x89PNG\x00\x01", "binary"), (b"caf\xe9 au lait", "byte 3")]
 )
-def test_what_is_no_text_says_why(content: bytes, reason: str) -> None:
+def test_bytes_that_are_not_text_are_refused_with_the_reason(content: bytes, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         clean(content)
 
@@ -92,7 +92,7 @@ def test_cleaning_twice_is_cleaning_once(text: str) -> None:
         ('{"a":' * 9_000, {}, '{"a":' * 9_000),
     ],
 )
-def test_front_matter_is_split_off_or_left_alone(
+def test_front_matter_is_split_off_or_left_unchanged(
     text: str, values: dict[str, object], body: str
 ) -> None:
     assert split_front_matter(text) == (values, body)
@@ -126,7 +126,7 @@ def test_front_matter_that_bites_is_ignored_with_a_warning(block: str) -> None:
     ],
 )
 @pytest.mark.parametrize("suffix", [".md", ".mdx", ".html", ".adoc"])
-def test_broken_front_matter_is_named_with_its_line_and_is_no_text(
+def test_broken_front_matter_is_named_with_its_line_and_is_not_text(
     text: str, problem: str, suffix: str
 ) -> None:
     page = parse(text.encode(), suffix)

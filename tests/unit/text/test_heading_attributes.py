@@ -39,7 +39,7 @@ NEXTRA = NextraSite("", "/").anchors
         (NEXTRA, "## A [b]\n", "## A [b]\n"),
     ],
 )
-def test_what_a_heading_declares_is_no_text(rule: AnchorRule, source: str, text: str) -> None:
+def test_what_a_heading_declares_is_not_text(rule: AnchorRule, source: str, text: str) -> None:
     page = parse(source.encode(), ".md", rule)
     assert page.text == text
     anchors = [heading.anchor for heading in outline(source, rule).headings]

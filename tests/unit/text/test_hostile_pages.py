@@ -57,7 +57,7 @@ def test_elements_in_each_other_are_read_up_to_a_limit() -> None:
         read("<div>" * 9_000 + "<b></b>" * 20_000, ".html")
 
 
-def test_many_elements_beside_each_other_are_no_nesting() -> None:
+def test_many_elements_beside_each_other_are_not_nesting() -> None:
     page = "<ul>" + "<li>item<p>words<br>more" * 20_000 + "</ul>" + "<div>a</div>" * 20_000
     assert read(page, ".html").text.count("words") == 20_000
 

@@ -113,7 +113,7 @@ def test_a_content_root_with_little_in_it_is_not_believed() -> None:
     assert markdown("<article>a</article><article>b</article>") == "a\n\nb"
 
 
-def test_a_page_tells_about_itself() -> None:
+def test_a_page_describes_itself() -> None:
     page = html_to_markdown(
         "<html lang=en><title>Name |\n Site</title><link rel=canonical href=' https://x.org/a '>"
         "<meta name=description content='About it'><nav><a href=/n>n</a></nav>"

@@ -36,8 +36,6 @@ def test_links_and_the_canonical_url_follow_the_base_of_the_page() -> None:
         ("<meta name=robots content='noindex'>", "nofollow", True, False),
     ],
 )
-def test_robots_may_be_told_to_keep_away(
-    head: str, header: str, noindex: bool, follows: bool
-) -> None:
+def test_robots_may_be_excluded(head: str, header: str, noindex: bool, follows: bool) -> None:
     facts = read_facts(f"{head}<a href=b>b</a>".encode(), PAGE, header)
     assert (facts.noindex, bool(facts.links)) == (noindex, follows)

@@ -92,7 +92,7 @@ def test_scripts_of_several_languages_need_more_evidence() -> None:
 
 
 @pytest.mark.parametrize("tag", [None, "", "x", "tlh", "e" * 5000, "de\0", "日本", 3.5, b"de"])
-def test_unknown_tags_are_no_language(tag: object) -> None:
+def test_unknown_tags_are_not_languages(tag: object) -> None:
     assert language_code(tag) == ""
 
 

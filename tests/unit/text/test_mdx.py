@@ -51,7 +51,7 @@ from unit.text.markdown_strategies import (
         "export const smile = <b>:(</b>",
     ],
 )
-def test_statements_are_no_text(statement: str) -> None:
+def test_statements_are_not_text(statement: str) -> None:
     assert strip_mdx(f"{statement}\n\nwords stay\n") == "words stay\n"
     assert strip_mdx(f"# Title\n{statement}\n\nwords stay\n") == "# Title\n\nwords stay\n"
 
@@ -96,7 +96,7 @@ def test_statements_are_no_text(statement: str) -> None:
         "\n\n\n",
     ],
 )
-def test_what_is_no_program_is_untouched(prose: str) -> None:
+def test_text_without_programs_is_untouched(prose: str) -> None:
     assert strip_mdx(prose) == prose
 
 

@@ -133,7 +133,7 @@ async def test_a_call_that_never_returns_does_not_keep_the_process_alive(module:
         ("", "write python:module:function"),
     ],
 )
-def test_what_is_no_function_is_refused(module: str, name: str, said: str) -> None:
+def test_other_objects_than_functions_are_refused(module: str, name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         target_of(module, name)
 

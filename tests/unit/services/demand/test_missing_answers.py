@@ -92,7 +92,7 @@ async def test_possible_gaps_are_listed_beside_those_with_thin_evidence(
     assert (await reported(home, None, *searches)).possible == ()
 
 
-async def test_a_question_without_hits_is_no_failure(home: Installation) -> None:
+async def test_a_question_without_hits_is_not_a_failure(home: Installation) -> None:
     missing = missing_answers(home)
     nowhere = GoldenTest("x", "?!", expected=(BySource("docs/x.md"),), where=("source_path=x",))
     assert await missing.learn([*TESTS, nowhere])

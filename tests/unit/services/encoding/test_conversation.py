@@ -177,7 +177,7 @@ async def test_earlier_questions_count_half_as_much_with_each_step() -> None:
         ("which boiler pressure applies on Sunday", Mode.LEXICAL),
     ],
 )
-async def test_a_question_that_stands_alone_is_left_alone(text: str, mode: Mode) -> None:
+async def test_a_complete_question_is_not_changed(text: str, mode: Mode) -> None:
     alone, after = Query(text, mode=mode), Query(text, mode=mode, history=ABOUT_BOILERS)
     vector, terms, strength = await encode(after, EMBEDDER, ENCODER)
     plain, plain_terms, _ = await encode(alone, EMBEDDER, ENCODER)

@@ -43,7 +43,7 @@ def apart(passages: Sequence[Passage]) -> list[Passage]:
 PASSAGES = apart(book(48))
 
 
-def nobody(_: Progress) -> None:
+def ignored(_: Progress) -> None:
     pass
 
 
@@ -51,7 +51,7 @@ async def embedder() -> WordEmbedder:
     return EMBEDDER
 
 
-def told(report: AuditReport, severity: AuditSeverity = AuditSeverity.PROBLEM) -> dict[str, int]:
+def counted(report: AuditReport, severity: AuditSeverity = AuditSeverity.PROBLEM) -> dict[str, int]:
     return {
         finding.message.partition(":")[0].partition(" (")[0].partition(";")[0]: finding.count
         for finding in report.findings
@@ -72,14 +72,14 @@ async def installation(tmp_path: Path) -> AsyncIterator[Installation]:
 
 async def audited(installation: Installation) -> AuditReport:
     async with installation.reader.lease() as generation:
-        return await audit(generation, None, embedder, AuditOptions(), nobody)
+        return await audit(generation, None, embedder, AuditOptions(), ignored)
 
 
 async def test_a_collection_of_our_own_is_whole(installation: Installation) -> None:
     report = await audited(installation)
     assert report.sound
     assert report.read == report.points == 5
-    assert "all 5 hashes match" in next(iter(told(report, AuditSeverity.NOTE)), "")
+    assert "all 5 hashes match" in next(iter(counted(report, AuditSeverity.NOTE)), "")
 
 
 async def test_an_index_that_lost_or_changed_something_is_found_out(
@@ -100,11 +100,11 @@ async def test_an_index_that_lost_or_changed_something_is_found_out(
     index = await installation.index.open(GenerationRef("docs", 9))
     catalog = await installation.catalogs.open(manifest.ref)
     report = await audit(
-        OpenGeneration(manifest, index, catalog), None, embedder, AuditOptions(), nobody
+        OpenGeneration(manifest, index, catalog), None, embedder, AuditOptions(), ignored
     )
     await index.close()
     await catalog.close()
-    assert told(report) == {
+    assert counted(report) == {
         "chunks are in the catalog, but not in the index": 1,
         "points have no vector": 1,
     }
@@ -143,7 +143,7 @@ async def audited_door(
     embedder: Callable[[], Awaitable[WordEmbedder]] = embedder,
 ) -> AuditReport:
     async with door.readers.of(door.collection.connection.name).lease() as generation:
-        return await audit(generation, door.foreign, embedder, options, nobody)
+        return await audit(generation, door.foreign, embedder, options, ignored)
 
 
 async def test_a_strangers_whole_collection_is_found_whole(service: Service) -> None:
@@ -202,7 +202,7 @@ async def test_faults_are_counted_and_named(service: Service) -> None:
         await client.close()
         report = await audited_door(door)
     assert not report.sound
-    assert told(report) == {
+    assert counted(report) == {
         "points have no text": 1,
         "hashes do not match their text": 1,
         "URLs contain whitespace": 1,
@@ -211,7 +211,7 @@ async def test_faults_are_counted_and_named(service: Service) -> None:
         "vectors are all zeros": 1,
         "of 46 vectors": 1,
     }
-    warned = told(report, AuditSeverity.WARNING)
+    warned = counted(report, AuditSeverity.WARNING)
     assert warned["texts have fewer than 20 characters"] == 1
     assert warned["URLs lead to the local machine"] == 1
     assert warned["documents have gaps between their positions"] >= 1

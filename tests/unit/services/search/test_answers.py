@@ -35,7 +35,7 @@ def remembering(home: Installation, most: int = 10) -> Searcher:
     return Searcher(home.readers, home.embedder, home.terms, answers=AnswerCache(most))
 
 
-def told(result: SearchResult) -> SearchResult:
+def described(result: SearchResult) -> SearchResult:
     """All but how long it took, and how it was come by."""
     return replace(result, timings=None, remembered=False)  # type: ignore[arg-type]
 
@@ -44,7 +44,7 @@ async def test_a_question_asked_again_is_answered_the_same_and_says_so(home: Ins
     searcher = remembering(home)
     first, again = await searcher.search(CATS), await searcher.search(CATS)
     assert (first.remembered, again.remembered) == (False, True)
-    assert told(again) == told(first)
+    assert described(again) == described(first)
     assert again.timings.embedded_ms == again.timings.searched_ms == 0
     stages = sum(spent for _, spent in again.timings.stages)
     assert stages == pytest.approx(again.timings.total_ms)

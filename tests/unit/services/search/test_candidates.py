@@ -84,10 +84,10 @@ async def test_what_is_not_asked_twice_changes_no_score(
     index = ListeningIndex(entries)
     pool = await find(question(text), [CollectionScope("docs", index)], depth)
     wanted = await asked_in_full(question(text), index, depth)
-    assert told(pool) == told(wanted)
+    assert described(pool) == described(wanted)
 
 
-def told(pool: Pool) -> list[tuple[object, ...]]:
+def described(pool: Pool) -> list[tuple[object, ...]]:
     return [(one.point, one.score, one.dense, one.lexical) for one in pool.candidates()]
 
 
@@ -140,7 +140,7 @@ async def test_the_pool_does_not_depend_on_which_tied_points_an_index_returns(
         await find(question(text), [CollectionScope("docs", index)], depth)
         for index in (one, other)
     ]
-    assert told(pools[0]) == told(pools[1])
+    assert described(pools[0]) == described(pools[1])
     assert len(pools[0])
 
 

@@ -207,7 +207,7 @@ def test_a_condition_takes_a_bounded_number_of_values() -> None:
         read_where({"title": [*most, "one more"]})
 
 
-def test_a_field_of_mixed_kinds_lies_between_nothing_where_it_is_no_number() -> None:
+def test_a_field_of_mixed_kinds_lies_between_nothing_where_it_is_not_a_number() -> None:
     one = record(1)
     assert failing(one, (Between("tags", gte=1.0), Between("tags", gte=DAY)))
     assert failing(one, (Between("draft", gte=0.0),))

@@ -40,7 +40,7 @@ async def test_a_rare_code_in_a_hit_is_evidence(home: Installation) -> None:
     assert named.threshold == plain.threshold
 
 
-async def test_a_code_that_is_everywhere_is_none(home: Installation) -> None:
+async def test_a_frequent_code_does_not_count(home: Installation) -> None:
     plain, named = await evidence(home, "what should I do about max_flow in my cellar?")
     assert named == plain
 

@@ -40,7 +40,7 @@ async def test_ranks_and_scores_are_in_order_and_in_bounds(home: Installation, m
     assert result.status is Status.SUCCESS
 
 
-async def test_a_result_is_a_sequence_of_hits_with_the_common_things_at_hand(
+async def test_a_result_is_a_sequence_of_hits_with_the_common_things_within_reach(
     home: Installation,
 ) -> None:
     result = await home.search("run setup on windows", top_k=3)

@@ -47,7 +47,7 @@ async def test_one_typing_mistake_still_finds(home: Installation, text: str) -> 
     assert result.hits[0].text[start:end].lower().startswith("teapot")
 
 
-async def test_the_last_word_may_be_unfinished(home: Installation) -> None:
+async def test_the_word_at_the_end_may_be_unfinished(home: Installation) -> None:
     result = await words(home, "brews teapo")
     assert best(result) == "docs/teapot.md"
     assert "teapot" in result.also_searched
@@ -139,7 +139,7 @@ def test_frequent_words_come_first() -> None:
     assert vocabulary.completions("for") == ["form", "forma"]
 
 
-def test_a_swap_is_one_mistake_and_equal_words_are_none() -> None:
+def test_a_swap_is_one_mistake_and_equal_words_have_zero() -> None:
     assert is_one_mistake("form", "from")
     assert not is_one_mistake("form", "form")
     assert not is_one_mistake("abcd", "badc")

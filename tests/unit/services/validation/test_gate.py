@@ -233,7 +233,7 @@ async def test_another_model_is_tested_but_not_compared(home: Installation) -> N
     assert "generation 1 was built with fake/words" in told.gate.not_compared
 
 
-async def test_an_index_that_is_lost_is_no_reason_to_say_that_there_was_none(
+async def test_a_lost_index_is_not_reported_as_one_that_never_existed(
     home: Installation,
 ) -> None:
     await home.ingest(PAGES)

@@ -92,7 +92,7 @@ async def test_an_error_counts_as_zero_and_the_others_go_on() -> None:
     assert report.verdict is Verdict.FAIL
 
 
-async def test_a_target_that_is_gone_ends_the_run_and_keeps_what_there_is() -> None:
+async def test_a_target_that_fails_ends_the_run_and_keeps_its_results() -> None:
     answers: dict[str, Sequence[TargetHit] | SurefindError] = {"0": pages("a")}
     answers |= {str(n): TargetUnreachable("no answer within 30 s") for n in range(1, 9)}
     tests = [wants(str(n), ByAddress("/a")) for n in range(9)]

@@ -19,7 +19,7 @@ def anchors(text: str) -> list[tuple[int, str, str]]:
     return [(heading.level, heading.title, heading.anchor) for heading in headings]
 
 
-def test_the_header_is_no_text() -> None:
+def test_the_header_is_not_text() -> None:
     page = read(
         "// a comment\n:early: yes\n= Pump: `run` [[top]]\n"
         "Jane Doe <https://example.com[@jane]>\n:description: All about pumps\n"

@@ -95,7 +95,7 @@ def test_markup_that_is_broken_here_and_there_keeps_its_structure() -> None:
     assert page.warnings == ()
 
 
-def test_a_long_line_is_no_error() -> None:
+def test_a_long_line_is_not_an_error() -> None:
     assert markdown("word " * 4000).count("word") == 4000
 
 

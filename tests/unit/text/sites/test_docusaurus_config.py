@@ -138,7 +138,7 @@ def test_garbage_is_survived(garbage: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "no config at all", "export default", "{" * 1_048_576])
-def test_a_config_that_says_nothing_is_told(text: str) -> None:
+def test_a_config_that_says_nothing_is_reported(text: str) -> None:
     site = DocusaurusSite.from_config(text)
     assert "the config" in site.notes[0]
     assert site.place("docs/guide/index.md", {}) == PageLocation("/docs/guide/")

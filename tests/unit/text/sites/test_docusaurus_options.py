@@ -44,7 +44,7 @@ def test_only_what_the_config_asks_for_is_built(text: str, page: str, address: s
         assert path_of(site, page) == address
 
 
-def test_what_a_config_computes_is_told_and_takes_its_default() -> None:
+def test_what_a_config_computes_is_reported_and_takes_its_default() -> None:
     text = """
         export default {
           url: process.env.URL, baseUrl: base(), trailingSlash: isPreview, ...shared,

@@ -136,7 +136,7 @@ def test_every_docs_instance_has_its_own_folder_route_and_versions() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '"1.0"', "null", "[" * 100_000])
-def test_a_versions_file_that_is_no_list_of_names_is_told(text: str) -> None:
+def test_a_versions_file_that_is_not_a_list_of_names_is_reported(text: str) -> None:
     site = DocusaurusSite.from_config(PLAIN, text)
     assert path_of(site, "docs/a.md") == "/docs/a"
     assert "versions.json" in site.notes[0]

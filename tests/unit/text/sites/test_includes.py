@@ -58,7 +58,7 @@ def warnings_of(text: str, *bases: IncludeFolder) -> list[str]:
         ("one\n\ntwo", "one\n\ntwo"),
     ],
 )
-def test_a_file_stands_where_it_is_named(text: str, expanded: str) -> None:
+def test_a_file_replaces_its_directive(text: str, expanded: str) -> None:
     assert expand(text) == expanded
 
 
@@ -90,7 +90,7 @@ def test_the_first_base_that_has_the_file_wins() -> None:
         ("{!~/x!}", "outside the project"),
     ],
 )
-def test_what_can_not_be_included_is_told_and_the_rest_stays(text: str, reason: str) -> None:
+def test_what_can_not_be_included_is_reported_and_the_rest_stays(text: str, reason: str) -> None:
     assert "left" in expand(f"left {text}")
     [warning] = warnings_of(f"{text} {text}")
     assert reason in warning

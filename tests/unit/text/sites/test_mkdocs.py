@@ -200,7 +200,7 @@ nav: !include nav.yml
         (f"exclude_docs: {'a' * 300}", "pattern aaa"),
     ],
 )
-def test_what_may_change_addresses_is_told(config: str, told: str) -> None:
+def test_what_may_change_addresses_is_reported(config: str, told: str) -> None:
     site = site_of(config)
     assert told in " ".join(site.notes)
     assert path_of(site, "docs/a.md") == "/a/"
@@ -221,7 +221,7 @@ def test_what_may_change_addresses_is_told(config: str, told: str) -> None:
         "&a [*a]",
     ],
 )
-def test_a_config_that_is_none_is_told(config: str) -> None:
+def test_an_invalid_config_is_reported(config: str) -> None:
     site = MkDocsSite.from_config(config)
     assert "not a YAML mapping" in site.notes[0]
     assert site.place("docs/a.md", {}) == PageLocation("/a/")

@@ -48,7 +48,7 @@ def expand(text: str, **options: object) -> tuple[str, list[str]]:
         ("--8<--\na.md:4\n--8<--\n--8<--\nwords", "four\n--8<--\nwords"),
     ],
 )
-def test_a_file_or_its_part_stands_where_it_is_named(text: str, expanded: str) -> None:
+def test_a_file_or_its_part_replaces_its_directive(text: str, expanded: str) -> None:
     assert expand(text) == (expanded, [])
 
 
@@ -75,7 +75,7 @@ def test_files_are_appended_to_every_page() -> None:
         ('--8<-- "../docs-other/b.md"', "outside"),
     ],
 )
-def test_what_can_not_be_included_is_told_and_the_rest_stays(text: str, reason: str) -> None:
+def test_what_can_not_be_included_is_reported_and_the_rest_stays(text: str, reason: str) -> None:
     expanded, [warning] = expand(f"before\n{text}\nafter")
     assert expanded.startswith("before")
     assert expanded.endswith("after")

@@ -158,7 +158,7 @@ def test_the_config_can_publish_drafts_and_pages_of_other_times() -> None:
         ("content/tags/_index.md", "pages of the kind section"),
     ],
 )
-def test_other_files_are_no_pages(page: str, reason: str) -> None:
+def test_other_files_are_not_pages(page: str, reason: str) -> None:
     site = site_of('ignoreFiles = ["\\\\.draft\\\\.md$"]\ndisableKinds = ["section"]')
     assert reason in reason_of(site, page)
 

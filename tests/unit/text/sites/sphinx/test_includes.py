@@ -114,7 +114,7 @@ def test_included_text_is_limited() -> None:
     )
 
 
-def test_directives_in_code_and_comments_are_left_alone() -> None:
+def test_directives_in_code_and_comments_are_not_changed() -> None:
     source = (
         "Text::\n\n   .. include:: a.rst\n\n"
         ".. code-block:: rst\n\n   .. include:: b.rst\n\n"
