@@ -119,6 +119,9 @@ SCENES: dict[str, Scene] = {
             "When is a rollback refused?": _ANEW,
         },
     ),
+    "docs/commands/drift.md": Scene(
+        start=f"{INGESTED}; surefind validate || true; surefind validate || true"
+    ),
     "docs/commands/gaps.md": Scene(
         start=f"{INGESTED}; echo 'query_log = true' > surefind.toml",
         before={"List the gaps": FRESH_SERVER},

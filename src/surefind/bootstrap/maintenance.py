@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from surefind.model import GapReport
     from surefind.ports import ChunkTable
     from surefind.services.connected.collection import ConnectedCollection
+    from surefind.services.demand.drift import Drift, DriftOptions
     from surefind.services.demand.gaps import GapOptions
     from surefind.services.demand.missing_answers import MissingAnswers
     from surefind.services.generations.index_building import ReportProgress
@@ -56,6 +57,17 @@ class Maintenance:
         name = parts.settings.collection
         missing = await self._missing_answers(name) if options.possible and searches else None
         return await find_gaps(name, searches, parts.query_embedder, options, missing)
+
+    async def drift(self, options: DriftOptions) -> tuple[Drift, Sequence[str]]:
+        """The latest searches and validations beside earlier ones; and notes on damaged records."""
+        from surefind.adapters.files.run_files import RunFiles
+        from surefind.services.demand.drift import drift
+
+        parts = self._parts
+        name = parts.settings.collection
+        searches = await parts.logged_searches(options.since)
+        runs, damaged = await RunFiles(parts.folder).runs(name)
+        return drift(name, searches, runs, options), damaged
 
     async def _missing_answers(self, collection: str) -> MissingAnswers | None:
         """Learned from the collection; None, with a note, if it has too few links and headings."""

@@ -34,6 +34,7 @@ LINES = {
     "doctor": (0, "docs"),
     "export out.tar": (0, "out.tar"),
     "gaps": (0, "the query log is off"),
+    "drift": (0, "no alert"),
     "generations list": (0, "generation"),
     "golden lint golden.yaml": (0, "0 errors"),
     "import nothing.tar": (2, "nothing.tar"),

@@ -24,6 +24,7 @@ SHARED_FILE_NAMES = {
     "connect.py": "connecting a collection and its command",
     "documents.py": "documents: the types, and how they are made",
     "collections.py": "the collections of an installation: their commands and their routes",
+    "drift.py": "drift of what users find: the service and the command",
     "errors.py": "errors: the tree, and how PostgreSQL's and HTTP's map to it",
     "extra_checks.py": "the extra checks of a validation and their report",
     "filters.py": "filters: the types, and how a search and a connected collection apply them",

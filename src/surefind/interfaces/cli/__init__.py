@@ -20,6 +20,7 @@ from surefind.interfaces.cli.maintenance import (
     catalog,
     connect,
     doctor,
+    drift,
     gaps,
     keys,
     model,
@@ -62,6 +63,7 @@ app.command("import", epilog=moving.IMPORT_EXAMPLES)(moving.import_)
 app.command("promote", epilog=moving.PROMOTE_EXAMPLES)(moving.promote)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("gaps", epilog=gaps.EXAMPLES)(gaps.gaps)
+app.command("drift", epilog=drift.EXAMPLES)(drift.drift)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(chunks.app, name="chunks")
 app.add_typer(golden.app, name="golden")

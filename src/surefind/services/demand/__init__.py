@@ -1,1 +1,1 @@
-"""What users ask: the gaps that the query log shows."""
+"""What users ask: gaps and drift, from the query log."""

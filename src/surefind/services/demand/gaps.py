@@ -52,7 +52,7 @@ async def find_gaps(
     found. With `missing`, the other questions are searched again, the most frequent ones first,
     and those that look unanswered are possible gaps.
     """
-    asked = [one for one in _typed_out(searches) if not one.filtered]
+    asked = [one for one in typed_out(searches) if not one.filtered]
     judged = [one for one in asked if one.confidence is not None or not one.hits]
     thin = [one for one in judged if confidence_of(one) < options.below]
     possible: list[Gap] = []
@@ -108,7 +108,7 @@ def confidence_of(search: LoggedSearch) -> float:
     return search.confidence if search.hits and search.confidence is not None else 0.0
 
 
-def _typed_out(searches: Sequence[LoggedSearch]) -> Iterable[LoggedSearch]:
+def typed_out(searches: Sequence[LoggedSearch]) -> Iterable[LoggedSearch]:
     """Without the beginnings of questions, which a search box sends while the user is typing."""
     for at, one in enumerate(searches):
         following = searches[at + 1 : at + 1 + _NEXT_SEARCHES]
