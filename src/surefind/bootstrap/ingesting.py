@@ -58,7 +58,7 @@ class Ingesting:
     ) -> IngestReport:
         from surefind.adapters.sources.filesystem import unnamed_pages
         from surefind.services.generations.cleanup import make_room
-        from surefind.services.generations.index_building import IngestTools
+        from surefind.services.generations.index_building import PARTS_AT_ONCE, IngestTools
         from surefind.services.ingest.ingest import IngestOptions, Ingestor
         from surefind.settings import notices_of
 
@@ -88,6 +88,7 @@ class Ingesting:
                 price_per_million_tokens=parts.price_per_million_tokens,
                 kind_weights=parts.kind_weights,
                 formats=settings.formats,
+                parts_at_once=max(PARTS_AT_ONCE, settings.embed_concurrency or 0),
             )
         )
         options = IngestOptions(

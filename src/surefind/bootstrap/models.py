@@ -11,6 +11,7 @@ from surefind.ports import Notify
 
 if TYPE_CHECKING:
     from surefind.adapters.embedders.remote import ModelOptions
+    from surefind.adapters.remote_calls import CallPolicy
     from surefind.ports import Embedder, Reranker
     from surefind.settings import Settings
 
@@ -32,7 +33,7 @@ def _local_embedder(settings: Settings, notify: Notify) -> Embedder:
     from surefind.adapters.embedders.model_files import locate
 
     files = locate(settings.model_dir, settings.cache_dir, notify, settings.hub_url)
-    return BgeSmallEmbedder(files, settings.threads)
+    return BgeSmallEmbedder(files, settings.threads, settings.embedder_device)
 
 
 def _onnx_embedder(settings: Settings, notify: Notify) -> Embedder:
@@ -56,6 +57,7 @@ def _onnx_embedder(settings: Settings, notify: Notify) -> Embedder:
         settings.embed_max_tokens,
         settings.embed_passage_prefix,
         settings.embed_query_prefix,
+        settings.embedder_device,
     )
     path = locate(model, settings.embed_file, hub, SETTING)
     return OnnxEmbedder(path, options, notify, facts.prompts if facts else None, settings.threads)
@@ -64,14 +66,13 @@ def _onnx_embedder(settings: Settings, notify: Notify) -> Embedder:
 def _cohere_embedder(settings: Settings, notify: Notify) -> Embedder:
     key = _cohere_key(settings, "embedder")
     from surefind.adapters.embedders.cohere import cohere_embedder
-    from surefind.adapters.remote_calls import CallPolicy
 
-    return cohere_embedder(key, _model_options(settings), CallPolicy(notify), settings.embed_url)
+    policy = _call_policy(settings, notify)
+    return cohere_embedder(key, _model_options(settings), policy, settings.embed_url)
 
 
 async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
     from surefind.adapters.embedders.openai_compatible import Prefixes, openai_compatible_embedder
-    from surefind.adapters.remote_calls import CallPolicy
     from surefind.errors import InputError
 
     if settings.embed_url is None:
@@ -83,7 +84,7 @@ async def _openai_embedder(settings: Settings, notify: Notify) -> Embedder:
     return await openai_compatible_embedder(
         settings.embed_url,
         _model_options(settings),
-        CallPolicy(notify),
+        _call_policy(settings, notify),
         key.get_secret_value() if key else None,
         Prefixes(settings.embed_passage_prefix or "", settings.embed_query_prefix or ""),
     )
@@ -166,7 +167,21 @@ def _cohere_key(settings: Settings, part: str) -> str:
 def _model_options(settings: Settings) -> ModelOptions:
     from surefind.adapters.embedders.remote import ModelOptions
 
-    return ModelOptions(settings.embed_model, settings.embed_dimensions, settings.embed_max_tokens)
+    return ModelOptions(
+        settings.embed_model,
+        settings.embed_dimensions,
+        settings.embed_max_tokens,
+        settings.embed_batch,
+    )
+
+
+def _call_policy(settings: Settings, notify: Notify) -> CallPolicy:
+    from dataclasses import replace
+
+    from surefind.adapters.remote_calls import PATIENT, CallPolicy
+
+    concurrency = settings.embed_concurrency or PATIENT.concurrency
+    return CallPolicy(notify, ingesting=replace(PATIENT, concurrency=concurrency))
 
 
 def price_of_tokens(settings: Settings) -> float | None:

@@ -133,6 +133,15 @@ class Settings(BaseSettings):
     embed_query_prefix: str | None = Field(
         None, description="Text to put before every query that is embedded"
     )
+    embed_batch: int | None = Field(
+        None, ge=1, le=2048, description="Texts per call of the embedding service"
+    )
+    embed_concurrency: int | None = Field(
+        None, ge=1, le=256, description="Concurrent calls of the embedding service in an ingest"
+    )
+    embedder_device: Literal["auto", "cpu", "cuda", "coreml", "directml"] = Field(
+        "cpu", description="The device that runs a local or onnx embedder; auto: the fastest"
+    )
     embed_price_per_million_tokens: float | None = Field(
         None, ge=0, description="The price of embedding, for estimates and --max-cost"
     )

@@ -7,7 +7,7 @@ and reranker is held against the real service instead of the stand-in.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -275,6 +275,39 @@ async def test_a_service_that_does_not_tell_its_dimensions_is_an_embedding_error
     service.always = trouble
     with pytest.raises(EmbeddingError, match="the embedding service at 127"):
         await openai_compatible_embedder(service.url, ModelOptions("m"), heard.policy, KEY)
+
+
+@pytest.mark.parametrize(
+    ("service_name", "path", "asked"),
+    [
+        ("TEI", "/v1", "/v1/embeddings"),
+        ("vLLM", "", "/v1/embeddings"),
+        ("infinity", "/embeddings", "/embeddings"),
+    ],
+)
+async def test_batches_and_concurrent_calls_are_as_set(
+    service: Service, heard: Heard, service_name: str, path: str, asked: str
+) -> None:
+    options = ModelOptions(service_name, OPENAI_SIZE, batch_size=3)
+    policy = replace(heard.policy, ingesting=replace(heard.policy.ingesting, concurrency=6))
+    service.always = Trouble(silent_s=0.05)
+    embedder = await openai_compatible_embedder(f"{service.url}{path}", options, policy, KEY)
+    texts = [f"passage {number}" for number in range(40)]
+    rows = await embedder.embed_passages(texts)
+    await embedder.close()
+    assert rows.shape == (40, OPENAI_SIZE)
+    assert {request.path for request in service.requests} == {asked}
+    assert [len(request.texts) for request in service.requests].count(3) == 13
+    assert max(len(request.texts) for request in service.requests) == 3
+    assert 1 < service.most_at_once <= 6
+
+
+async def test_cohere_takes_no_larger_batches_than_it_documents(heard: Heard) -> None:
+    with pytest.raises(InputError, match="embed_batch is 97, but Cohere accepts at most 96"):
+        cohere_embedder(KEY, ModelOptions(batch_size=97), heard.policy)
+    embedder = cohere_embedder(KEY, ModelOptions(batch_size=10), heard.policy)
+    assert embedder.batch_size == 10
+    await embedder.close()
 
 
 async def test_a_model_has_to_be_named(service: Service, heard: Heard) -> None:

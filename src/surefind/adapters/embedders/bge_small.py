@@ -1,4 +1,4 @@
-"""The default embedder: bge-small-en-v1.5 as int8 ONNX, on the CPU."""
+"""The default embedder: bge-small-en-v1.5 as int8 ONNX."""
 
 import re
 from pathlib import Path
@@ -8,8 +8,9 @@ from tokenizers import Tokenizer
 
 from surefind.adapters.embedders.model_files import FINGERPRINT, TOKENIZER, WEIGHTS
 from surefind.adapters.embedders.threaded import ThreadedEmbedder
-from surefind.adapters.onnx.session import session_of
-from surefind.errors import EmbeddingError
+from surefind.adapters.onnx.devices import Device
+from surefind.adapters.onnx.session import session_of, threads_for
+from surefind.errors import EmbeddingError, InputError
 from surefind.ports import Vector
 
 MAX_TOKENS = 510
@@ -17,10 +18,10 @@ MAX_TOKENS = 510
 
 
 class BgeSmallEmbedder(ThreadedEmbedder):
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, folder: Path, threads: int | None = None, device: Device = "cpu") -> None:
         """`folder` contains files verified by `model_files.locate`."""
-        model = BgeSmallModel(folder)
-        super().__init__(FINGERPRINT, model.embed, model.embed, threads)
+        model = BgeSmallModel(folder, device)
+        super().__init__(FINGERPRINT, model.embed, model.embed, threads_for(device, threads))
         self._counter = WordPieceCounter(model.tokenizer)
 
     @property
@@ -34,10 +35,12 @@ class BgeSmallEmbedder(ThreadedEmbedder):
 class BgeSmallModel:
     """Embeds texts in the calling thread. Thread-safe."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, device: Device = "cpu") -> None:
         try:
             self.tokenizer: Tokenizer = Tokenizer.from_file(str(folder / TOKENIZER.name))
-            self._session = session_of(folder / WEIGHTS.name)
+            self._session = session_of(folder / WEIGHTS.name, device)
+        except InputError:
+            raise
         except Exception as error:  # both libraries raise bare or private types
             raise EmbeddingError(
                 f"the embedding model in {folder} can't be loaded ({error}); run `surefind model "

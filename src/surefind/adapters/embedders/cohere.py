@@ -75,6 +75,11 @@ def cohere_embedder(
         raise InputError(
             f"embed_dimensions is {dimensions}, but {name} supports {sizes}; correct it"
         )
+    if wanted.batch_size is not None and wanted.batch_size > BATCH_SIZE:
+        raise InputError(
+            f"embed_batch is {wanted.batch_size}, but Cohere accepts at most {BATCH_SIZE} texts "
+            "per call; lower it"
+        )
     facts = RemoteModel(
         service=SERVICE,
         key_setting=KEY_SETTING,
@@ -86,7 +91,7 @@ def cohere_embedder(
             input_types=",".join(f"{ours}={theirs}" for ours, theirs in _INPUT_TYPES.items()),
         ),
         max_tokens=min(wanted.max_tokens or known.max_tokens, known.max_tokens),
-        batch_size=BATCH_SIZE,
+        batch_size=wanted.batch_size or BATCH_SIZE,
         cuts=True,
     )
     session = CohereSession(api_key, url, policy.timeout_s)

@@ -83,7 +83,7 @@ async def openai_compatible_embedder(
         ),
         max_tokens=_read_whole(options, known)
         - max(map(count, (prefixes.passage, prefixes.query))),
-        batch_size=BATCH_SIZE,
+        batch_size=options.batch_size or BATCH_SIZE,
         cuts=False,
     )
     return RemoteEmbedder(facts, wire, policy)

@@ -39,6 +39,7 @@ class ModelOptions:
     name: str | None = None
     dimensions: int | None = None
     max_tokens: int | None = None
+    batch_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _NEEDS = {
 
 
 def providers_for(device: Device, available: Sequence[str]) -> list[str]:
-    """The runtime's providers in order of preference; InputError if the device has none.
+    """The runtime's providers in order of preference; InputError if the device needs another build.
 
     With `auto`, the fastest one that is available.
     """

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from surefind.adapters.embedders.threaded import ThreadedEmbedder
+from surefind.adapters.onnx.devices import Device
 from surefind.adapters.onnx.model_folder import (
     TOKENIZER,
     ModelFolder,
@@ -15,7 +16,7 @@ from surefind.adapters.onnx.model_folder import (
     open_folder,
 )
 from surefind.adapters.onnx.sentence_modules import Floats, Head, head_of
-from surefind.adapters.onnx.session import EncoderSession, Outputs, one_line
+from surefind.adapters.onnx.session import EncoderSession, Outputs, one_line, threads_for
 from surefind.adapters.onnx.tokens import TextTokenizer, TokenIds
 from surefind.errors import EmbeddingError, InputError
 from surefind.model import EmbedderFingerprint
@@ -36,6 +37,7 @@ class OnnxOptions:
     max_tokens: int | None = None
     passage_prefix: str | None = None
     query_prefix: str | None = None
+    device: Device = "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class OnnxEmbedder(ThreadedEmbedder):
         prompts = _prompts(folder, options, usual or Prompts())
         tokenizer = TextTokenizer(folder, options.max_tokens)
         self._tokenizer = tokenizer
-        self._model = SentenceModel(folder, head, tokenizer, options.dimensions, notify)
+        self._model = SentenceModel(folder, head, tokenizer, options, notify)
         self._prompt_tokens = max(tokenizer.count(one) for one in (prompts.passage, prompts.query))
         if self.max_tokens < 1:
             raise InputError(
@@ -72,7 +74,7 @@ class OnnxEmbedder(ThreadedEmbedder):
             _fingerprint(folder, head, self._model, prompts),
             lambda text: self._model.embed(text, prompts.passage),
             lambda text: self._model.embed(text, prompts.query),
-            threads,
+            threads_for(options.device, threads),
         )
 
     @property
@@ -92,15 +94,15 @@ class SentenceModel:
         folder: ModelFolder,
         head: Head,
         tokenizer: TextTokenizer,
-        dimensions: int | None,
+        options: OnnxOptions,
         notify: Notify,
     ) -> None:
         self.folder = folder
         self.tokenizer = tokenizer
         self._head = head
-        self._session = EncoderSession(folder.weights_path, folder.advice)
+        self._session = EncoderSession(folder.weights_path, folder.advice, options.device)
         width = self._checked_width()
-        self.dimensions = _shortened(folder, width, dimensions, notify)
+        self.dimensions = _shortened(folder, width, options.dimensions, notify)
 
     def embed(self, text: str, prompt: str = "") -> Vector:
         tokens = self.tokenizer.encode(prompt + text)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 
+from surefind.adapters.onnx.devices import DIRECTML, Device, check_started, providers_for
 from surefind.errors import InputError
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
@@ -24,22 +25,34 @@ _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 Outputs = dict[str, NDArray[Any]]
 
 
-def session_of(path: Path) -> "onnxruntime.InferenceSession":
+def session_of(path: Path, device: Device = "cpu") -> "onnxruntime.InferenceSession":
     """A session that uses one thread of its own. Raises bare exceptions of the runtime."""
+    providers = providers_for(device, onnxruntime.get_available_providers())
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    options.enable_mem_pattern = DIRECTML not in providers  # which does not support it
+    session = onnxruntime.InferenceSession(str(path), options, providers=providers)
+    check_started(device, session.get_providers())
+    return session
+
+
+def threads_for(device: Device, threads: int | None) -> int | None:
+    """The number of threads that may use a session at once: with DirectML, only one."""
+    providers = providers_for(device, onnxruntime.get_available_providers())
+    return 1 if DIRECTML in providers else threads
 
 
 class EncoderSession:
     """A text encoder: token ids in, one array per output out. Thread-safe."""
 
-    def __init__(self, path: Path, advice: str) -> None:
+    def __init__(self, path: Path, advice: str, device: Device = "cpu") -> None:
         """`advice` is the next step if the runtime can't run the file."""
         try:
-            self._session = session_of(path)
+            self._session = session_of(path, device)
+        except InputError:
+            raise
         except Exception as error:  # the runtime's errors share no public root
             raise InputError(
                 f"{path} can't be run by ONNX Runtime {onnxruntime.__version__} "

@@ -48,6 +48,9 @@ class OpenOptions(TypedDict, total=False):
     embed_max_tokens: int | None
     embed_passage_prefix: str | None
     embed_query_prefix: str | None
+    embed_batch: int | None
+    embed_concurrency: int | None
+    embedder_device: Literal["auto", "cpu", "cuda", "coreml", "directml"]
     embed_price_per_million_tokens: float | None
     reranker: str | Reranker
     rerank_model: str | None

@@ -62,6 +62,7 @@ class IngestTools:
     """The engine optimizes no index with fewer chunks, so its word statistics stay exact."""
     kind_weights: KindWeights = field(default_factory=dict)
     formats: FormatOptions = field(default_factory=FormatOptions)
+    parts_at_once: int = PARTS_AT_ONCE
 
     def cost(self, tokens: int) -> Cost | None:
         """The cost, or None if the price is zero or unknown."""
@@ -70,7 +71,7 @@ class IngestTools:
 
     @property
     def chunks_at_once(self) -> int:
-        return PARTS_AT_ONCE * self.embedder.batch_size
+        return self.parts_at_once * self.embedder.batch_size
 
 
 async def fill(
