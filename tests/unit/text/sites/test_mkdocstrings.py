@@ -38,7 +38,7 @@ class Ticket:
     def silent(self) -> None: ...
 
 
-def sell(count: Annotated[int, Doc("How many.")]) -> "Ticket":
+def sell(count: Annotated[int, Doc("How many.")], **more: Annotated[str, Doc("Notes.")]) -> "T":
     '''Sell.'''
 """
 CONFIG = "plugins: [{mkdocstrings: {handlers: {python: {paths: [src]}}}}]"
@@ -66,7 +66,8 @@ def test_objects_have_their_anchors_and_docstrings() -> None:
         ("sell", "kiosk.sell"),
     ]
     assert "Parameters:\n\n- `price` (`int`, default: `3`): In cents,\n    not in euros." in text
-    assert "sell(count: int) -> Ticket" in text
+    assert "sell(count: int, **more: str) -> T" in text
+    assert "- `more` (`str`): Notes." in text
     assert "- `count` (`int`): How many." in text
     assert "**Heading**" in text
     assert text.endswith("\nAfter.")

@@ -114,6 +114,21 @@ def test_pages_of_vitepress(clean: str, style: UrlStyle | None, page: str) -> No
     assert url(site, "other/a.md") == "it is not in the source folder src"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("V{{ $frontmatter.v }}, {{ count }}, {{ {a: 1} }}.", "V2, , ."),
+        ("`{{ $frontmatter.v }}` `{{ x }}` {{ open", "`2`  {{ open"),
+        ("```\n{{ x }}\n```\n# {{ x }}", "```\n{{ x }}\n```\n# {{ x }}"),
+        ("::: v-pre\n{{ x }}\n:::", "{{ x }}"),
+    ],
+)
+def test_what_vue_computes_is_no_text_of_vitepress(text: str, shown: str) -> None:
+    page = f"---\nv: 2\n---\n{text}"
+    read, _ = VitePressSite("export default {}").with_included("a.md", page, lambda _: None)
+    assert read.removeprefix("---\nv: 2\n---\n").strip() == shown
+
+
 def test_the_address_of_a_vitepress_site() -> None:
     site = VitePressSite("export default { base: '/b/', sitemap: { hostname: 'https://y.org/' } }")
     assert url(site, "a.md") == "https://y.org/b/a.html"

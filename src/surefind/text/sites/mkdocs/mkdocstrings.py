@@ -274,7 +274,8 @@ def _typing_docs(node: ast.AST) -> Iterator[tuple[str, str, list[str]]]:
     if not isinstance(node, FUNCTION):
         return
     given = node.args
-    for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+    named = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+    for argument in filter(None, (*named, given.vararg, given.kwarg)):
         annotation = argument.annotation
         if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple):
             kind, *others = annotation.slice.elts

@@ -5,12 +5,14 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import partial
+from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from surefind.model import AnchorRule, PageLocation, SkippedPage
 from surefind.text.anchors import attribute_list
 from surefind.text.front_matter import split_front_matter
+from surefind.text.markdown.protected_spans import protected_spans
 from surefind.text.sites.addresses import addresses_below
 from surefind.text.sites.mkdocs.includes import IncludeFolder, Inclusions, ReadFile
 from surefind.text.sites.parsing.containers import without_containers
@@ -30,6 +32,9 @@ _CODE = re.compile(
 _LANGUAGE = re.compile(r"[a-z][\w+-]*", re.IGNORECASE)
 _COMPONENT = re.compile(r"<(/?)([A-Z]\w*|[a-z]\w*-[\w-]+)((?:\s[^<>]*)?)>")
 _SHOWN = re.compile(r"\b(?:text|title)=\"([^\"]*)\"")
+_INTERPOLATION = re.compile(r"\{\{((?:[^{}]|\{(?!\{)|\}(?!\})){0,500})\}\}")
+_INLINE_CODE = re.compile(r"`{1,2}(?!`)")
+_FIELD = re.compile(r"\s*\$frontmatter\.(\w+)\s*")
 _SCRIPT = re.compile(
     r"^<(script|style|template)\b[^<>]*>.*?^</\1>[ \t]*$", re.MULTILINE | re.DOTALL
 )
@@ -97,7 +102,7 @@ class VitePressSite:
         start = len(text) - len(split_front_matter(text)[1])
         inclusions = Inclusions(site_path, read)
         body = _Includes(inclusions, self._folder).expanded(text[start:], site_path)
-        body = _SCRIPT.sub("", body)
+        body = _interpolated(_SCRIPT.sub("", body), split_front_matter(text)[0])
         return text[:start] + without_containers(body, _plain), inclusions.warnings
 
     def addresses(self, link: str, page_url: str) -> tuple[str, ...]:
@@ -112,6 +117,31 @@ class VitePressSite:
                 values = found.groupdict()
                 return _PARAMETER.sub(partial(_value, values), target)
         return path
+
+
+def _interpolated(text: str, front_matter: Mapping[str, object]) -> str:
+    """`{{ $frontmatter.version }}` becomes the value; what Vue computes is dropped.
+
+    Vue reads code spans, too, but no fenced code.
+    """
+    if "{{" not in text or "v-pre" in text:
+        return text
+    borders = [0, *(border for span in protected_spans(text) for border in span), len(text)]
+    pieces = [text[start:end] for start, end in pairwise(borders)]
+
+    def shown(expression: re.Match[str]) -> str:
+        name = _FIELD.fullmatch(expression[1])
+        value = front_matter.get(name[1]) if name else None
+        return str(value) if isinstance(value, str | int | float) else ""
+
+    def replaced(piece: str) -> str:
+        words = _INTERPOLATION.sub(shown, piece)
+        return words if words.strip("` ") or not piece.strip() else ""
+
+    return "".join(
+        piece if number % 2 and not _INLINE_CODE.match(piece) else replaced(piece)
+        for number, piece in enumerate(pieces)
+    )
 
 
 def _value(values: Mapping[str, str], name: re.Match[str]) -> str:
