@@ -117,7 +117,8 @@ class AnchorRule:
 
     `split` separates a heading's title from the anchor that it declares, if any. `slug` gives the
     anchor of a title, and `numbered` the n-th alternative to an anchor that is taken. Only
-    headings from `first_level` on get an anchor. `counts_declared` means that an anchor declared
+    headings from `first_level` on get an anchor; those above count as names that are taken if
+    `counts_titles`. `counts_declared` means that an anchor declared
     earlier is taken, unless it begins with the mark `included`, which is not a part of it. A
     heading that declares the anchor `unknown` gets no anchor. HTML pages have
     only the ids that are in them, unless the rule is used `in_html`, too.
@@ -127,6 +128,7 @@ class AnchorRule:
     slug: Callable[[str], str]
     numbered: Callable[[str, int], str] = "{}-{}".format
     first_level: int = 1
+    counts_titles: bool = True
     counts_declared: bool = True
     unknown: str | None = None
     included: str = ""

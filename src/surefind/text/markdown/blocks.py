@@ -313,7 +313,8 @@ class _Scanner:
         is_included = bool(mark) and declared.startswith(mark)
         anchor = declared.removeprefix(mark) or self._rule.slug(title)
         repeats = self._anchors.get(anchor, 0)
-        if not declared or (self._rule.counts_declared and not is_included):
+        is_title = level < self._rule.first_level and not self._rule.counts_titles
+        if not is_title and (not declared or (self._rule.counts_declared and not is_included)):
             self._anchors[anchor] = repeats + 1
         if repeats and anchor and not declared:
             anchor = self._next_free(anchor, repeats)

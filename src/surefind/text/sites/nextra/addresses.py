@@ -32,7 +32,7 @@ class NextraSite:
         self._base_url = base_url
         slash = config.flag("trailingSlash", default=False)
         self._style = url_style or ("directory" if slash else "bare")
-        self.anchors = AnchorRule(_declared, anchor_of)
+        self.anchors = AnchorRule(_declared, anchor_of, first_level=2, counts_titles=False)
 
     @property
     def notes(self) -> tuple[str, ...]:

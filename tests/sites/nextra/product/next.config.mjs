@@ -1,0 +1,3 @@
+import nextra from 'nextra'
+
+export default nextra({})({ output: 'export', basePath: '/product' })
