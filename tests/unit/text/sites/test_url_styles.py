@@ -123,7 +123,7 @@ def test_pages_of_vitepress(clean: str, style: UrlStyle | None, page: str) -> No
         ("::: v-pre\n{{ x }}\n:::", "{{ x }}"),
     ],
 )
-def test_what_vue_computes_is_no_text_of_vitepress(text: str, shown: str) -> None:
+def test_what_vue_computes_is_dropped_from_vitepress(text: str, shown: str) -> None:
     page = f"---\nv: 2\n---\n{text}"
     read, _ = VitePressSite("export default {}").with_included("a.md", page, lambda _: None)
     assert read.removeprefix("---\nv: 2\n---\n").strip() == shown
