@@ -17,7 +17,7 @@ TESTING := $(IN_MEMORY) PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) OPENBLAS_NUM_TH
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants environments bench-overhead bench-chunking bench-quality bench-fusion bench-languages bench-ranking bench-label-free bench-gaps bench-typing bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants environments bench-overhead bench-chunking bench-quality bench-fusion bench-languages bench-ranking bench-label-free bench-gaps bench-typing bench-confidence bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -209,6 +209,9 @@ bench-rerank: $(VENV)/dev model  ## Quality and latency of a reranker, MODEL=FOL
 
 bench-ranking: $(VENV)/dev model  ## Rankings of pages and passages on all sets, by mechanism and parameters
 	@$(BIN)/python -m bench.quality.ranking
+
+bench-confidence: $(VENV)/dev model  ## Confidence for answerable questions and others, with and without the words
+	@$(BIN)/python -m bench.quality.confidence
 
 bench-typing: $(VENV)/dev model  ## Questions with typing mistakes and half-typed words, with and without corrections
 	@$(BIN)/python -m bench.quality.typing_mistakes

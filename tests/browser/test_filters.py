@@ -159,6 +159,20 @@ def test_a_folder_is_chosen_with_a_click_one_at_a_time(page: Page) -> None:
     choose_folder(page, "kitchen")
 
 
+def test_the_values_of_a_field_fit_on_a_phone(page: Page) -> None:
+    page.emulate(
+        "setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True
+    )
+    page.ask(QUESTION)
+    open_filters(page)
+    script = """return [...document.querySelectorAll('.values, .choice')].map(
+        each => each.getBoundingClientRect()).map(box => [box.left, box.right, box.height])"""
+    edges = page.run(script)
+    assert edges
+    assert all(left >= 0 and right <= 390 for left, right, _ in edges)
+    assert max(height for _, _, height in edges) < 150
+
+
 def choose_folder(page: Page, folder: str) -> None:
     [choice] = [one for one in page.find_all(".choice") if one.text.split()[0] == folder]
     choice.click()

@@ -211,6 +211,8 @@ def _checked(given: str | PathLike[str]) -> Path:
     except ValueError as error:
         raise InputError(f"{given!r} can't be read: it contains a NUL character") from error
     if not exists:
+        if "://" in os.fspath(given):
+            raise InputError(f"{given} is not an address of a website; use http:// or https://")
         hint = hint_for(path) or "; use a folder of documentation, or a page"
         raise InputError(f"{path} does not exist{hint}")
     if not readable:

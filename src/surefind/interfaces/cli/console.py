@@ -142,13 +142,15 @@ def broken_lines(links: tuple[BrokenLink, ...]) -> list[str]:
 
 
 async def _others(application: Application) -> str:
-    """The collections that do exist; empty if the stores can't say."""
+    """The data folder and the collections that it has; empty if the stores can't say."""
     try:
         names = await application.parts.catalogs.collections()
     except SurefindError:
         return ""
     folder = application.settings.data_dir
-    return f", or use one that {folder} has: {', '.join(names)}" if names else ""
+    if names:
+        return f", or use one that {folder} has: {', '.join(names)}"
+    return f", or name another --data-dir: {folder} has no collections"
 
 
 def run(

@@ -11,7 +11,7 @@ from surefind.ports import QueryEmbedder
 from surefind.services.encoding import conversation
 from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.confidence import at_most_fair, judge
-from surefind.services.encoding.name_evidence import with_names
+from surefind.services.encoding.name_evidence import with_words
 from surefind.services.encoding.query_language import (
     analyzed_as,
     language_filter,
@@ -46,6 +46,8 @@ from surefind.services.search.selection import Chosen, choose, diversified
 _BATCH_CONCURRENCY = 16
 SHALLOW = 20
 _DEEPEST = 1600
+_GUESSED = 0.3
+"""The share of replaced words from which the evidence is at most fair."""
 
 
 class Searcher:
@@ -188,10 +190,11 @@ class Searcher:
         if confidence is not None and query.mode is Mode.HYBRID:
             searched = [(one.index, one.manifest.chunks) for one in run.generations.values()]
             languages = analyzed_as(query, _manifests(run.generations))
-            confidence = await with_names(
+            confidence = await with_words(
                 confidence, query.text, hits, searched, self._terms, languages
             )
-            if encoded.replaced:
+            words = len(self._terms.words(query.text))
+            if encoded.replaced and len(encoded.replaced) >= _GUESSED * words:
                 confidence = at_most_fair(confidence)
         chunks = sum(generation.manifest.chunks for generation in run.generations.values())
         run.clock.mark("returned")

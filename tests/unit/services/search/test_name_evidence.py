@@ -1,4 +1,4 @@
-"""Codes and names in a query, which say more about the evidence than the similarity."""
+"""The words of a query, which say more about the evidence than the similarity."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 from surefind.model import Confidence, Evidence
 from surefind.services.encoding.confidence import judge
+from surefind.services.encoding.name_evidence import with_words
 from unit.installation import Installation
 
 PAGES = {
@@ -74,3 +75,31 @@ async def test_an_absent_name_does_not_outweigh_a_passage_that_says_the_same(
     question = "Put the controller on the wall, then switch Umber on."
     _, named = await evidence(home, question)
     assert named.evidence is not Evidence.THIN
+
+
+async def shifted_from_even(home: Installation, question: str) -> float:
+    """The value of a confidence of 0.5 after the words of the question."""
+    result = await home.search(question)
+    async with home.reader.lease() as generation:
+        indexes = [(generation.index, generation.manifest.chunks)]
+        even = Confidence(0.5, Evidence.FAIR, 0.7)
+        found = await with_words(even, question, result.hits, indexes, home.terms, ["en"])
+    return found.value
+
+
+async def test_capitals_that_no_hit_has_are_evidence_against(home: Installation) -> None:
+    one = await shifted_from_even(home, "is the PUMP of part 3 loose?")
+    two = await shifted_from_even(home, "is the PUMP of PART 3 loose?")
+    assert two < one < 0.5
+    assert await shifted_from_even(home, "is the pump of part 3 loose?") == 0.5
+    assert await shifted_from_even(home, "IS THE PUMP OF PART 3 LOOSE?") == 0.5
+    await home.ingest({**PAGES, "sql.md": "# Queries\n\nRun SELECT on the table of pumps.\n"})
+    assert await shifted_from_even(home, "can I run SELECT on a table?") == 0.5
+
+
+async def test_few_words_in_common_with_the_hits_are_evidence_against(home: Installation) -> None:
+    """Words that no passage has do not count: the question may be in another language."""
+    assert await shifted_from_even(home, "wires boiler controller wall pump runs") < 0.5
+    assert await shifted_from_even(home, "wires boiler pump") == 0.5
+    assert await shifted_from_even(home, "wo sind denn hier boiler wires") == 0.5
+    assert await shifted_from_even(home, "boiler") == 0.5

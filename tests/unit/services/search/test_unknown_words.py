@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from surefind.model import Hit, Mode, Query, SearchResult
+from surefind.model import Evidence, Hit, Mode, Query, SearchResult
 from surefind.services.encoding.unknown_words import replaced_words
 from surefind.services.encoding.vocabulary import Vocabulary, is_one_mistake
 from surefind.services.generations.generation_words import GenerationWords
@@ -90,6 +90,18 @@ async def test_similar_words_count_in_the_lexical_leg_of_hybrid_search(home: Ins
 def teapot_in(result: SearchResult) -> Hit:
     [teapot] = [hit for hit in result.hits if hit.record.chunk.source_path == "docs/teapot.md"]
     return teapot
+
+
+async def test_evidence_for_a_question_of_guesses_is_at_most_fair(home: Installation) -> None:
+    sure = await home.search("teapot brews tea and others do not")
+    guess = await home.search("teapto brews tea")
+    mostly_known = await home.search("brews tea of others in the teapot particular filler tabel")
+    assert sure.confidence is not None
+    assert guess.confidence is not None
+    assert mostly_known.confidence is not None
+    assert sure.confidence.evidence is Evidence.STRONG
+    assert guess.confidence.evidence is not Evidence.STRONG
+    assert mostly_known.also_searched == ("table",)
 
 
 async def test_why_not_knows_what_was_searched_instead(home: Installation) -> None:
