@@ -3,14 +3,13 @@
 import json
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.commands import start, surefind
-from support.search_service import SITE, Service, Trouble, search_service
+from support.search_service import SITE, Service, Trouble
 
 GOLDEN = "top_k: 2\ntests:\n" + "".join(
     f'  - {{test_id: t{n}, query_text: "{asked}", expected_results: [{{url: "{SITE}{page}"}}]}}\n'
@@ -35,12 +34,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "golden.yaml").write_text(GOLDEN)
     (tmp_path / "nothing.py").write_text(NOTHING)
     return tmp_path
-
-
-@pytest.fixture
-def service() -> Iterator[Service]:
-    with search_service() as running:
-        yield running
 
 
 def compare(folder: Path, *arguments: str | Path, code: int = 0) -> Any:

@@ -5,7 +5,6 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from support import mcp_search_server
 from support.commands import serving, start, surefind
-from support.search_service import Service, Trouble, search_service
+from support.search_service import Service, Trouble
 
 GOLDEN = """\
 top_k: 2
@@ -35,12 +34,6 @@ MCP = shlex.join([sys.executable, mcp_search_server.__file__])
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "golden.yaml").write_text(GOLDEN)
     return tmp_path
-
-
-@pytest.fixture
-def service() -> Iterator[Service]:
-    with search_service() as running:
-        yield running
 
 
 def validate(folder: Path, target: str, *arguments: str, code: int = 0) -> Any:
