@@ -17,6 +17,7 @@ from surefind.interfaces.cli.console import (
     show_json,
 )
 from surefind.interfaces.cli.usage import examples
+from surefind.interfaces.cli.validation.judging_options import Qrels, TopK
 from surefind.interfaces.cli.validation.report_files import ReportFiles, files_read
 from surefind.interfaces.cli.validation.stopping import StopRequest, stop_request
 from surefind.interfaces.cli.validation.targets import show_inference
@@ -47,18 +48,8 @@ def compare(
             show_default=False,
         ),
     ],
-    top_k: Annotated[
-        int | None,
-        typer.Option(
-            "--top-k",
-            "-k",
-            metavar="1..1000",
-            help="Number of results to judge. [default: set by GOLDEN, or 5]",
-        ),
-    ] = None,
-    qrels: Annotated[
-        Path | None, typer.Option(help="TREC relevance judgements; GOLDEN then has the topics.")
-    ] = None,
+    top_k: TopK = None,
+    qrels: Qrels = None,
     concurrency: Annotated[
         int,
         typer.Option(

@@ -18,6 +18,7 @@ from surefind.interfaces.cli.console import (
     show_json,
 )
 from surefind.interfaces.cli.usage import examples
+from surefind.interfaces.cli.validation.judging_options import Qrels, TopK
 from surefind.interfaces.cli.validation.label_free import kinds_of, validity_json, validity_text
 from surefind.interfaces.cli.validation.past_runs import DEFAULT_SHOWN, show_history
 from surefind.interfaces.cli.validation.report_files import ReportFiles, content_of, files_read
@@ -51,21 +52,11 @@ def validate(
             show_default=False,
         ),
     ] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option(
-            "--top-k",
-            "-k",
-            metavar="1..1000",
-            help="Number of results to judge. [default: set by FILE, or 5]",
-        ),
-    ] = None,
+    top_k: TopK = None,
     mode: Annotated[
         Mode | None, typer.Option(help="The search mode. [default: set by FILE, or hybrid]")
     ] = None,
-    qrels: Annotated[
-        Path | None, typer.Option(help="TREC relevance judgements; FILE then contains the topics.")
-    ] = None,
+    qrels: Qrels = None,
     baseline: Annotated[Path | None, typer.Option(help="Compare with this saved report.")] = None,
     save_baseline: Annotated[
         Path | None, typer.Option(help="Save the report as the baseline for later runs.")
