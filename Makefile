@@ -152,7 +152,7 @@ drill: $(VENV)/dev model  ## Kill, fill, damage and overload surefind for minute
 	@$(IN_MEMORY) PYTHONPATH=tests $(BIN)/python -m drill $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ONLY),--only '$(ONLY)')
 
 drill-short:  ## Run two fixed cycles of each drill
-	@$(TESTING) $(BIN)/pytest -n auto --dist load tests/drill
+	@$(IN_MEMORY) $(BIN)/pytest -n auto --dist load tests/drill
 
 mutants: $(VENV)/dev model  ## Change random places of a room and count what its tests notice; ROOM=services/search COUNT=40 SEED=1
 	@$(IN_MEMORY) $(BIN)/python tests/support/mutation.py src/surefind/$(or $(ROOM),services/search) --tests tests/unit/$(or $(ROOM),services/search) --count $(or $(COUNT),40) --seed $(or $(SEED),1)
