@@ -14,6 +14,7 @@ from surefind.services.encoding.bm25 import Bm25Encoder
 from surefind.services.encoding.vocabulary import SHORTEST, Vocabulary, words_of
 
 _MOST_WORDS = 16
+_MOST_FOUND = 10_000
 _WEIGHT = 0.5
 _UNFINISHED = re.compile(r"\w\Z")
 
@@ -37,6 +38,9 @@ class WordsOfGeneration(Protocol):
 
     @property
     def known(self) -> Vocabulary | None: ...
+
+    @property
+    def found(self) -> set[tuple[str, ...]]: ...
 
     async def read(self) -> Vocabulary | None: ...
 
@@ -76,13 +80,17 @@ async def _unknown(
 ) -> list[str]:
     """The words that have terms, none of which any passage has.
 
-    A word that is in a vocabulary is known; the index is searched only for other forms of a word.
+    A word that is in a vocabulary is known, and so is one that the index had before; the index is
+    searched only for other words, and other forms of a word.
     """
-    vocabularies = [one.words.known for one in generations]
+    vocabularies = [one.words.known or () for one in generations]
+    found_before = [one.words.found for one in generations]
     words = [
         word
         for word in list(dict.fromkeys(words_of(text)))[-_MOST_WORDS:]
-        if len(word) >= SHORTEST and not any(one and word in one for one in vocabularies)
+        if len(word) >= SHORTEST
+        and not any(word in one for one in vocabularies)
+        and not any((word, *languages) in one for one in found_before)
     ]
     terms = {
         word: sorted({term for one in languages for term in encoder.words(word, one)})
@@ -97,7 +105,10 @@ async def _unknown(
             for word in words
         ]
         rankings = await generation.index.search(queries)
-        words = [word for word, ranking in zip(words, rankings, strict=True) if not ranking.points]
+        found = {word for word, ranking in zip(words, rankings, strict=True) if ranking.points}
+        if generation.words.are_used and len(generation.words.found) < _MOST_FOUND:
+            generation.words.found.update((word, *languages) for word in found)
+        words = [word for word in words if word not in found]
     return words
 
 

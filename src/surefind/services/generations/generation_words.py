@@ -34,6 +34,8 @@ class GenerationWords:
         self._catalog = catalog
         self._are_used = not manifest.connected and manifest.chunks <= max_chunks
         self._known: Vocabulary | None = None
+        self.found: set[tuple[str, ...]] = set()
+        """Words that the index has, each with the languages by which it was analyzed."""
         self._reading = asyncio.Lock()
         self._stopped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None

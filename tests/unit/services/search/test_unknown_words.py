@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from surefind.errors import StoreError
 from surefind.model import Evidence, Hit, Mode, Query, SearchResult
 from surefind.services.encoding.unknown_words import replaced_words
 from surefind.services.encoding.vocabulary import Vocabulary, is_one_mistake
@@ -130,6 +131,18 @@ async def test_without_the_catalog_or_in_a_huge_collection_nothing_changes(
     await home.lose_catalog()
     result = await words(home, "teapto")
     assert (result.hits, result.also_searched) == ((), ())
+
+
+async def test_the_index_is_searched_for_a_word_once(home: Installation) -> None:
+    async with home.reader.lease() as generation:
+        words, known = generation.words, generation.words.found
+        assert await replaced_words("stable teapot brews zzzz", [generation], home.terms) == ()
+        assert known == {(word, "en") for word in ("stable", "teapot", "brews")}
+        await generation.index.close()  # from here on a search of it fails
+        words._known = None
+        assert await replaced_words("stable teapot", [generation], home.terms) == ()
+        with pytest.raises(StoreError):
+            await replaced_words("stable filler", [generation], home.terms)
 
 
 def test_the_vocabulary_is_bounded_and_keeps_frequent_words() -> None:
