@@ -25,6 +25,7 @@ from unit.text.markdown_strategies import any_text
         ("```\n&lt;\n```\n", "```\n&lt;\n```\n"),
         ("&unknown; &nbsp &#99999999; AT&T;", "&unknown; &nbsp &#99999999; AT&T;"),
         ("<p>a&nbsp;&lt;b&gt;</p>", "a \\<b>"),
+        ('[a][b]\n\n[b]: x "in &quot;quotes&quot;"', "[a](x)\n"),
     ],
 )
 @pytest.mark.parametrize("suffix", [".md", ".mdx"])

@@ -68,9 +68,9 @@ def _read_markdown(content: bytes, anchors: AnchorRule) -> ParsedPage:
         body = strip_comments(body)
     if "<" in body:
         body = without_raw_html(body, _element)
-    if "&" in body:
-        body = without_entities(body)
     body = inline_references(body)
+    if "&" in body:  # afterwards, because titles of references may contain &quot;
+        body = without_entities(body)
     return ParsedPage(front_matter, body, outline(body, anchors), warnings=warnings + problems)
 
 
@@ -93,9 +93,9 @@ def _read_mdx(content: bytes, anchors: AnchorRule) -> ParsedPage:
             body, unread = read_mdx(body)
         except TooComplex:
             warnings += ("its braces are too complex to parse as MDX; parsed as Markdown",)
-    if "&" in body:
-        body = without_entities(body)
     body = inline_references(body)
+    if "&" in body:  # afterwards, because titles of references may contain &quot;
+        body = without_entities(body)
     structure = outline(body, anchors)
     return ParsedPage(front_matter, body, structure, warnings=warnings, unread=unread)
 
