@@ -17,7 +17,7 @@ TESTING := $(IN_MEMORY) PYTEST_XDIST_AUTO_NUM_WORKERS=$(WORKERS) OPENBLAS_NUM_TH
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants environments bench-overhead bench-chunking bench-quality bench-fusion bench-languages bench-ranking bench-label-free bench-gaps bench-typing bench-confidence bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
+.PHONY: help run install model test thorough check lint types coverage contract corpora sites assistants integrations action browser site tour drill drill-short mutants train-pairs train train-export bench-embedders environments bench-overhead bench-chunking bench-quality bench-fusion bench-languages bench-ranking bench-label-free bench-gaps bench-typing bench-confidence bench-rerank bench-search bench-parsing bench-memory bench-validation bench-hostile bench-verdicts bench-http bench-upload bench-catalog bench-ingest bench-scale bench-page docs-outputs integrations-outputs import-graph lock lock-peers clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -168,6 +168,25 @@ check:  ## Run everything that CI runs
 	@$(MAKE) --no-print-directory thorough
 	$(TOGETHER) --jobs=2 integrations sites browser corpora assistants action site
 	@$(MAKE) --no-print-directory drill-short coverage  # the drill overloads a server, and needs the machine for itself
+
+TRAINING := build/training
+MODEL ?= $(TRAINING)/bge-small-en-v1.5.onnx
+TOKENIZER ?= $(HOME)/.cache/surefind/models/bge-small-en-v1.5-int8/tokenizer.json
+
+train-pairs: $(VENV)/dev model  ## Make the pairs that the embedder is tuned on; MODEL=bge-small-en-v1.5 as fp32 ONNX
+	@$(BIN)/python -m training.trees $(TRAINING)/trees
+	@$(BIN)/python -m training.pairs $(TRAINING)/trees $(TRAINING)/pairs --tokenizer $(TOKENIZER)
+	@$(BIN)/python -m training.packing $(TRAINING)/pairs $(TRAINING)/folder --tokenizer $(TOKENIZER) --model $(MODEL)
+
+train:  ## Tune the embedder on one GPU, with the PyTorch of PYTHON, in four minutes
+	@$(PYTHON) -m training.train --data $(TRAINING)/folder --out $(TRAINING)/results
+
+train-export: $(VENV)/dev  ## Make the model; SHARE=0.6 of the changes of SETTING=blocks
+	@$(BIN)/python -m training.export $(MODEL) $(TRAINING)/model --tokenizer $(TOKENIZER) --results $(TRAINING)/results \
+	  --settings $(or $(SETTING),blocks) --share $(or $(SHARE),0.6)
+
+bench-embedders: $(VENV)/dev model  ## Tuned embedding models beside the default one; MODELS='NAME=FOLDER …'
+	@$(BIN)/python -m bench.quality.embedders $(MODELS)
 
 bench-overhead: $(VENV)/dev model  ## Overhead of surefind over its bare components
 	@$(BIN)/python -m bench.speed.overhead

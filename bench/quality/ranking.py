@@ -132,16 +132,25 @@ class Ranker:
 
     def measured(self, configuration: Configuration) -> list[float]:
         """The nDCG of each question."""
+        return [
+            ndcg(ranked, question, is_graded=self._set.is_graded)
+            for ranked, question in zip(
+                self.rankings(configuration), self._set.questions, strict=True
+            )
+        ]
+
+    def rankings(self, configuration: Configuration) -> list[list[str]]:
+        """The pages found for each question."""
         page_support.PASSAGES, page_support.NAMES = configuration.passages, configuration.names
         page_support.FLOOR = configuration.floor
         fusion.DENSE_WEIGHT = configuration.dense_weight
         depths.DEPTH = configuration.depth
-        return asyncio.run(self._measured(configuration))
+        return asyncio.run(self._rankings(configuration))
 
-    async def _measured(self, configuration: Configuration) -> list[float]:
+    async def _rankings(self, configuration: Configuration) -> list[list[str]]:
         lexical = self._bm25(configuration.saturation, configuration.length_share)
         vectors = self._set.collection.vectors
-        values = []
+        found = []
         for question, vector, words in zip(
             self._set.questions, self._set.vectors, lexical, strict=True
         ):
@@ -151,9 +160,8 @@ class Ranker:
                 moved = (1 - configuration.feedback) * vector
                 moved += configuration.feedback * vectors[best].mean(axis=0)
                 pool = fused(vectors @ (moved / np.linalg.norm(moved)), words, configuration.depth)
-            ranked = await self.ranked(pool, question)
-            values.append(ndcg(ranked, question, is_graded=self._set.is_graded))
-        return values
+            found.append(await self.ranked(pool, question))
+        return found
 
     async def ranked(self, pool: Pool, question: Question) -> list[str]:
         """The pages, by the text of the question."""

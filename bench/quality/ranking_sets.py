@@ -95,18 +95,24 @@ def ingested(library: str) -> Collection:
 
 
 def every_set(limit: int) -> Iterator[RankingSet]:
-    for name in _PASSAGES:
+    for name in (*_PASSAGES, *TREES):
+        yield from judged_sets(name, limit)
+
+
+def judged_sets(name: str, limit: int) -> Iterator[RankingSet]:
+    """A passage set, or the sets of a library's documentation."""
+    if name in _PASSAGES:
         yield _passage_set(name, limit)
-    for name in TREES:
-        collection = ingested(name)
-        candidates = {
-            name: judged_pages(name, collection),
-            f"{name}, links": _links(collection, limit),
-            f"{name}, descriptions": _descriptions(collection),
-        }
-        for title, questions in candidates.items():
-            if questions:
-                yield with_vectors(title, collection, questions, is_graded=title == name)
+        return
+    collection = ingested(name)
+    candidates = {
+        name: judged_pages(name, collection),
+        f"{name}, links": _links(collection, limit),
+        f"{name}, descriptions": _descriptions(collection),
+    }
+    for title, questions in candidates.items():
+        if questions:
+            yield with_vectors(title, collection, questions, is_graded=title == name)
 
 
 def _passage_set(name: str, limit: int) -> RankingSet:

@@ -1,8 +1,8 @@
 """Texts are plain, present-day English and avoid the phrases listed here.
 
-Checks the strings and comments of the package, its web pages, the benchmarks and the test support,
-the names of the tests, and the prose of the documentation. A failure names the file, the line, the
-phrase and what to write instead.
+Checks the strings and comments of the package, its web pages, the benchmarks, the training and the
+test support, the names of the tests, and the prose of the documentation. A failure names the file,
+the line, the phrase and what to write instead.
 """
 
 import ast
@@ -168,9 +168,11 @@ def checked_files() -> dict[str, Path]:
     files = [
         *PROJECT.glob("*.md"),
         *PROJECT.glob("docs/**/*.md"),
+        *PROJECT.glob("training/*.md"),
         *PROJECT.glob("src/surefind/**/*.py"),
         *PROJECT.glob("bench/**/*.py"),
         *PROJECT.glob("tests/**/*.py"),
+        *PROJECT.glob("training/*.py"),
     ]
     files += [
         path
