@@ -12,6 +12,8 @@ import unicodedata
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,6 +29,7 @@ ENGLISH_ONLY = "qdrant-bm25-english+parts+pairs-1"
 """The encoder of earlier versions, which analyzed every page as English."""
 _GRID = 1.1
 _WORDS_KEPT = 200_000
+_PASSAGES_KEPT = 1_000
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
     "\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
@@ -67,6 +70,7 @@ class Bm25Encoder:
         self._analyzer = analyzer
         self._max_words = max_words
         self._known: defaultdict[str, dict[str, _Terms]] = defaultdict(dict)
+        self._passage_words = lru_cache(_PASSAGES_KEPT)(self._words_of)
 
     @property
     def name(self) -> str:
@@ -117,8 +121,15 @@ class Bm25Encoder:
 
     def words(self, text: str, language: str = DEFAULT_LANGUAGE) -> set[int]:
         """The terms without pairs, as other BM25 encoders with the same analyzer store them."""
+        return set(self._words_of(text, language))
+
+    def _words_of(self, text: str, language: str) -> frozenset[int]:
         run, whole, _ = self._read(text, language)
-        return {*run, *whole}
+        return frozenset((*run, *whole))
+
+    def passage_words(self, passage: str, language: str = DEFAULT_LANGUAGE) -> AbstractSet[int]:
+        """As `words`; the words of passages that were read lately are kept."""
+        return self._passage_words(passage, language)
 
     def whole(self, word: str, language: str = DEFAULT_LANGUAGE) -> tuple[int, ...]:
         """The terms of one word; of an identifier, those of the whole without its parts."""

@@ -77,9 +77,9 @@ async def _of_names(
 
 def _of_capitals(text: str, hits: Sequence[Hit]) -> float:
     """Nothing if the whole text is in capitals."""
-    if text == text.upper():
-        return 0.0
     words = set(_CAPITALS.findall(text))
+    if not words or text == text.upper():
+        return 0.0
     for hit in hits:
         words -= set(_CAPITALS.findall(hit.record.chunk.passage))
     return _OTHER_CASE * min(len(words), _MOST_OTHER_CASE)
@@ -93,7 +93,7 @@ async def _of_coverage(
     found: list[set[int]] = []
     for hit in hits:
         words = encoder.words(text, hit.record.language)
-        has = words & encoder.words(hit.record.chunk.passage, hit.record.language)
+        has = words & encoder.passage_words(hit.record.chunk.passage, hit.record.language)
         if _share(has, words) >= _COVERAGE:
             return 0.0
         wanted.append(words)
@@ -135,7 +135,8 @@ def _most(indexes: Searched) -> int:
 
 def _is_in(name: str, hits: Sequence[Hit], encoder: Bm25Encoder) -> bool:
     return any(
-        set(encoder.whole(name, language)) <= encoder.words(hit.record.chunk.passage, language)
+        set(encoder.whole(name, language))
+        <= encoder.passage_words(hit.record.chunk.passage, language)
         for hit in hits
         for language in [hit.record.language]
     )
