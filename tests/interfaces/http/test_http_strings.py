@@ -115,6 +115,8 @@ def test_a_bad_string_in_an_address_is_a_400_that_names_the_parameter(
     tried = 0
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
+            if "403" in operation["responses"]:
+                continue  # without an admin key, the parameters are not looked at
             for parameter in operation.get("parameters", ()):
                 name, place = parameter["name"], parameter["in"]
                 address = path.replace(f"{{{name}}}", bad) if place == "path" else path

@@ -242,6 +242,8 @@ def test_what_needs_the_data_folder_says_so(scene: Scene) -> None:
         scene.client.ingest("docs", rebuild=True)
     with pytest.raises(surefind.InputError, match="a client can't validate; run"):
         scene.client.validate("golden.yaml", top_k=3)
+    with pytest.raises(surefind.InputError, match="a client can't compare; run"):
+        scene.client.compare(["a.json", "b.json"], "golden.yaml")
     with pytest.raises(surefind.InputError, match=r"can't embed; use search\(\)"):
         scene.client.generate_query_embedding("tea")
     with pytest.raises(surefind.InputError, match="can't search by a vector"):

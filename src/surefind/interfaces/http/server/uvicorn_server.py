@@ -19,6 +19,10 @@ from surefind.interfaces.http.middleware.proxies import TrustedProxies
 from surefind.services.serving.worker import ALONE, Worker
 
 _PUBLISHING_S = 0.5
+_IDLE_S = 75
+"""How long an idle connection stays open: longer than clients and load balancers keep theirs, or
+else a request may meet the end of its connection.
+"""
 
 
 async def answer_requests(
@@ -49,6 +53,7 @@ async def answer_requests(
         http=_protocol(settings.header_timeout_s),
         ws="none",
         proxy_headers=False,
+        timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=settings.shutdown_timeout_s,
     )
     served = await _what_is_served(application)

@@ -150,6 +150,12 @@ class AsyncServedSurefind(AsyncSurefind):
             "data folder with surefind.open()"
         )
 
+    async def compare(self, *_targets: object, **_options: object) -> Never:
+        raise InputError(
+            "a client can't compare; run `surefind compare`, or open a data folder with "
+            "surefind.open()"
+        )
+
     # --- published contracts ------------------------------------------------------------------
 
     async def retrieve(
