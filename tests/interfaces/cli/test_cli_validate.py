@@ -319,7 +319,7 @@ def test_a_store_that_is_unavailable_is_exit_4(home: Path, golden: Path) -> None
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_keeps_what_was_measured(home: Path, stop: signal.Signals) -> None:
     """Ctrl-C, or a scheduler whose patience has ended."""
-    (home / "many.txt").write_text("\n".join(f"question number {n}" for n in range(5_000)))
+    (home / "many.txt").write_text("\n".join(f"question number {n}" for n in range(40_000)))
     files = ("--save-baseline", "base.json", "--html", "report.html")
     process = start("validate", "many.txt", "--json", *files, cwd=home)
     assert process.stderr is not None
